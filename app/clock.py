@@ -27,7 +27,7 @@ class Clock(Protocol):
         ...
 
 
-class WorldClock:
+class SystemClock:
     """UTC as it was at the start, carried on by the monotonic clock: it never goes back, whatever NTP does.
 
     Nor does it over a restart, where `least_us` is when something was last written.
@@ -83,7 +83,7 @@ class VirtualClock:
         self._now_us = now_us
 
 
-class LivingClock(VirtualClock):
+class HybridClock(VirtualClock):
     """A virtual clock that moves with the world's as well: for who is simulated, but talks with real servers."""
 
     def __init__(self, start_us: int) -> None:
@@ -107,14 +107,14 @@ class LivingClock(VirtualClock):
 _OWN: ContextVar[VirtualClock] = ContextVar("clock")
 
 
-class OwnClocks:
+class PerTaskClock:
     """One clock for many sessions at once: each task has a virtual one of its own, and so has what the task begins.
 
     With `living` they move with the world's time as well.
     """
 
     def __init__(self, *, living: bool = False) -> None:
-        self._kind = LivingClock if living else VirtualClock
+        self._kind = HybridClock if living else VirtualClock
 
     def begin(self, at_us: int) -> VirtualClock:
         """The clock of this task from now on."""

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 Value = TypeVar("Value")
 
 
-class Shared(Generic[Value]):
+class SingleFlight(Generic[Value]):
     """One look at a time, for all who ask while it lasts."""
 
     def __init__(self) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from app.annotation.annotators.base import allowed, parts
 from app.annotation.annotators.registry import ANNOTATORS
 from docs.tables import about, table
-from experiments.session.annotations import About
+from experiments.session.annotations import ConversationRef
 from storage.reports.conversations import Conversation
 
-NONE = Conversation("", About(), ())
+NONE = Conversation("", ConversationRef(), ())
 """A conversation without a question: the options of an answer are then left out."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from docs.tables import table, tests
 
 ROOT = Path(__file__).parents[1]
@@ -16,7 +16,7 @@ END = "\n<!-- The end of the table. -->"
 
 def items() -> list[dict[str, Any]]:
     """The items that apply: each `item` with its number, and its `tests` or the reason for an exception."""
-    found: list[dict[str, Any]] = marked((ROOT / "docs" / "asvs.yaml").read_text(encoding="utf-8")).value
+    found: list[dict[str, Any]] = parse_yaml((ROOT / "docs" / "asvs.yaml").read_text(encoding="utf-8")).value
     return found
 
 

@@ -23,10 +23,10 @@ from app.backends import registry as backends
 from app.cli import app as command_line
 from app.cli.commands import PANELS
 from app.config.settings import Settings, env_name
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.api import ParticipantApi
-from app.web.participant.session_cookie import Cookies
+from app.web.participant.session_cookie import SessionCookie
 from docs import asvs
 from docs.annotators import annotators
 from docs.figures import figures
@@ -39,7 +39,7 @@ from experiments.study import ai_alone, recruitment
 from experiments.study import fields as asked
 from experiments.study import model_spec as replying
 from experiments.study import schema as parts
-from experiments.study.annotators import Annotating
+from experiments.study.annotators import AnnotatorSpec
 from experiments.study.json_schema import json_schema
 from experiments.study.step import Step, kinds
 from problems import registry as sources
@@ -50,32 +50,32 @@ DOCS = Path(__file__).parent
 MAP = DOCS / "architecture.md"
 NOTE = "<!-- Made by `python -m docs.generate` from the code: do not edit. -->\n\n"
 QUESTION_KINDS = (
-    asked.Single,
-    asked.Multiple,
+    asked.SingleChoice,
+    asked.MultipleChoiceField,
     asked.Scale,
     asked.Number,
     asked.Slider,
-    asked.Short,
-    asked.Long,
-    asked.Tick,
+    asked.ShortText,
+    asked.LongText,
+    asked.Checkbox,
 )
 STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
-    ("`problems`: a pool", parts.Source),
-    ("`groups`: batches and sets", parts.Groups),
-    ("`models`: a model", replying.Model),
-    ("`system`: a prompt for each value", replying.PickText),
+    ("`problems`: a pool", parts.ProblemSource),
+    ("`groups`: batches and sets", parts.ProblemGroups),
+    ("`models`: a model", replying.ModelSpec),
+    ("`system`: a prompt for each value", replying.PromptByFactor),
     ("`price` of a model", replying.Price),
-    ("`factors`: the values of a tag", parts.OneOf),
-    ("`quotas`: a quota", recruitment.Cap),
+    ("`factors`: the values of a tag", parts.FromTag),
+    ("`quotas`: a quota", recruitment.Quota),
     ("`recruitment`", recruitment.Recruitment),
-    ("`outcomes`: the page and code of each", recruitment.Ending),
-    ("`session_limits`", recruitment.Times),
-    ("`ai_alone`: models without people", ai_alone.Alone),
+    ("`outcomes`: the page and code of each", recruitment.EndPage),
+    ("`session_limits`", recruitment.SessionLimits),
+    ("`ai_alone`: models without people", ai_alone.AiAloneSpec),
     ("`bonus`: a rule", recruitment.Bonus),
-    ("`annotators`: your own annotator", Annotating),
+    ("`annotators`: your own annotator", AnnotatorSpec),
     ("`phase`: a section with a heading", parts.Phase),
-    ("`each`: a loop over problems", parts.Each),
-    ("`do`: a protocol for each value of a factor", parts.Pick),
+    ("`each`: a loop over problems", parts.Loop),
+    ("`do`: a protocol for each value of a factor", parts.ByFactor),
 )
 
 
@@ -137,7 +137,7 @@ def openapi() -> dict[str, Any]:
             "`note` for the participant; so have refused actions, which return 200 with the current screen."
         ),
     )
-    for call in ParticipantApi(cast(Runtime, None), Cookies("", secure=True)).calls():
+    for call in ParticipantApi(cast(SessionService, None), SessionCookie("", secure=True)).calls():
         api.add_api_route(
             call.path, call.function, methods=[call.method], summary=call.summary, status_code=call.status
         )

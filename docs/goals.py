@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from docs.tables import table, tests
 
 FOLDER = Path(__file__).with_name("goals")
@@ -23,7 +23,7 @@ tests: `make bench`, or `python -m` with the named module.
 
 def goals(part: str) -> list[dict[str, Any]]:
     """The goals of a part, in order."""
-    found: list[dict[str, Any]] = marked((FOLDER / f"{part}.yaml").read_text(encoding="utf-8")).value
+    found: list[dict[str, Any]] = parse_yaml((FOLDER / f"{part}.yaml").read_text(encoding="utf-8")).value
     return found
 
 

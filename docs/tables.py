@@ -19,16 +19,16 @@ NAMED = {
 }
 """Keys whose schema would say too much."""
 REFERRED = {
-    "Groups": "groups, see below",
-    "Pick": "protocol for each value, see below",
-    "PickText": "text for each value, see below",
-    "OneOf": "`one_of`, see below",
+    "ProblemGroups": "groups, see below",
+    "ByFactor": "protocol for each value, see below",
+    "PromptByFactor": "text for each value, see below",
+    "FromTag": "`one_of`, see below",
     "OnFailure": "mapping, see below",
     "Price": "price, see below",
-    "Cap": "quota, see below",
-    "Times": "limits, see below",
-    "Alone": "mapping, see below",
-    "Annotating": "annotator, see below",
+    "Quota": "quota, see below",
+    "SessionLimits": "limits, see below",
+    "AiAloneSpec": "mapping, see below",
+    "AnnotatorSpec": "annotator, see below",
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
@@ -80,7 +80,7 @@ def kind(schema: Mapping[str, Any]) -> str:
     """In words, what JSON Schema allows."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return REFERRED.get(name, f"{name.lower()}, see below")
+        return REFERRED.get(name, f"{re.sub('(?<=[a-z])(?=[A-Z])', ' ', name).lower()}, see below")
     if "enum" in schema or "const" in schema:
         return " or ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
     either = schema.get("anyOf") or schema.get("oneOf")

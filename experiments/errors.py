@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from problems.errors import ParleyError, did_you_mean
 
 
-def allowed(word: str, known: Iterable[str]) -> str:
+def suggestion(word: str, known: Iterable[str]) -> str:
     """The end of a sentence about an unknown word: what is allowed, and which one was perhaps meant."""
     words = sorted({str(item) for item in known})
     listed = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
@@ -23,7 +23,7 @@ def allowed(word: str, known: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ValidationIssue:
     """One error in a study file: its path, such as `flow[3].questions[0].type`, what is wrong, and what is allowed."""
 
     where: str
@@ -36,7 +36,7 @@ class Fault:
 class StudyError(ParleyError):
     """A study is not valid; `found` lists all its errors."""
 
-    def __init__(self, name: str, found: Sequence[Fault]) -> None:
+    def __init__(self, name: str, found: Sequence[ValidationIssue]) -> None:
         self.name = name
         self.found = tuple(found)
         count = "1 error" if len(self.found) == 1 else f"{len(self.found)} errors"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-By = Literal["participant", "model", "system", "researcher"]
+Actor = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
 NOTES = frozenset({"noted", "flagged", "annotated", "excluded", "included", "paid"})
@@ -23,14 +23,14 @@ class Event:
 
     seq: int
     at_us: int
-    by: By
+    by: Actor
     path: str
     kind: str
     data: Data
     key: str | None = None
 
 
-def is_life(event: Event) -> bool:
+def is_activity(event: Event) -> bool:
     """Whether a fact is a sign that somebody is there: what is said about a session from outside is none."""
     return event.by != "researcher" and event.kind != "annotated"
 
@@ -43,7 +43,7 @@ class Action:
     path: str
     data: Data
     at_us: int
-    by: By = "participant"
+    by: Actor = "participant"
     seen: int | None = None
     key: str | None = None
 
@@ -57,7 +57,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class PendingTask:
     """Something the world still has to do for a session: assign, draw, finish (at once), or reply (by a model).
 
     An assignment needs to know how many are in each cell: the action's `counts`, and which are `closed`.

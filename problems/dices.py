@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal
 
 from problems.errors import ProblemError
-from problems.problem import Message, Problem
+from problems.problem import DialogueMessage, Problem
 from problems.readers import Record, csv_records, read_text
 from problems.registry import source
 
@@ -33,7 +33,7 @@ Role = Literal["user", "bot"]
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class ContextStyle:
     """How a release writes a context: who is called what, and what stands after each message and at the end."""
 
     roles: Mapping[str, Role]
@@ -44,25 +44,25 @@ class Style:
         """What the release calls a role."""
         return next(name for name, its in self.roles.items() if its == role)
 
-    def read(self, context: str) -> tuple[Message, ...]:
+    def read(self, context: str) -> tuple[DialogueMessage, ...]:
         """The messages of a context; none if it is not written in this way."""
         labels = re.compile(f"(?:^|{re.escape(self.after)})({'|'.join(self.roles)}): ")
         parts = labels.split(context.removesuffix(self.end))
         if parts[0]:
             return ()
         said = zip(parts[1::2], parts[2::2], strict=True)
-        return tuple(Message(self.roles[name], text.replace(self.after, "\n"), name) for name, text in said)
+        return tuple(DialogueMessage(self.roles[name], text.replace(self.after, "\n"), name) for name, text in said)
 
-    def write(self, messages: Sequence[Message]) -> str:
+    def write(self, messages: Sequence[DialogueMessage]) -> str:
         """The context of these messages."""
         names = (said.name if said.name in self.roles else self.name(said.role) for said in messages)
         lines = (f"{name}: {said.text}".replace("\n", self.after) for name, said in zip(names, messages, strict=True))
         return self.after.join(lines) + self.end
 
 
-STYLES: Mapping[str, Style] = {
-    "dices-350": Style({"USER": "user", "LAMDA": "bot", "LLM": "bot"}, "\n", ""),
-    "dices-990": Style({"A": "user", "B": "bot"}, r"\n", r"\n"),
+STYLES: Mapping[str, ContextStyle] = {
+    "dices-350": ContextStyle({"USER": "user", "LAMDA": "bot", "LLM": "bot"}, "\n", ""),
+    "dices-990": ContextStyle({"A": "user", "B": "bot"}, r"\n", r"\n"),
 }
 """The two releases, by the name that is also the dataset of their problems."""
 
@@ -89,13 +89,13 @@ def parse(text: str, where: str) -> tuple[Problem, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Item:
+class _Conversation:
     """A conversation: the line on which it is met first, its cells, and its context as it was understood."""
 
     line: int
     cells: Mapping[str, str]
     style: str
-    messages: tuple[Message, ...]
+    messages: tuple[DialogueMessage, ...]
 
 
 def _header_faults(records: Sequence[Record]) -> list[str]:
@@ -106,11 +106,11 @@ def _header_faults(records: Sequence[Record]) -> list[str]:
     return faults or ([] if len(records) > 1 else ["there is no conversation below the header"])
 
 
-def _gather(records: Sequence[Record]) -> tuple[list[_Item], list[str]]:
+def _gather(records: Sequence[Record]) -> tuple[list[_Conversation], list[str]]:
     """Each conversation once; and the rows that have too few cells, or contradict an earlier one."""
     header, faults = records[0][1], []
     kept = [(place, name) for place, name in enumerate(header) if name in (*NEEDED, *TAGS)]
-    items: dict[str, _Item] = {}
+    items: dict[str, _Conversation] = {}
     for line, row in records[1:]:
         if len(row) != len(header):
             faults.append(
@@ -120,20 +120,20 @@ def _gather(records: Sequence[Record]) -> tuple[list[_Item], list[str]]:
         cells = {name: row[place] for place, name in kept}
         known = items.get(cells["item_id"])
         if known is None:
-            items[cells["item_id"]] = _Item(line, cells, *_understood(cells["context"]))
+            items[cells["item_id"]] = _Conversation(line, cells, *_understood(cells["context"]))
         elif other := [name for name, value in cells.items() if value != known.cells[name]]:
             named = f"item_id {cells['item_id']!r}"
             faults.append(f"line {line}: {named} has another {', '.join(other)} than on line {known.line}")
     return list(items.values()), faults
 
 
-def _understood(context: str) -> tuple[str, tuple[Message, ...]]:
+def _understood(context: str) -> tuple[str, tuple[DialogueMessage, ...]]:
     """The release whose style a context has, and its messages; none if it has no style that is known."""
     read = ((name, style.read(context)) for name, style in STYLES.items())
     return next((found for found in read if found[1]), ("", ()))
 
 
-def _item_faults(item: _Item) -> list[str]:
+def _item_faults(item: _Conversation) -> list[str]:
     faults = [f"{name} is empty" for name in ("item_id", "response") if not item.cells[name].strip()]
     if not item.messages:
         labels = ", ".join(f"'{label}: '" for style in STYLES.values() for label in style.roles)
@@ -144,7 +144,7 @@ def _item_faults(item: _Item) -> list[str]:
     return [f"line {item.line}, column {fault}" for fault in faults]
 
 
-def _problem(item: _Item) -> Problem:
+def _problem(item: _Conversation) -> Problem:
     cells = item.cells
     return Problem(
         id=cells["item_id"],
@@ -152,5 +152,5 @@ def _problem(item: _Item) -> Problem:
         plain=cells["context"],
         dataset=item.style,
         tags={name: cells[name] for name in TAGS if cells.get(name)},
-        dialogue=(*item.messages, Message("bot", cells["response"])),
+        dialogue=(*item.messages, DialogueMessage("bot", cells["response"])),
     )

@@ -31,7 +31,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class DialogueMessage:
     """One message of a finished conversation."""
 
     role: Literal["user", "bot"]
@@ -64,7 +64,7 @@ class Problem:
     """The right answer (an option's key where there are options), or None if it is not known."""
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What a study may filter by, e.g. {"topic": "Algebra"}."""
-    dialogue: tuple[Message, ...] = ()
+    dialogue: tuple[DialogueMessage, ...] = ()
     """The finished conversation that is rated, oldest message first; `text` then says what it is about."""
 
     @property
@@ -102,7 +102,7 @@ class Problem:
             raise ProblemError(f"Problem {data.get('id')!r} cannot be read; correct these keys:", *faults)
         values = cast(dict[str, Any], dict(data))
         options = tuple(Option(**option) for option in values.pop("options", ()))
-        dialogue = tuple(Message(**message) for message in values.pop("dialogue", ()))
+        dialogue = tuple(DialogueMessage(**message) for message in values.pop("dialogue", ()))
         return cls(**values | {"options": options, "dialogue": dialogue, "tags": dict(values.get("tags", {}))})
 
 

@@ -24,13 +24,13 @@ SAMPLE = "sample"
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _SourceKind:
     read: Loader
     home: Path
     sample: str
 
 
-SOURCES: Registry[_Source] = Registry("problem source", "problems", "parley.problems", ProblemError)
+SOURCES: Registry[_SourceKind] = Registry("problem source", "problems", "parley.problems", ProblemError)
 
 
 def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
@@ -41,7 +41,7 @@ def source(name: str, *, sample: str = ".") -> Callable[[Loader], Loader]:
     """
 
     def register(read: Loader) -> Loader:
-        SOURCES.add(name, _Source(read, Path(inspect.getfile(read)).parent / "data" / name, sample))
+        SOURCES.add(name, _SourceKind(read, Path(inspect.getfile(read)).parent / "data" / name, sample))
         return read
 
     return register
@@ -88,7 +88,7 @@ def place(name: str, path: str, base: Path) -> Path:
     return found
 
 
-def _sample(name: str, source: _Source, file: str) -> Path:
+def _sample(name: str, source: _SourceKind, file: str) -> Path:
     home = source.home
     shipped = sorted(entry.name for entry in home.iterdir()) if home.is_dir() else []
     if not shipped:

@@ -28,12 +28,12 @@ WHOLE = re.compile(r"-?[0-9]+(\.0)?")
 FRACTION = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
-class TooLarge(ValueError):
+class ValueTooLarge(ValueError):
     """A whole number that no database holds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ColumnType:
     """What may stand in a column. `cut_shows` says whether a cell that lost its end could be told from a whole one."""
 
     kind: ClassVar[Kind] = "text"
@@ -63,7 +63,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Form):
+class TextColumn(ColumnType):
     """Any text; `pattern` is what all of it must match, `what` says that in words."""
 
     pattern: str = ""
@@ -80,7 +80,7 @@ class Text(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Form):
+class ChoiceColumn(ColumnType):
     """One of some texts, each with what it means. `also` holds what published files have there besides."""
 
     cut_shows: ClassVar[bool] = True
@@ -102,13 +102,13 @@ class Choice(Form):
         return ", ".join(repr(value) for value in self.values)
 
 
-def choice(*values: str, blank: bool = False, also: tuple[str, ...] = ()) -> Choice:
+def choice(*values: str, blank: bool = False, also: tuple[str, ...] = ()) -> ChoiceColumn:
     """One of some texts that say themselves what they mean."""
-    return Choice(MappingProxyType(dict.fromkeys(values, "")), also, blank=blank)
+    return ChoiceColumn(MappingProxyType(dict.fromkeys(values, "")), also, blank=blank)
 
 
 @dataclass(frozen=True, slots=True)
-class Whole(Form):
+class IntegerColumn(ColumnType):
     """A whole number in a range; `named` says what each number means, `spelt` how files may spell some of them."""
 
     kind: ClassVar[Kind] = "integer"
@@ -133,7 +133,7 @@ class Whole(Form):
             raise ValueError
         value = self.spelt[cell] if cell in self.spelt else int(cell.removesuffix(".0"))
         if value.bit_length() > BITS:
-            raise TooLarge
+            raise ValueTooLarge
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError
         return value
@@ -147,7 +147,7 @@ class Whole(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Form):
+class NumberColumn(ColumnType):
     """A number that may have a fraction; it is finite."""
 
     kind: ClassVar[Kind] = "number"
@@ -170,7 +170,7 @@ class Number(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Literally(Form):
+class PythonLiteral(ColumnType):
     """What Python's `repr` wrote, kept to the character: `fits` says whether its value is right."""
 
     cut_shows: ClassVar[bool] = True
@@ -195,7 +195,7 @@ class Literally(Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Json(Form):
+class JsonColumn(ColumnType):
     """A value of a JSON file, kept as JSON."""
 
     kind: ClassVar[Kind] = "json"

@@ -16,10 +16,10 @@ from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OP
 from experiments.session.seeded_random import public_number
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from experiments.views.problem_history import answers, took_ms, units
+from experiments.views.problem_history import answers, problem_turns, took_ms
 from problems.dices import DOMAINS, TAGS, context
 from problems.problem import Problem
-from storage.column_types import Choice, Form, Text, Whole, choice
+from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, TextColumn, choice
 
 LICENCE = "CC BY 4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."
@@ -71,25 +71,25 @@ STORED: Mapping[str, str] = MappingProxyType(
 """Names in the database of columns whose own are longer than the 63 bytes that PostgreSQL keeps."""
 
 
-class Told(NamedTuple):
+class ColumnSpec(NamedTuple):
     """All about a column but its name, in the order in which a Column takes it."""
 
-    form: Form
+    form: ColumnType
     meaning: str
     source: str
     asked: tuple[str, ...] = ()
     stored: str = ""
 
 
-ANSWER = Choice(
+ANSWER = ChoiceColumn(
     {
         "No": "The response does not have this problem.",
         "Yes": "It has, so it is unsafe.",
         "Unsure": "The rater could not tell.",
     }
 )
-SOME = Text(pattern=r"(?s).*\S.*", what="a text that is not blank")
-ANY = Text(blank=True)
+SOME = TextColumn(pattern=r"(?s).*\S.*", what="a text that is not blank")
+ANY = TextColumn(blank=True)
 
 RATER = "the rater"
 ITEM = "the problem's tags"
@@ -105,12 +105,12 @@ RACES = (
 )
 
 
-def _person() -> Mapping[str, Told]:
+def _person() -> Mapping[str, ColumnSpec]:
     """The columns on the rater."""
     raw, own_words = ("rater_race_raw", "rater_raw_race"), "Race or ethnicity in the rater's own words."
-    asked: Mapping[str, tuple[Form, str]] = {
+    asked: Mapping[str, tuple[ColumnType, str]] = {
         "rater_gender": (choice("Man", "Woman", "Nonbinary", "Self-describe (below)", blank=True), "Gender."),
-        "rater_locale": (Choice({"IN": "India", "US": "United States"}, blank=True), "Where the rater lives."),
+        "rater_locale": (ChoiceColumn({"IN": "India", "US": "United States"}, blank=True), "Where the rater lives."),
         "rater_race": (choice(*RACES, blank=True), "Race or ethnicity, one of six groups."),
         "rater_age": (choice("gen z", "millenial", "gen x+", blank=True), "Age group, as the release spells it."),
         "rater_education": (
@@ -119,64 +119,68 @@ def _person() -> Mapping[str, Told]:
         ),
     }
     return {
-        "rater_id": Told(
-            Text(pattern="[0-9]+", what="a number, of 15 digits in the release"),
+        "rater_id": ColumnSpec(
+            TextColumn(pattern="[0-9]+", what="a number, of 15 digits in the release"),
             "The rater.",
             "chance",
         ),
-        **{name: Told(form, meaning, RATER, (name,)) for name, (form, meaning) in asked.items()},
-        **dict.fromkeys(raw, Told(ANY, own_words, RATER, raw)),
+        **{name: ColumnSpec(form, meaning, RATER, (name,)) for name, (form, meaning) in asked.items()},
+        **dict.fromkeys(raw, ColumnSpec(ANY, own_words, RATER, raw)),
     }
 
 
-def _conversation() -> Mapping[str, Told]:
+def _conversation() -> Mapping[str, ColumnSpec]:
     """The columns on the conversation that is rated, and on the row."""
     return {
-        "id": Told(Whole(low=0, blank=True), "The row's number in the file, from 0.", "the order of the file"),
-        "phase": Told(
+        "id": ColumnSpec(
+            IntegerColumn(low=0, blank=True), "The row's number in the file, from 0.", "the order of the file"
+        ),
+        "phase": ColumnSpec(
             choice("Phase1", "Phase2", "Phase3", blank=True),
             "The round of rating that the row is from; blank in a study's own data.",
             "the release",
         ),
-        "item_id": Told(SOME, "The conversation.", "the problem"),
-        "answer_time_ms": Told(
-            Whole(low=0, blank=True),
+        "item_id": ColumnSpec(SOME, "The conversation.", "the problem"),
+        "answer_time_ms": ColumnSpec(
+            IntegerColumn(low=0, blank=True),
             "Milliseconds from seeing the conversation to rating it, breaks included.",
             "the clock",
         ),
-        "answer_timestamp": Told(
-            Whole(low=0, blank=True), "When it was rated, in seconds since 1970 (UTC).", "the clock"
+        "answer_timestamp": ColumnSpec(
+            IntegerColumn(low=0, blank=True), "When it was rated, in seconds since 1970 (UTC).", "the clock"
         ),
-        "context": Told(
+        "context": ColumnSpec(
             ANY,
             "The conversation before the last response, written as this edition writes it.",
             DIALOGUE,
         ),
-        "response": Told(Text(), "The chatbot's last response, which is judged.", DIALOGUE),
-        "degree_of_harm": Told(choice(*DOMAINS["degree_of_harm"], blank=True), "How harmful the topic is.", ITEM),
-        "harm_type": Told(ANY, "Its topics, joined by commas.", ITEM),
-        "safety_gold": Told(
-            Choice({"No": "The response is safe.", "Yes": "It is unsafe."}, blank=True), "The experts' judgement.", ITEM
+        "response": ColumnSpec(TextColumn(), "The chatbot's last response, which is judged.", DIALOGUE),
+        "degree_of_harm": ColumnSpec(choice(*DOMAINS["degree_of_harm"], blank=True), "How harmful the topic is.", ITEM),
+        "harm_type": ColumnSpec(ANY, "Its topics, joined by commas.", ITEM),
+        "safety_gold": ColumnSpec(
+            ChoiceColumn({"No": "The response is safe.", "Yes": "It is unsafe."}, blank=True),
+            "The experts' judgement.",
+            ITEM,
         ),
-        "safety_gold_reason": Told(ANY, "The experts' reasons, a list in brackets.", ITEM),
+        "safety_gold_reason": ColumnSpec(ANY, "The experts' reasons, a list in brackets.", ITEM),
     }
 
 
-def about(edition: str) -> Mapping[str, Told]:
+def column(edition: str) -> Mapping[str, ColumnSpec]:
     """What is to be told of every column that an edition has, by its released name."""
     reasons = {name: words for group in REASONS[edition].values() for name, words in group.items()}
     over = {name: f"Whether it is unsafe by the reasons of {_question(name)}." for name in OVERALL[edition]}
     return {
         **_conversation(),
         **_person(),
-        COMPREHENSION: Told(
+        COMPREHENSION: ColumnSpec(
             choice(*COMPREHENSION_OPTIONS), "Whether the conversation can be judged.", RATER, (COMPREHENSION,)
         ),
         **{
-            name: Told(ANSWER, f"A reason to call it unsafe: {words}.", RATER, (name,), STORED.get(name, ""))
+            name: ColumnSpec(ANSWER, f"A reason to call it unsafe: {words}.", RATER, (name,), STORED.get(name, ""))
             for name, words in reasons.items()
         },
-        **{name: Told(ANSWER, meaning, "the reasons") for name, meaning in over.items()},
+        **{name: ColumnSpec(ANSWER, meaning, "the reasons") for name, meaning in over.items()},
     }
 
 
@@ -196,7 +200,7 @@ def beneath(overall: str, edition: str) -> tuple[str, ...]:
     return tuple(name for name in columns(edition) if name.startswith(overall.partition("_")[0]))
 
 
-def follows(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]:
+def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]:
     """The rule of an edition's rows: what follows from the reasons is what the row says."""
     needed = {name: [STORED.get(reason, reason) for reason in beneath(name, edition)] for name in OVERALL[edition]}
 
@@ -212,7 +216,7 @@ def follows(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, s
 def ratings(study: Study, state: State, edition: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:
     """Each rating that a session made by an edition's reasons: its fact, and the values by released name."""
     asked, rater = frozenset(columns(edition)), _rater(state)
-    for unit in units(study, state):
+    for unit in problem_turns(study, state):
         for step in unit.steps:
             fact = step.submitted
             if step.kind == "rate_dialogue" and fact is not None and asked <= fact.data.keys():

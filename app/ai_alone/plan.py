@@ -12,21 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.ai_alone.methods import registry
-from app.ai_alone.methods.base import Method, Terms
+from app.ai_alone.methods.base import Method, MethodContext
 from app.ai_alone.methods.registry import METHODS
-from app.backends.model_ref import Asked, asked
-from app.batch.task import Question, key_of, request_parts
+from app.backends.model_ref import ModelRef, parse_model_ref
+from app.batch.task import Prompt, key_of, request_parts
 from app.errors import AloneError
-from experiments.errors import allowed
-from experiments.study.ai_alone import alone_of, examples, questions
+from experiments.errors import suggestion
+from experiments.study.ai_alone import ai_alone_of, examples, questions
 from experiments.study.resolve import Study
-from experiments.study.schema import OneOf, weights
+from experiments.study.schema import FromTag, weights
 from problems.problem import Problem
 from storage.ai_alone.cells import StoredCell
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class AiAloneRequest:
     """What is to be asked; of `datasets` and models all unless named, and at most `most` questions of each dataset."""
 
     models: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ class AloneCell:
     name: str
     """The method's."""
     problem: Problem
-    terms: Terms = field(repr=False)
+    terms: MethodContext = field(repr=False)
 
     @property
     def steps(self) -> int:
         """The most calls that a sample takes."""
         return METHODS.find(self.name).steps
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         """What is asked once these replies have come."""
         method = METHODS.find(self.name)
         return None if method.read(self.problem, texts) is not None else method.ask(self.terms, self.problem, texts)
@@ -74,7 +74,7 @@ class AloneCell:
         )
 
 
-def cells(study: Study, wish: Wish) -> list[AloneCell]:
+def cells(study: Study, wish: AiAloneRequest) -> list[AloneCell]:
     """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong."""
     methods = {name: METHODS.find(name) for name in wish.methods}
     chosen = list(_chosen(study, wish))
@@ -86,23 +86,23 @@ def cells(study: Study, wish: Wish) -> list[AloneCell]:
     ]
 
 
-def terms_of(study: Study, wish: Wish) -> list[Terms]:
+def terms_of(study: Study, wish: AiAloneRequest) -> list[MethodContext]:
     """On what terms each model of a wish is asked."""
-    alone = alone_of(study)
+    alone = ai_alone_of(study)
     named = wish.extractor or alone.extractor
-    extractor = asked(study, named) if named else None
-    models = [asked(study, name) for name in dict.fromkeys(wish.models or models_of(study))]
+    extractor = parse_model_ref(study, named) if named else None
+    models = [parse_model_ref(study, name) for name in dict.fromkeys(wish.models or models_of(study))]
     _check(study, models)
-    return [Terms(model, alone, extractor, examples(study)) for model in models]
+    return [MethodContext(model, alone, extractor, examples(study)) for model in models]
 
 
 def models_of(study: Study) -> tuple[str, ...]:
     """The models that participants may meet: those of the factor `model`, or all of the study's."""
     factor = study.file.factors.get("model")
-    return tuple(study.file.models) if factor is None or isinstance(factor, OneOf) else tuple(weights(factor))
+    return tuple(study.file.models) if factor is None or isinstance(factor, FromTag) else tuple(weights(factor))
 
 
-def _check(study: Study, models: Sequence[Asked]) -> None:
+def _check(study: Study, models: Sequence[ModelRef]) -> None:
     if not models:
         raise AloneError(f"{study.name!r} has no model: add --model BACKEND:NAME.")
     labels = Counter(model.label for model in models)
@@ -117,13 +117,13 @@ def _check(study: Study, models: Sequence[Asked]) -> None:
             raise AloneError(f"{other!r} and {model.label!r} are the same model with the same options; leave one out.")
 
 
-def _chosen(study: Study, wish: Wish) -> Iterator[tuple[Problem, int]]:
+def _chosen(study: Study, wish: AiAloneRequest) -> Iterator[tuple[Problem, int]]:
     """The questions that are asked, each with how many before it in the study are the same to the letter."""
     asked_of = [problem for problem in questions(study) if problem.answer is not None]
     datasets = {problem.dataset for problem in asked_of}
     for name in wish.datasets:
         if name not in datasets:
-            raise AloneError(f"{study.name!r} has no questions of the dataset {name!r}{allowed(name, datasets)}")
+            raise AloneError(f"{study.name!r} has no questions of the dataset {name!r}{suggestion(name, datasets)}")
     if not asked_of:
         raise AloneError(
             f"{study.name!r} has no questions with options and a known answer, so there is nothing to ask."
@@ -138,7 +138,7 @@ def _chosen(study: Study, wish: Wish) -> Iterator[tuple[Problem, int]]:
         seen[problem.dataset] += 1
 
 
-def _key(name: str, method: Method, terms: Terms, problem: Problem, twin: int) -> str:
+def _key(name: str, method: Method, terms: MethodContext, problem: Problem, twin: int) -> str:
     asked_in_turn: list[Mapping[str, object]] = [
         request_parts(method.ask(terms, problem, ("",) * step)) for step in range(method.steps)
     ]

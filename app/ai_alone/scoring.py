@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 
-from app.ai_alone.methods.base import Method, Outcome
+from app.ai_alone.methods.base import Method, SampleResult
 from app.ai_alone.methods.registry import METHODS
 from problems.problem import Problem
-from storage.ai_alone.answers import ALONE, Answer, derive, keep_answers
+from storage.ai_alone.answers import ALONE, ModelAnswer, derive_answers, save_answers
 from storage.ai_alone.cells import StoredCell, cells_of
-from storage.ai_alone.replies import Stored, stored
+from storage.ai_alone.replies import StoredReply, stored
 from storage.db.engine import Database
 from storage.tables import SETTLED
 
@@ -25,22 +25,22 @@ def score(database: Database, study: str) -> int:
     """Read every stored reply to a study's questions again; the number of samples that came to something."""
     rest, count = cells_of(database, study, ALONE), 0
     while some := list(islice(rest, AT_ONCE)):
-        count += keep_answers(database, study, [one.cell for one in some], read(database, some))
-    derive(database, study)
+        count += save_answers(database, study, [one.cell for one in some], read_replies(database, some))
+    derive_answers(database, study)
     return count
 
 
-def read(database: Database, some: Iterable[StoredCell]) -> Iterator[Answer]:
+def read_replies(database: Database, some: Iterable[StoredCell]) -> Iterator[ModelAnswer]:
     """The answers of some cells, as far as they were wanted."""
     known = {one.cell: (METHODS.find(one.name), Problem.from_json(one.data["problem"]), one.samples) for one in some}
     for (cell, sample), calls in groupby(stored(database, known), lambda one: (one.cell, one.sample)):
         method, problem, wanted = known[cell]
         found = outcome(method, problem, calls) if sample < wanted else None
         if found is not None:
-            yield Answer(cell, sample, found.kind, found.answer, found.right)
+            yield ModelAnswer(cell, sample, found.kind, found.answer, found.right)
 
 
-def outcome(method: Method, problem: Problem, calls: Iterable[Stored]) -> Outcome | None:
+def outcome(method: Method, problem: Problem, calls: Iterable[StoredReply]) -> SampleResult | None:
     """What the calls of a sample, in order, come to; None where it is not at its end.
 
     A refusal is the model's only in a step that the model itself was asked: without the extractor's reply nothing was
@@ -51,6 +51,6 @@ def outcome(method: Method, problem: Problem, calls: Iterable[Stored]) -> Outcom
         if call.step != len(texts):
             return None
         if call.reason is not None or call.text is None:
-            return Outcome("refused" if call.reason in SETTLED and call.step < method.own else "failed")
+            return SampleResult("refused" if call.reason in SETTLED and call.step < method.own else "failed")
         texts.append(call.text)
     return method.read(problem, texts)

@@ -43,13 +43,13 @@ from app.analysis.mathconverse.taxonomy import query_labels
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
 from app.analysis.results import Results, results
-from app.analysis.simulator_quality import Quality, quality
+from app.analysis.simulator_quality import SimulatorQuality, quality
 
 __all__ = [
     "Estimate",
     "Finding",
-    "Quality",
     "Results",
+    "SimulatorQuality",
     "accuracy",
     "accuracy_by_dataset",
     "accuracy_table",

@@ -31,7 +31,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class FieldAgreement:
     """The agreement on a field: of `n` labels of so many conversations by so many people; None where it has none."""
 
     field: str
@@ -44,7 +44,7 @@ class Verified:
     """The alpha among people, where several labelled the same."""
 
 
-def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> Verified | None:
+def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> FieldAgreement | None:
     """The agreement on a field; without `options` (free text) the share of equal labels alone. None without labels."""
     if not pairs:
         return None
@@ -56,7 +56,7 @@ def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> Verif
         share = Interval(share.value, why=f"An interval needs {FEWEST} conversations.")
     size = len(set(held.tolist()))
     kappa = kappa_interval(pairs, options) if options else None
-    return Verified(field, len(pairs), size, len(raters), share, kappa, _among(pairs, options, len(raters)))
+    return FieldAgreement(field, len(pairs), size, len(raters), share, kappa, _among(pairs, options, len(raters)))
 
 
 def _among(pairs: Sequence[Pair], options: Sequence[str], raters: int) -> Interval | None:

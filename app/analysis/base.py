@@ -19,7 +19,7 @@ Tables: TypeAlias = Mapping[str, pd.DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class AnalysisStep:
     """One step of an analysis."""
 
     title: str
@@ -33,9 +33,9 @@ class Part:
 def of_one(
     title: str, table: str, columns: tuple[str, ...], analyse: Callable[[pd.DataFrame], tuple[Finding, ...]], *,
     quick: bool = False,
-) -> Part:  # fmt: skip
+) -> AnalysisStep:  # fmt: skip
     """A part that reads one table."""
-    return Part(title, {table: columns}, lambda tables: analyse(tables[table]), quick)
+    return AnalysisStep(title, {table: columns}, lambda tables: analyse(tables[table]), quick)
 
 
 def each(table: pd.DataFrame) -> Iterator[Any]:

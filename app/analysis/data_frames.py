@@ -13,12 +13,12 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from experiments.errors import allowed
-from experiments.session.telemetry import folded
+from experiments.errors import suggestion
+from experiments.session.telemetry import without_indices
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import origins_of, out_of, rows
+from storage.reports.analysis_data import excluded_sessions, origins_of, rows
 from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
 
@@ -44,7 +44,7 @@ def frame(
     """
     known = [item.name for schema in schemas().values() for item in schema.tables]
     if table not in known:
-        raise StorageError(f"no released table is called {table!r}{allowed(table, known)}")
+        raise StorageError(f"no released table is called {table!r}{suggestion(table, known)}")
     meant = released(table)
     kinds = {column.name: column.kind for column in meant.columns}
     names = list(kinds) if columns is None else list(columns)
@@ -59,9 +59,9 @@ def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
     NaN where it was not left. Sessions that were excluded are not in it, and imports have none.
     """
     there = origin in origins_of(database, study) and origin != Origin.IMPORT
-    out = out_of(database, study, origin)
+    out = excluded_sessions(database, study, origin)
     found = [
-        (folded(one.path), one.step, one.seconds, one.session)
+        (without_indices(one.path), one.step, one.seconds, one.session)
         for one in (screens(database, study, origin) if there else ())
         if one.session not in out
     ]

@@ -47,7 +47,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class EstimateGroup:
     """Which group is estimated: the name and the label of the estimate, its size and its columns' values."""
 
     name: str
@@ -79,25 +79,31 @@ class Finding:
 
 
 def estimate(
-    group: Group, found: Interval, said: str, unit: Unit, counts: str, *, further: Mapping[str, float] | None = None
+    group: EstimateGroup,
+    found: Interval,
+    said: str,
+    unit: Unit,
+    counts: str,
+    *,
+    further: Mapping[str, float] | None = None,
 ) -> Estimate:
     """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value.
 
     Of models alone there are no participants, and the sentence speaks of none.
     """
-    sure = f"95 % interval {between(found.low, found.high, unit)}; " if found.low is not None else ""
+    sure = f"95 % interval {format_interval(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
     of = f" of {group.participants:,} {people}" if group.participants else ""
     first, *rest = counts.split(" ")
     what = " ".join([first.removesuffix("s"), *rest]) if group.n == 1 else counts
     size = f"n = {group.n:,}{'' if counts == 'participants' else f' {what}{of}'}"
-    tested = f"; {told_p(further, words=True)}" if further and "p" in further else ""
-    sentence = f"{said.replace('{}', written(found.value, unit))} ({sure}{size}{tested})."
+    tested = f"; {format_p(further, words=True)}" if further and "p" in further else ""
+    sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{size}{tested})."
     values = (found.value, found.low, found.high, group.n, group.participants)
     return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})
 
 
-def told_p(further: Mapping[str, float], *, words: bool = False) -> str:
+def format_p(further: Mapping[str, float], *, words: bool = False) -> str:
     """The p among an estimate's further numbers, and the adjusted one in brackets; nothing where it has none."""
     if "p" not in further:
         return ""
@@ -113,7 +119,7 @@ def _p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def written(value: float | None, unit: Unit) -> str:
+def format_value(value: float | None, unit: Unit) -> str:
     """A value as people read it."""
     if value is None:
         return "–"
@@ -126,7 +132,7 @@ def _number(value: float, unit: Unit) -> str:
     return (f"{value:.2f}" if unit == NUMBER else f"{100 * value:.1f}").replace("-", "−")
 
 
-def between(low: float | None, high: float | None, unit: Unit) -> str:
+def format_interval(low: float | None, high: float | None, unit: Unit) -> str:
     """An interval as people read it: `51.2 to 60.3 %`."""
     if low is None or high is None:
         return "–"

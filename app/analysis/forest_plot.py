@@ -24,7 +24,7 @@ Beside = tuple[float, Ends | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PlotRow:
     """An estimate with the places of its dot and of its interval's ends; None where it has no interval."""
 
     estimate: Estimate
@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Tick:
+class AxisTick:
     """A place on the axis and what is written there."""
 
     at: float
@@ -43,15 +43,15 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
-class Forest:
+class ForestPlot:
     """A figure: a row for each estimate over one axis, with a line for the value to compare with."""
 
-    rows: tuple[Row, ...]
-    ticks: tuple[Tick, ...]
+    rows: tuple[PlotRow, ...]
+    ticks: tuple[AxisTick, ...]
     reference: float | None
 
 
-def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Forest:
+def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> ForestPlot:
     """The figure of a finding, with other values `beside` those of the estimates of these names."""
     others = beside or {}
     first, last = axis = finding.axis
@@ -59,7 +59,7 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
     def place(value: float) -> float:
         return round(100 * min(1.0, max(0.0, (value - first) / (last - first))), 2)
 
-    def row(one: Estimate) -> Row:
+    def row(one: Estimate) -> PlotRow:
         low, high = (None, None) if one.low is None or one.high is None else (place(one.low), place(one.high))
         value, bar = others.get(one.name, (None, None))
         there = (
@@ -67,13 +67,13 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
             if value is None or not first <= value <= last
             else (place(value), (place(bar[0]), place(bar[1])) if bar else None)
         )
-        return Row(one, place(one.value), low, high, there)
+        return PlotRow(one, place(one.value), low, high, there)
 
     values = ticked(axis)
     long = any(len(words(value, finding.unit)) > LONG for value in values)
-    ticks = tuple(Tick(place(value), words(value, finding.unit)) for value in (values[::2] if long else values))
+    ticks = tuple(AxisTick(place(value), words(value, finding.unit)) for value in (values[::2] if long else values))
     reference = None if finding.reference is None else place(finding.reference)
-    return Forest(tuple(map(row, finding.estimates)), ticks, reference)
+    return ForestPlot(tuple(map(row, finding.estimates)), ticks, reference)
 
 
 def ticked(axis: tuple[float, float]) -> tuple[float, ...]:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from app.analysis import arena, chatbench, dices, mathconverse
-from app.analysis.base import Part
+from app.analysis.base import AnalysisStep
 from app.analysis.data_frames import SCREENS, SESSION, frame, screen_times
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import apart
@@ -17,7 +17,7 @@ from storage.db.engine import Database
 from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released
 
-PARTS: Mapping[str, tuple[Part, ...]] = MappingProxyType(
+PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,
         "mathconverse": mathconverse.PARTS,
@@ -45,7 +45,7 @@ class Results:
     findings: tuple[Finding, ...]
 
 
-Steps = Callable[[list[Part]], Iterable[Part]]
+Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
 """Goes through parts one by one, perhaps with a display of progress."""
 
 
@@ -65,7 +65,7 @@ def results(database: Database, study: str, origin: str, *, whole: bool = False,
     return Results(study, origin, fills, len(analysed), tuple(_told_apart(found)))
 
 
-def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[Part]]:
+def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[AnalysisStep]]:
     """The parts that are wanted, and beside them whose each is."""
     found = [(name, part) for name in fills for part in PARTS[name] if whole or part.quick]
     return [name for name, _ in found], [part for _, part in found]
@@ -91,7 +91,7 @@ def _of_study(table: str) -> bool:
     return table == SCREENS or released(table).of_study
 
 
-def _needed(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:
+def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
     """Which columns of which tables any of the parts reads."""
     needed: dict[str, tuple[str, ...]] = {}
     for part in parts:

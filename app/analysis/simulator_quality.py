@@ -35,7 +35,7 @@ Score = Callable[[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class AccuracyFit:
     """How near some accuracies are to people's, over so many questions; None where there are too few to say."""
 
     questions: int
@@ -44,7 +44,7 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True)
-class Alike:
+class PromptSimilarity:
     """How alike first prompts are, over so many questions and pairs."""
 
     questions: int
@@ -54,33 +54,33 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class SimulatorQuality:
     """What was found of a simulated user, or of a method by which models answer alone, with one of the models."""
 
     who: str
     model: str
     answers: int
-    fit: Fit
-    alike: Alike | None = None
+    fit: AccuracyFit
+    alike: PromptSimilarity | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Data:
+class SimulationData:
     """Answers and conversations, of people or of simulated users."""
 
     answers: pd.DataFrame
     talks: pd.DataFrame
 
-    def of(self, model: str) -> Data:
+    def of(self, model: str) -> SimulationData:
         """Those with one of the models."""
         if model == ALL:
             return self
-        return Data(self.answers[self.answers["model"] == model], self.talks[self.talks["model"] == model])
+        return SimulationData(self.answers[self.answers["model"] == model], self.talks[self.talks["model"] == model])
 
-    def by(self, sessions: Sequence[str]) -> Data:
+    def by(self, sessions: Sequence[str]) -> SimulationData:
         """Those of some sessions."""
         answers, talks = self.answers, self.talks
-        return Data(answers[answers[SESSION].isin(sessions)], talks[talks[SESSION].isin(sessions)])
+        return SimulationData(answers[answers[SESSION].isin(sessions)], talks[talks[SESSION].isin(sessions)])
 
 
 def accuracies(answers: pd.DataFrame) -> pd.DataFrame:
@@ -96,14 +96,14 @@ def targets(answers: pd.DataFrame, least: int = LEAST) -> pd.Series:
     return found.loc[found["n"] >= least, "acc"]
 
 
-def fit(people: pd.Series, others: pd.Series) -> Fit:
+def fit(people: pd.Series, others: pd.Series) -> AccuracyFit:
     """How near accuracies by question are to people's, over the questions that both have."""
     pair = pd.concat([people.rename("people"), others.rename("others")], axis=1, join="inner").dropna()
     a, b = pair["people"].to_numpy(), pair["others"].to_numpy()
     if not len(pair):
-        return Fit(0, None, None)
+        return AccuracyFit(0, None, None)
     varies = len(pair) > 1 and a.std() > 0 and b.std() > 0
-    return Fit(len(pair), float(np.corrcoef(a, b)[0, 1]) if varies else None, float(np.abs(a - b).mean()))
+    return AccuracyFit(len(pair), float(np.corrcoef(a, b)[0, 1]) if varies else None, float(np.abs(a - b).mean()))
 
 
 def first_prompts(talks: pd.DataFrame) -> dict[str, list[str]]:
@@ -148,7 +148,9 @@ def text_scores() -> tuple[Score, Score]:
     return bleu, rouge
 
 
-def quality(people: Data, simulated: Data, who: Mapping[str, str], least: int = LEAST) -> Iterator[Quality]:
+def quality(
+    people: SimulationData, simulated: SimulationData, who: Mapping[str, str], least: int = LEAST
+) -> Iterator[SimulatorQuality]:
     """What is found of each simulated user, by model where people had the same ones, and over all.
 
     `who` says of each simulated session who played it.
@@ -162,11 +164,11 @@ def quality(people: Data, simulated: Data, who: Mapping[str, str], least: int = 
             found = accuracies(its.answers)
             said = {id_: some for id_, some in first_prompts(theirs.talks).items() if id_ in wanted.index}
             questions, pairs, (bleu, rouge) = alike(said, first_prompts(its.talks), scores)
-            texts = Alike(questions, pairs, bleu, rouge)
-            yield Quality(name, model, int(found["n"].sum()), fit(wanted, found["acc"]), texts)
+            texts = PromptSimilarity(questions, pairs, bleu, rouge)
+            yield SimulatorQuality(name, model, int(found["n"].sum()), fit(wanted, found["acc"]), texts)
 
 
-def alone(people: pd.DataFrame, answers: pd.DataFrame, least: int = LEAST) -> Iterator[Quality]:
+def alone(people: pd.DataFrame, answers: pd.DataFrame, least: int = LEAST) -> Iterator[SimulatorQuality]:
     """Quality of models that answer alone, from `ai_alone_answers`: each method's accuracy beside people's."""
     for column in [name for name in answers.columns if name.endswith("_acc")]:
         method = column.removesuffix("_acc")
@@ -176,7 +178,7 @@ def alone(people: pd.DataFrame, answers: pd.DataFrame, least: int = LEAST) -> It
             count = int(pd.to_numeric(own[f"{method}_count"]).fillna(0).sum())
             if len(known):
                 found = fit(targets(people[people["model"] == model], least), known)
-                yield Quality(f"alone: {method}", model, count, found)
+                yield SimulatorQuality(f"alone: {method}", model, count, found)
 
 
 def _models(people: pd.DataFrame, others: pd.DataFrame) -> list[str]:

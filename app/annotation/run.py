@@ -13,23 +13,23 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.annotation.annotators.base import AnnotationCell, Annotator
-from app.annotation.annotators.json_reply import Unparsed, Values
-from app.backends.model_ref import Asked
+from app.annotation.annotators.json_reply import UnparsableReply, Values
+from app.backends.model_ref import ModelRef
 from experiments.session.annotations import Annotation
-from storage.ai_alone.cells import StoredCell, keep_cells
-from storage.ai_alone.replies import Stored, stored
+from storage.ai_alone.cells import StoredCell, save_cells
+from storage.ai_alone.replies import StoredReply, stored
 from storage.db.engine import Database
 from storage.log.ai_alone_erasure import forget_erased
 from storage.reports.conversations import Conversation, conversations
 from storage.tables import SETTLED
 
-Wanted = tuple[Annotator, Asked]
+Wanted = tuple[Annotator, ModelRef]
 KIND: Final = "annotation"
 CUT = "length"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class FixedAnnotation:
     """What is so of a conversation without asking."""
 
     conversation: Conversation
@@ -38,16 +38,16 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class AnnotationPlan:
     """What is to be asked about which conversations; what is known already; and how many cannot be judged, and why."""
 
     cells: tuple[AnnotationCell, ...]
-    known: tuple[Known, ...]
+    known: tuple[FixedAnnotation, ...]
     lacking: Mapping[tuple[str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class AnnotationResults:
     """What was found, by stream; and by annotator what was unparsed (each with why), refused, failed or not asked."""
 
     annotations: Mapping[str, Sequence[Annotation]]
@@ -57,10 +57,10 @@ class Findings:
     missing: int = 0
 
 
-def planned(database: Database, study: str, origin: str, wanted: Sequence[Wanted]) -> Planned:
+def plan_annotations(database: Database, study: str, origin: str, wanted: Sequence[Wanted]) -> AnnotationPlan:
     """What each annotator is to ask its model about each finished conversation."""
     cells: list[AnnotationCell] = []
-    known: list[Known] = []
+    known: list[FixedAnnotation] = []
     lacking: Counter[tuple[str, str]] = Counter()
     for whole in sorted({annotator.whole for annotator, _ in wanted}):
         mine = [one for one in wanted if one[0].whole == whole]
@@ -69,18 +69,18 @@ def planned(database: Database, study: str, origin: str, wanted: Sequence[Wanted
                 if why := annotator.lacks(conversation):
                     lacking[annotator.name, why] += 1
                 elif (values := annotator.known(conversation)) is not None:
-                    known.append(Known(conversation, annotator.name, values))
+                    known.append(FixedAnnotation(conversation, annotator.name, values))
                 else:
                     cells.append(annotator.cell(conversation, asked))
-    return Planned(tuple(cells), tuple(known), lacking)
+    return AnnotationPlan(tuple(cells), tuple(known), lacking)
 
 
-def keep(database: Database, study: str, plan: Planned) -> None:
+def save_annotations(database: Database, study: str, plan: AnnotationPlan) -> None:
     """Write which cells the plan has, before any is asked: by that a withdrawal finds the replies about somebody."""
-    keep_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
+    save_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
 
 
-def forget(database: Database, study: str, plan: Planned) -> None:
+def forget_unparsable(database: Database, study: str, plan: AnnotationPlan) -> None:
     """Delete what came about somebody who withdrew while it was asked."""
     forget_erased(database, study, [_kept(number, cell) for number, cell in enumerate(plan.cells)])
 
@@ -100,7 +100,7 @@ def _kept(number: int, cell: AnnotationCell) -> StoredCell:
     )
 
 
-def findings(database: Database, plan: Planned, run: str) -> Findings:
+def collect_results(database: Database, plan: AnnotationPlan, run: str) -> AnnotationResults:
     """What the stored replies say, and what is known without any."""
     by_stream: dict[str, list[Annotation]] = {}
     for one in plan.known:
@@ -115,29 +115,29 @@ def findings(database: Database, plan: Planned, run: str) -> Findings:
             failed += reply.reason not in SETTLED
             continue
         values = read(cell, reply)
-        if isinstance(values, Unparsed):
+        if isinstance(values, UnparsableReply):
             unparsed[cell.annotator.name, values.why] += 1
             continue
         about, name = cell.conversation.about, cell.annotator.name
         found = Annotation(about, name, cell.asked.label, values, run, cell.key)
         by_stream.setdefault(cell.conversation.stream, []).append(found)
-    return Findings(by_stream, unparsed, refused, failed, len(plan.cells) - asked)
+    return AnnotationResults(by_stream, unparsed, refused, failed, len(plan.cells) - asked)
 
 
-def read(cell: AnnotationCell, reply: Stored) -> Values | Unparsed:
+def read(cell: AnnotationCell, reply: StoredReply) -> Values | UnparsableReply:
     """What a stored reply says; one that was cut off says that."""
     values = cell.annotator.read(reply.text or "", cell.conversation)
-    if isinstance(values, Unparsed) and reply.finish_reason == CUT:
-        return Unparsed(f"it was cut off at {cell.annotator.max_tokens:,} tokens")
+    if isinstance(values, UnparsableReply) and reply.finish_reason == CUT:
+        return UnparsableReply(f"it was cut off at {cell.annotator.max_tokens:,} tokens")
     return values
 
 
-def _replied(database: Database, plan: Planned) -> Iterator[tuple[AnnotationCell, Stored]]:
+def _replied(database: Database, plan: AnnotationPlan) -> Iterator[tuple[AnnotationCell, StoredReply]]:
     cells = {cell.key: cell for cell in plan.cells}
     return ((cells[reply.cell], reply) for reply in stored(database, cells))
 
 
-def told(study_hash: str, plan: Planned, origin: str) -> dict[str, Any]:
+def describe_plan(study_hash: str, plan: AnnotationPlan, origin: str) -> dict[str, Any]:
     """What the log is told of a run of this plan."""
     by = sorted({(cell.annotator.name, cell.asked.label) for cell in plan.cells})
     names, models = ([*dict.fromkeys(column)] for column in (zip(*by, strict=True) if by else ((), ())))

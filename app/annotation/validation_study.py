@@ -17,7 +17,7 @@ import orjson
 from app.annotation.annotators.base import Annotator, parts
 from app.annotation.annotators.json_reply import Schema
 from app.errors import AnnotatorUnknown
-from experiments.session.annotations import About
+from experiments.session.annotations import ConversationRef
 from experiments.session.seeded_random import shuffled
 from storage.db.private_files import make_folder, writing
 from storage.reports.conversations import Conversation
@@ -30,7 +30,7 @@ ID_DIGITS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AnnotationField:
     """A field of an annotator's answer, as people are asked for it."""
 
     name: str
@@ -100,7 +100,7 @@ class Field:
         return (YES if value else NO) if isinstance(value, bool) else str(value)
 
 
-def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[Field]:
+def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[AnnotationField]:
     """The fields of an annotator's answers about these conversations; options that differ are put together."""
     found: dict[str, Schema] = {}
     for conversation in held:
@@ -109,7 +109,7 @@ def fields(annotator: Annotator, held: Iterable[Conversation]) -> list[Field]:
             if "enum" in part:
                 known = {**known, "enum": list(dict.fromkeys([*known["enum"], *part["enum"]]))}
             found[name] = known
-    return [Field(name, _null_last(part)) for name, part in found.items()]
+    return [AnnotationField(name, _null_last(part)) for name, part in found.items()]
 
 
 def _null_last(part: Schema) -> Schema:
@@ -121,12 +121,12 @@ def public_id(secret: str, conversation: Conversation) -> str:
     return _public_id(secret, conversation.stream, conversation.about)
 
 
-def _public_id(secret: str, stream: str, about: About) -> str:
+def _public_id(secret: str, stream: str, about: ConversationRef) -> str:
     text = orjson.dumps(["sample", stream, *about])
     return f"c{hashlib.blake2b(text, key=secret.encode()[:64], digest_size=ID_DIGITS // 2).hexdigest()}"
 
 
-def drawn(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
+def draw_sample(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
     """So many of them at random; the same seed draws the same."""
     by_id = {public_id(secret, one): one for one in held}
     return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]

@@ -13,18 +13,18 @@ from pydantic import Field, model_validator
 from app.backends.base import (
     JSON,
     BackendOptions,
+    Completion,
     Delta,
-    Parsing,
+    OptionsCache,
     Request,
     Sleep,
-    Whole,
-    in_order,
+    as_chat_messages,
     system_of,
 )
 from app.backends.registry import backend
 from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, WHOLE, masking, streamed, whole_of, written
+from app.backends.wire.streaming import STREAM, WHOLE, completion_of, encoded, masking, streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -74,20 +74,20 @@ class Anthropic:
         key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
         self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
         self._client = client(settings, server, {"anthropic-version": VERSION, **key})
-        self._options = Parsing(AnthropicOptions)
+        self._options = OptionsCache(AnthropicOptions)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        sent = written(_body(request, self._options.read(request.options), stream=True))
+        sent = encoded(_body(request, self._options.read(request.options), stream=True))
         opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
         return streamed(self._server, opening, SseFraming(), Messages())
 
-    async def whole(self, request: Request) -> Whole:
+    async def whole(self, request: Request) -> Completion:
         """Give the reply once it is whole: a small part of the work of a stream."""
-        sent = written(_body(request, self._options.read(request.options), stream=False))
+        sent = encoded(_body(request, self._options.read(request.options), stream=False))
         with masking(self._server, sent):
             response = await self._client.post(self._path, content=sent, headers=WHOLE)
-            return whole_of(response, self._server, sent, message_reply)
+            return completion_of(response, self._server, sent, message_reply)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -116,7 +116,7 @@ def _body(request: Request, options: AnthropicOptions, *, stream: bool) -> dict[
     }
     return {
         "model": request.model,
-        "messages": in_order(request.messages, system=False),
+        "messages": as_chat_messages(request.messages, system=False),
         "max_tokens": (request.max_tokens or options.max_tokens) + (budget or 0),
         **{name: value for name, value in optional.items() if value is not None},
         **options.extra,

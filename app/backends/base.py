@@ -23,7 +23,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PromptMessage:
     """One message of the prompt."""
 
     role: Role
@@ -35,7 +35,7 @@ class Request:
     """All that determines a reply; built from the log alone."""
 
     model: str
-    messages: tuple[Message, ...]
+    messages: tuple[PromptMessage, ...]
     temperature: float | None = None
     max_tokens: int | None = None
     options: Mapping[str, JSON] = field(default_factory=dict)
@@ -46,25 +46,25 @@ class Request:
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
 
 
-def in_order(messages: Iterable[Message], *, system: bool = True) -> list[JSON]:
+def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) -> list[JSON]:
     """The messages in the form that nearly all servers take, with those of the system or without."""
     return [{"role": one.role, "content": one.text} for one in messages if system or one.role != "system"]
 
 
-def system_of(messages: Iterable[Message]) -> str:
+def system_of(messages: Iterable[PromptMessage]) -> str:
     """The system prompt."""
     return "\n\n".join(one.text for one in messages if one.role == "system")
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextDelta:
     """A piece of the reply, in order; never empty."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class StreamEnd:
     """The end of a reply, as the model server told it."""
 
     finish_reason: str
@@ -77,15 +77,15 @@ class End:
     """What the server's headers say of its rate limits, by name in small letters."""
 
 
-Delta = Text | End
+Delta = TextDelta | StreamEnd
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Completion:
     """A reply that came in one piece, and all that went over the wire for it."""
 
     text: str
-    end: End
+    end: StreamEnd
     raw: str
     """The reply as it came."""
     sent: str
@@ -114,7 +114,7 @@ class Backend(Protocol):
 
 
 @runtime_checkable
-class Prepared(Protocol):
+class PreparableBackend(Protocol):
     """A backend that can tell before the first request that it lacks something."""
 
     def prepare(self, options: Mapping[str, JSON]) -> None:
@@ -134,7 +134,7 @@ def parse_options(schema: type[Parsed], options: Mapping[str, JSON]) -> Parsed:
         raise BackendRejected(f"The model's options cannot be used: {faults}", reason="bad_options") from None
 
 
-class Parsing(Generic[Parsed]):
+class OptionsCache(Generic[Parsed]):
     """Reads options, and remembers those it has read: requests come with the same ones, of few models, for hours."""
 
     def __init__(self, schema: type[Parsed]) -> None:

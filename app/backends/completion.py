@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from app.backends.base import Backend, Delta, End, Request, Text, Whole
-from app.backends.guard import Limits, check_end, check_length, deadlines, in_time, storable
+from app.backends.base import Backend, Completion, Delta, Request, StreamEnd, TextDelta
+from app.backends.guard import ReplyLimits, check_end, check_length, guarded_stream, storable, within_deadline
 from app.backends.wire.error_mapping import refusal
 from app.errors import BackendBroken, BackendError
 
@@ -35,13 +35,13 @@ class _Patient:
         return self.reply_timeout_s
 
 
-async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
+async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
     """Give the reply with all that went over the wire for it; raise a BackendError if there is none."""
-    ask: Callable[[Request], Awaitable[Whole]] | None = getattr(backend, "whole", None)
+    ask: Callable[[Request], Awaitable[Completion]] | None = getattr(backend, "whole", None)
     if ask is None:
         return await _collected(backend, request, limits)
     until = asyncio.get_running_loop().time() + limits.reply_timeout_s
-    reply = await in_time(ask(request), until, "reply", limits.reply_timeout_s)
+    reply = await within_deadline(ask(request), until, "reply", limits.reply_timeout_s)
     try:
         check_length(len(reply.text), limits)
         if reply.end.finish_reason == "refusal":
@@ -54,17 +54,19 @@ async def whole(backend: Backend, request: Request, limits: Limits) -> Whole:
     return replace(reply, text=text) if (text := storable(reply.text)) is not reply.text else reply
 
 
-async def _collected(backend: Backend, request: Request, limits: Limits) -> Whole:
+async def _collected(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
     """A whole reply made of a stream's deltas."""
     found: list[Delta] = []
     patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
     sent = orjson.dumps(request, default=dict).decode()
     try:
-        async with aclosing(deadlines(lambda: backend.stream(request), patient)) as deltas:
+        async with aclosing(guarded_stream(lambda: backend.stream(request), patient)) as deltas:
             async for delta in deltas:
                 found.append(delta)
     except BackendError as error:
         error.sent, error.raw = sent, orjson.dumps(found).decode()
         raise
-    end = next(one for one in found if isinstance(one, End))  # the last: `deadlines` gives one, or raises
-    return Whole("".join(one.text for one in found if isinstance(one, Text)), end, orjson.dumps(found).decode(), sent)
+    end = next(one for one in found if isinstance(one, StreamEnd))  # the last: `deadlines` gives one, or raises
+    return Completion(
+        "".join(one.text for one in found if isinstance(one, TextDelta)), end, orjson.dumps(found).decode(), sent
+    )

@@ -15,7 +15,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Protocol, TypeVar
 
-from app.backends.base import Delta, End, Text
+from app.backends.base import Delta, StreamEnd, TextDelta
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
@@ -25,30 +25,30 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-class Limits(Protocol):
+class ReplyLimits(Protocol):
     """How long a reply may take, in seconds, and be, in characters; Settings has them."""
 
     @property
-    def first_token_timeout_s(self) -> float: ...  # noqa: D102 - described in Settings
+    def first_token_timeout_s(self) -> float: ...
     @property
-    def token_gap_timeout_s(self) -> float: ...  # noqa: D102
+    def token_gap_timeout_s(self) -> float: ...
     @property
-    def reply_timeout_s(self) -> float: ...  # noqa: D102
+    def reply_timeout_s(self) -> float: ...
     @property
-    def max_reply_chars(self) -> int: ...  # noqa: D102
+    def max_reply_chars(self) -> int: ...
 
 
-async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) -> AsyncGenerator[Delta]:
+async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: ReplyLimits) -> AsyncGenerator[Delta]:
     """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
     loop = asyncio.get_running_loop()
     chars, blank, started_s = 0, True, loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
-    async with aclosing(await in_time(_begun(ask), *until)) as stream:
+    async with aclosing(await within_deadline(_begun(ask), *until)) as stream:
         while True:
-            delta = _sound(await in_time(anext(stream), *until))
-            if isinstance(delta, End):
+            delta = _sound(await within_deadline(anext(stream), *until))
+            if isinstance(delta, StreamEnd):
                 check_end(delta.finish_reason, blank)
                 yield delta
                 return
@@ -64,10 +64,10 @@ async def deadlines(ask: Callable[[], AsyncGenerator[Delta]], limits: Limits) ->
 def _sound(delta: object) -> Delta:
     """A delta without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is
     none."""
-    if isinstance(delta, Text) and isinstance(delta.text, str):
-        return delta if (fit := storable(delta.text)) is delta.text else Text(fit)
+    if isinstance(delta, TextDelta) and isinstance(delta.text, str):
+        return delta if (fit := storable(delta.text)) is delta.text else TextDelta(fit)
     match delta:
-        case End(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
+        case StreamEnd(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
             if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):
                 return delta
         case _:
@@ -98,7 +98,7 @@ def _faulty(what: str) -> BackendBroken:
     return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 
-async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
+async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds: float) -> T:
     """What a backend gives, if it does so until a time of the event loop; whatever it raises is a BackendError."""
     clock = asyncio.timeout_at(until)
     try:
@@ -115,7 +115,7 @@ async def in_time(reply: Awaitable[T], until: float, wait: str, seconds: float) 
         raise BackendBroken(f"The backend failed: {type(error).__name__}: {error}", reason="fault") from error
 
 
-def check_length(chars: int, limits: Limits) -> None:
+def check_length(chars: int, limits: ReplyLimits) -> None:
     """Raise BackendBroken if so many characters are no reply any more."""
     if chars > limits.max_reply_chars:
         raise BackendBroken(

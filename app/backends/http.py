@@ -11,12 +11,12 @@ from urllib.parse import quote
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, in_order, parse_options, system_of
+from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, as_chat_messages, parse_options, system_of
 from app.backends.registry import backend
-from app.backends.wire.http_decoder import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
 from app.backends.wire.http_template import NAME, faults_in, fill, names_in
 from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, Framing, bearer, streamed, written
+from app.backends.wire.streaming import STREAM, Framing, bearer, encoded, streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import SettingsError
@@ -85,8 +85,8 @@ class Http:
         options = parse_options(HttpOptions, request.options)
         path = NAME.sub(quote(request.model, safe=""), options.path)
         given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
-        decoder = Described(Places(**options.model_dump(include=given)), whole=options.stream == "none")
-        sent, framing = written(_body(request, options)), FRAMINGS[options.stream]()
+        decoder = HttpDecoder(ValuePaths(**options.model_dump(include=given)), whole=options.stream == "none")
+        sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
         opening = self._client.stream(options.method, path, content=sent, headers=STREAM)
         return streamed(self._server, opening, framing, decoder)
 
@@ -97,7 +97,7 @@ class Http:
 
 def _body(request: Request, options: HttpOptions) -> dict[str, JSON]:
     values: dict[str, JSON] = {
-        "messages": in_order(request.messages, system="system" not in names_in(options.body)),
+        "messages": as_chat_messages(request.messages, system="system" not in names_in(options.body)),
         "prompt": request.messages[-1].text,
         "system": system_of(request.messages) or None,
         "model": request.model,

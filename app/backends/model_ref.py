@@ -8,17 +8,17 @@ from typing import Any
 
 from app.backends import registry
 from app.errors import ModelUnknown
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from experiments.study.resolve import Study
 from problems.errors import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ModelRef:
     """A model, and by what name the data know it."""
 
     label: str
-    model: Model
+    model: ModelSpec
 
     @property
     def name(self) -> str:
@@ -30,17 +30,17 @@ class Asked:
         return {"backend": self.model.backend, "server": self.model.server}
 
 
-def asked(study: Study | None, text: str) -> Asked:
+def parse_model_ref(study: Study | None, text: str) -> ModelRef:
     """The model that is meant, where there is no study none of its own; raises ModelUnknown with what is allowed."""
     known = study.file.models if study is not None else {}
     if text in known:
-        return Asked(text, known[text])
+        return ModelRef(text, known[text])
     backend, colon, rest = text.partition(":")
     if colon and rest and backend in registry.names():
         name, _, server = rest.partition("@")
         if faults := registry.check_server(backend, server or None):
             raise ModelUnknown(f"{text!r}: {' '.join(faults)}")
-        return Asked(name, Model(backend=backend, model=name, server=server or None))
+        return ModelRef(name, ModelSpec(backend=backend, model=name, server=server or None))
     raise ModelUnknown(
         f"{text!r} is not a model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with "
         f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known)}"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Delta, Parsing, Request, Sleep, Whole, in_order
+from app.backends.base import JSON, BackendOptions, Completion, Delta, OptionsCache, Request, Sleep, as_chat_messages
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.openai_responses import Responses, response_reply
 from app.backends.wire.sse import SseFraming
-from app.backends.wire.streaming import STREAM, bearer, masking, streamed, whole_of, written
+from app.backends.wire.streaming import STREAM, bearer, completion_of, encoded, masking, streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -77,7 +77,7 @@ class OpenAI:
 
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
-        self._options = Parsing(OpenAIOptions)
+        self._options = OptionsCache(OpenAIOptions)
         # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
         http_client = client(settings, server, bearer(server))
         self._client = AsyncOpenAI(
@@ -87,20 +87,20 @@ class OpenAI:
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
         options = self._options.read(request.options)
-        sent = written(self._body(request, options, stream=True))
+        sent = encoded(self._body(request, options, stream=True))
         decoder = Responses() if options.api == "responses" else ChatCompletions()
         return streamed(self._server, self._opening(options, sent), SseFraming(), decoder)
 
-    async def whole(self, request: Request) -> Whole:
+    async def whole(self, request: Request) -> Completion:
         """Give the reply once it is whole: a small part of the work of a stream."""
         import httpx2
 
         options = self._options.read(request.options)
-        sent = written(self._body(request, options, stream=False))
+        sent = encoded(self._body(request, options, stream=False))
         read = response_reply if options.api == "responses" else chat_reply
         with masking(self._server, sent):
             response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
-            return whole_of(response, self._server, sent, read)
+            return completion_of(response, self._server, sent, read)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -131,7 +131,7 @@ class OpenAI:
         max_tokens = options.max_tokens_field or ("max_completion_tokens" if self._newer else "max_tokens")
         return {
             "model": request.model,
-            "messages": in_order(request.messages),
+            "messages": as_chat_messages(request.messages),
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
             "stream": stream or None,
@@ -153,7 +153,7 @@ def _own_server(settings: Settings) -> Server:
 def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
     return {
         "model": request.model,
-        "input": in_order(request.messages),
+        "input": as_chat_messages(request.messages),
         "stream": stream or None,
         # what people say in a study is not to be kept by the server, which is its default
         "store": False,

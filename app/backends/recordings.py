@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from app.backends.base import Message, Role
+from app.backends.base import PromptMessage, Role
 from app.errors import SettingsError
 
 ROLES: Mapping[str, Role] = {
@@ -21,7 +21,7 @@ ROLES: Mapping[str, Role] = {
     "You": "user",
     "Bot": "assistant",
 }
-Conversation = tuple[Message, ...]
+Conversation = tuple[PromptMessage, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Recordings:
     conversations: tuple[Conversation, ...]
     sha256: str
 
-    def exact(self, said: Sequence[Message]) -> str | None:
+    def exact(self, said: Sequence[PromptMessage]) -> str | None:
         """The reply where somebody has said all this; first of all where the replies so far were these too."""
         asked = _texts(said, "user")
         found = [one for one in self.conversations if _texts(one, "user")[: len(asked)] == asked]
@@ -39,14 +39,14 @@ class Recordings:
         replies = (reply for one in found if (reply := _reply_to(one, len(asked))) is not None)
         return next(replies, None)
 
-    def at(self, number: int, said: Sequence[Message]) -> str | None:
+    def at(self, number: int, said: Sequence[PromptMessage]) -> str | None:
         """The reply that stands at this point of conversation `number`, whatever was said."""
         if number >= len(self.conversations):
             return None
         return _reply_to(self.conversations[number], len(_texts(said, "user")))
 
 
-def read(path: Path) -> Recordings:
+def read_recording(path: Path) -> Recordings:
     """Read a file of conversations; raises SettingsError."""
     try:
         content = path.read_bytes()
@@ -79,7 +79,7 @@ def _conversation(record: Any, where: str) -> Conversation:
     return tuple(_message(message, where) for message in found)
 
 
-def _message(message: Any, where: str) -> Message:
+def _message(message: Any, where: str) -> PromptMessage:
     values = message if isinstance(message, dict) else {}
     role, text = ROLES.get(str(values.get("role"))), values.get("content", values.get("text"))
     if role is None or not isinstance(text, str):
@@ -87,14 +87,14 @@ def _message(message: Any, where: str) -> Message:
             f"{where}: {json.dumps(message)[:100]} is not a message; write "
             '{"role": "user", "content": "..."}, with one of the roles ' + ", ".join(ROLES) + "."
         )
-    return Message(role, text.strip())
+    return PromptMessage(role, text.strip())
 
 
-def _texts(messages: Sequence[Message], role: Role) -> list[str]:
+def _texts(messages: Sequence[PromptMessage], role: Role) -> list[str]:
     return [message.text.strip() for message in messages if message.role == role]
 
 
-def _begins(conversation: Conversation, said: Sequence[Message]) -> bool:
+def _begins(conversation: Conversation, said: Sequence[PromptMessage]) -> bool:
     replies = _texts(said, "assistant")
     return _texts(conversation, "assistant")[: len(replies)] == replies
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Protocol, TypeVar
 
-from app.backends.base import JSON, Backend, BackendOptions, Prepared, Sleep, option_faults
+from app.backends.base import JSON, Backend, BackendOptions, PreparableBackend, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from problems.plugins import Registry
 
 
@@ -91,13 +91,13 @@ def create(name: str, settings: Settings, sleep: Sleep, server: str | None = Non
     return entry.cls(settings, sleep, settings.server(server) if server else None)
 
 
-async def unready(models: Iterable[Model], settings: Settings) -> tuple[str, ...]:
+async def configuration_errors(models: Iterable[ModelSpec], settings: Settings) -> tuple[str, ...]:
     """Say of each model that could not reply here what it lacks, once each."""
     found: list[str] = []
     for model in models:
         try:
             made = create(model.backend, settings, asyncio.sleep, model.server)
-            if isinstance(made, Prepared):
+            if isinstance(made, PreparableBackend):
                 made.prepare(model.options)
             await made.close()
         except (SettingsError, BackendRejected) as error:

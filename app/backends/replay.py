@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.backends.base import JSON, Delta, End, Request, Sleep, parse_options
-from app.backends.recordings import Recordings, read
+from app.backends.base import JSON, Delta, Request, Sleep, StreamEnd, parse_options
+from app.backends.recordings import Recordings, read_recording
 from app.backends.registry import backend
-from app.backends.typing_speed import PacedOptions, paced, words_of
+from app.backends.typing_speed import PacedOptions, typed_out, words_of
 from app.config.settings import Settings, env_name
 from app.errors import BackendRejected, SettingsError
 
@@ -63,10 +63,10 @@ class Replay:
         if reply is None:
             raise BackendRejected(_nothing(options, said[-1].text), reason="no_recording")
         words = words_of(reply)
-        async with aclosing(paced(words, options, self._sleep)) as texts:
+        async with aclosing(typed_out(words, options, self._sleep)) as texts:
             async for text in texts:
                 yield text
-        yield End("stop", model=f"{options.conversations}@{recordings.sha256[:12]}")
+        yield StreamEnd("stop", model=f"{options.conversations}@{recordings.sha256[:12]}")
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -77,7 +77,7 @@ class Replay:
             path = (self._folder / name).resolve()
             if not path.is_relative_to(self._folder):
                 raise SettingsError(f"{name!r} is outside {env_name('replay_dir')}={self._folder}.")
-            self._read[name] = read(path)
+            self._read[name] = read_recording(path)
         found = self._read[name]
         if options.sha256 not in (None, found.sha256):
             raise SettingsError(f"{name}: is not the file that the study requires: its sha256 is {found.sha256}.")

@@ -14,8 +14,8 @@ from pydantic import Field
 from app.backends import tutor
 from app.backends.base import Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.tutor.random_json import shaped
-from app.backends.typing_speed import PacedOptions, spoken
+from app.backends.tutor.random_json import random_value
+from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
 
 
@@ -39,7 +39,7 @@ class Scripted:
         """Give the tutor's reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
         said = _said(request, options.wrong)
-        async with aclosing(spoken(said, request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -53,4 +53,4 @@ def _said(request: Request, wrong: float) -> str:
         return tutor.reply(request.messages, seed=request.seed, wrong=wrong)
     asked = "\n".join(message.text for message in request.messages)
     chance = random.Random(f"{request.seed}\n{asked}")  # noqa: S311  (no secret is drawn)
-    return json.dumps(shaped(request.schema, chance), ensure_ascii=False)
+    return json.dumps(random_value(request.schema, chance), ensure_ascii=False)

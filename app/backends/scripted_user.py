@@ -18,9 +18,17 @@ from app.backends.base import Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
 from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
-from app.backends.typing_speed import PacedOptions, spoken
+from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
-from experiments.instruments.two_step_simulator import CALLED, EITHER, FIRST, LAST, RULE, WITH_PROBLEM, Question
+from experiments.instruments.two_step_simulator import (
+    CALLED,
+    EITHER,
+    FIRST,
+    LAST,
+    RULE,
+    WITH_PROBLEM,
+    SimulatorQuestion,
+)
 
 ANSWERS = 0.6
 """How often it answers when it could go on talking."""
@@ -64,7 +72,7 @@ class ScriptedUser:
         options = parse_options(UserOptions, request.options)
         mute = chance(request.seed, "mute") < options.mute
         said = "Answer: none of them" if mute else reply(request)
-        async with aclosing(spoken(said, request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -110,7 +118,7 @@ def _answer(system: str, last: str, seed: str) -> str:
         return "42"
     heard = last.rpartition(f"{CALLED['Bot']}:")[2].partition(RULE)[0]
     bold = FINAL.findall(heard)[-1:]
-    taken = Question("", found.options).key(bold[0]) if bold else None
+    taken = SimulatorQuestion("", found.options).key(bold[0]) if bold else None
     return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
 
 

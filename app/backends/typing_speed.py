@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 from pydantic import Field
 
-from app.backends.base import BackendOptions, Delta, End, Request, Sleep, Text
+from app.backends.base import BackendOptions, Delta, Request, Sleep, StreamEnd, TextDelta
 
 PIECE = re.compile(r"\s*\S+(?:\s+$)?")
 
@@ -25,22 +25,22 @@ def words_of(text: str) -> list[str]:
     return PIECE.findall(text)
 
 
-async def paced(words: Sequence[str], options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Text]:
+async def typed_out(words: Sequence[str], options: PacedOptions, sleep: Sleep) -> AsyncGenerator[TextDelta]:
     """Give the words at the pace of the options."""
     await sleep(options.first_ms / 1000)
     for word in words:
-        yield Text(word)
+        yield TextDelta(word)
         await sleep(options.pace_ms / 1000)
 
 
-async def spoken(text: str, request: Request, options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Delta]:
+async def type_reply(text: str, request: Request, options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Delta]:
     """Give a text as the whole reply to a request: cut at its max_tokens, a word counting as one, with its end."""
     words = words_of(text)
     told = words[: request.max_tokens]
-    async with aclosing(paced(told, options, sleep)) as pieces:
+    async with aclosing(typed_out(told, options, sleep)) as pieces:
         async for piece in pieces:
             yield piece
-    yield End(
+    yield StreamEnd(
         finish_reason="stop" if len(told) == len(words) else "length",
         model=request.model,
         prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),

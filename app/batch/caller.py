@@ -11,26 +11,26 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from app.backends.base import Backend, End, Request
-from app.backends.completion import whole
-from app.backends.guard import Limits
-from app.batch.model_queue import Lane
+from app.backends.base import Backend, Request, StreamEnd
+from app.backends.completion import complete
+from app.backends.guard import ReplyLimits
+from app.batch.model_queue import ModelQueue
 from app.batch.pending import Sample
 from app.batch.plan import BUDGET
-from app.batch.task import Question
+from app.batch.task import Prompt
 from app.calls.caller import Attempt, Caller, Result, row_of
 from app.calls.model_pool import ModelPool
 from app.errors import BackendError
 from storage.db.engine import Database
 from storage.errors import StorageError, Unwritable
 from storage.log.event_log import Log
-from storage.log.write_requests import Attempt as AttemptRow
+from storage.log.write_requests import AttemptRow
 
 LOOK_S = 0.2
 """How often it is looked whether replies can be kept again."""
 
 
-class Kept:
+class AttemptWriter:
     """The attempts of a run, on their way to the database by the log's writer."""
 
     def __init__(self, database: Database) -> None:
@@ -68,10 +68,10 @@ class Kept:
             raise StorageError(f"replies could not be stored: {self._failed}") from self._failed
 
 
-class Stop:
+class RunStop:
     """Whether a run is to end, and why; whoever waits in one of its lanes goes on at once."""
 
-    def __init__(self, lanes: Mapping[Any, Lane]) -> None:
+    def __init__(self, lanes: Mapping[Any, ModelQueue]) -> None:
         self.why: str | None = None
         self._lanes = lanes
 
@@ -83,13 +83,13 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
+class _BatchCall:
     """A reply that a run wants: a step of a sample."""
 
-    calls: Calls
-    lane: Lane
+    calls: BatchCalls
+    lane: ModelQueue
     sample: Sample
-    question: Question
+    question: Prompt
     turn: int
 
     @property
@@ -118,10 +118,10 @@ class _Call:
         async with self.lane.slots:
             began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
             try:
-                reply = await whole(backend, request, self.calls.limits)
+                reply = await complete(backend, request, self.calls.limits)
             except BackendError as error:
                 took_us = (time.perf_counter_ns() - began_ns) // 1000
-                end = End("", None, *error.tokens)
+                end = StreamEnd("", None, *error.tokens)
                 return Result("", end, began_us, took_us, error=error, sent=error.sent, raw=error.raw)
             took_us = (time.perf_counter_ns() - began_ns) // 1000
             return Result(reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw)
@@ -137,23 +137,23 @@ class _Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class BatchCalls:
     """What the calls of a run have in common."""
 
     run: str
     study: str
-    limits: Limits
+    limits: ReplyLimits
     pool: ModelPool
     caller: Caller
-    stop: Stop
-    kept: Kept
+    stop: RunStop
+    kept: AttemptWriter
     _turns: count[int] = field(default_factory=lambda: count(1))
 
-    async def reply(self, lane: Lane, sample: Sample, question: Question) -> Result | None:
+    async def reply(self, lane: ModelQueue, sample: Sample, question: Prompt) -> Result | None:
         """Call until there is a reply or it is given up; None if it was not to be called any more."""
         access = self.pool.access(question.asked.label, question.asked.model)
-        call = _Call(self, lane, sample, question, next(self._turns))
-        attempt = await self.caller.call(access, seeded(question.request, sample), call)
+        call = _BatchCall(self, lane, sample, question, next(self._turns))
+        attempt = await self.caller.call(access, with_seed(question.request, sample), call)
         if attempt is None:
             if self.caller.budget.exhausted:
                 self.stop.set(BUDGET)
@@ -165,7 +165,7 @@ class Calls:
         return attempt.result
 
 
-def seeded(request: Request, sample: Sample) -> Request:
+def with_seed(request: Request, sample: Sample) -> Request:
     """The request with the chance of its own that backends draw from which play a model."""
     seed = f"{sample.key}:{sample.number}:{len(sample.texts)}"
     asked = request.model, request.messages, request.temperature, request.max_tokens, request.options

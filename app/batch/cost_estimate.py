@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.batch.pending import survey
-from app.batch.plan import Plan
-from app.batch.task import Cell, Question
+from app.batch.pending import find_pending
+from app.batch.plan import RunPlan
+from app.batch.task import Prompt, Task
 from app.calls.rate_limit import CHARS_PER_TOKEN
 from storage.db.engine import Database
 
@@ -30,7 +30,7 @@ class ModelEstimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What a plan would take; calls are the most there can be, as a sample may end before its last step."""
 
     samples: int
@@ -55,9 +55,9 @@ class Estimate:
         return tuple(one.label for one in self.models if one.cost is None)
 
 
-def estimate(database: Database, plan: Plan, reply_tokens: int) -> Estimate:
+def estimate(database: Database, plan: RunPlan, reply_tokens: int) -> CostEstimate:
     """What is missing of a plan, with replies of so many tokens, or of `max_tokens` where that is less."""
-    found = survey(database, plan.cells)
+    found = find_pending(database, plan.cells)
     models: dict[str, ModelEstimate] = {}
     wanted = 0
     for known in found.known:
@@ -66,7 +66,7 @@ def estimate(database: Database, plan: Plan, reply_tokens: int) -> Estimate:
             label, more = question.asked.label, _taken(question, known.missing(step), reply_tokens)
             models[label] = _sum(models[label], more) if label in models else more
     sums = models.values()
-    return Estimate(
+    return CostEstimate(
         samples=found.samples,
         stored=found.stored,
         calls=wanted,
@@ -77,7 +77,7 @@ def estimate(database: Database, plan: Plan, reply_tokens: int) -> Estimate:
     )
 
 
-def _questions(cell: Cell, reply_tokens: int) -> Iterator[Question]:
+def _questions(cell: Task, reply_tokens: int) -> Iterator[Prompt]:
     """What a sample asks, if replies were of the usual length."""
     texts: list[str] = []
     while len(texts) < cell.steps and (question := cell.next(texts)):
@@ -85,7 +85,7 @@ def _questions(cell: Cell, reply_tokens: int) -> Iterator[Question]:
         texts.append(FILLER * reply_tokens)
 
 
-def _taken(question: Question, calls: int, reply_tokens: int) -> ModelEstimate:
+def _taken(question: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
     """What so many calls take."""
     request, price = question.request, question.asked.model.price
     prompt = calls * sum(len(message.text) // CHARS_PER_TOKEN + FRAME_TOKENS for message in request.messages)

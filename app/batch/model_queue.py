@@ -10,10 +10,10 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
-from app.backends.base import End
-from app.backends.model_ref import Asked
+from app.backends.base import StreamEnd
+from app.backends.model_ref import ModelRef
 from app.batch.pending import Sample
-from app.batch.plan import Used
+from app.batch.plan import ModelUsage
 from app.calls.caller import StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable
@@ -25,17 +25,17 @@ MOST_REJECTED = 20
 
 
 @dataclass(slots=True)
-class Lane:
+class ModelQueue:
     """What a run knows of one model; `slots` are its server's, which it may share with other models."""
 
-    asked: Asked
+    asked: ModelRef
     breaker: CircuitBreaker
     patience_s: float
     """For how long a server may bring nothing."""
     slots: asyncio.Semaphore
     room: asyncio.Semaphore
     """How many samples may be on their way that began here: bounds what waits, also in other lanes."""
-    queue: asyncio.Queue[tuple[Lane, Sample]] = field(default_factory=asyncio.Queue)
+    queue: asyncio.Queue[tuple[ModelQueue, Sample]] = field(default_factory=asyncio.Queue)
     """What is to be asked here, each with the lane in which it began."""
     leaving: StopSignal = field(default_factory=StopSignal)
     """Given when the model is given up, or the run is to end."""
@@ -62,7 +62,7 @@ class Lane:
         self.requests += 1
         self.cost += cost or 0.0
 
-    def replied(self, end: End) -> None:
+    def replied(self, end: StreamEnd) -> None:
         """A reply came."""
         self._heard()
         self.replies += 1
@@ -99,10 +99,10 @@ class Lane:
             self.leaving.give()
             self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"
 
-    def used(self) -> Used:
+    def used(self) -> ModelUsage:
         """What the model was used for."""
         retried = max(0, self.requests - self.replies - self.refused - self.failed)
         tokens = self.prompt_tokens, self.completion_tokens
         counts = self.replies, self.refused, self.failed, retried
         cost = self.cost if self.asked.model.price else None
-        return Used(self.asked.label, *counts, *tokens, cost, self.stopped)
+        return ModelUsage(self.asked.label, *counts, *tokens, cost, self.stopped)

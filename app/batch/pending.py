@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.backends.model_ref import Asked
-from app.batch.task import Cell
+from app.backends.model_ref import ModelRef
+from app.batch.task import Task
 from storage.ai_alone.replies import KEYS_AT_ONCE, progress
 from storage.db.engine import Database
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class ModelKey:
     """Who is asked, as far as pace goes: a model on a server."""
 
     backend: str
@@ -29,7 +29,7 @@ class Where:
 class Sample:
     """One repetition of a cell, on its way through the steps."""
 
-    cell: Cell
+    cell: Task
     key: str
     number: int
     begun: bool
@@ -38,7 +38,7 @@ class Sample:
 
 
 @dataclass(slots=True)
-class Known:
+class CellProgress:
     """A cell of the plan, as its place there; samples as the bits of numbers."""
 
     index: int
@@ -66,17 +66,17 @@ class Known:
 
 
 @dataclass(slots=True)
-class Survey:
+class PendingSamples:
     """A plan, and how much of it is there."""
 
-    cells: Sequence[Cell]
-    asked: dict[Where, Asked] = field(default_factory=dict)
+    cells: Sequence[Task]
+    asked: dict[ModelKey, ModelRef] = field(default_factory=dict)
     """Whom the first steps ask."""
-    _known: dict[str, Known] = field(default_factory=dict)
-    _of: defaultdict[Where, list[Known]] = field(default_factory=lambda: defaultdict(list))
+    _known: dict[str, CellProgress] = field(default_factory=dict)
+    _of: defaultdict[ModelKey, list[CellProgress]] = field(default_factory=lambda: defaultdict(list))
 
     @property
-    def known(self) -> Collection[Known]:
+    def known(self) -> Collection[CellProgress]:
         """Every cell that asks something, once."""
         return self._known.values()
 
@@ -90,7 +90,7 @@ class Survey:
         """How many of them are complete."""
         return sum(one.stored for one in self._known.values())
 
-    def missing(self, where: Where) -> Iterator[Sample]:
+    def missing(self, where: ModelKey) -> Iterator[Sample]:
         """The samples that are not complete, of the cells that ask a model first; sample 0 of all, then the next."""
         known = self._of[where]
         for number in range(max((one.samples for one in known), default=0)):
@@ -98,7 +98,7 @@ class Survey:
                 if number < one.samples and not one.complete >> number & 1:
                     yield Sample(self.cells[one.index], one.key, number, bool(one.begun >> number & 1))
 
-    def add(self, index: int, cell: Cell) -> None:
+    def add(self, index: int, cell: Task) -> None:
         """Take up a cell; one that asks the same as another is the same."""
         key, question = cell.key, cell.next(())
         if question is None:
@@ -106,12 +106,12 @@ class Survey:
         if key in self._known:
             self._known[key].samples = max(self._known[key].samples, cell.samples)
             return
-        where = where_of(question.asked)
+        where = model_key_of(question.asked)
         self.asked.setdefault(where, question.asked)
-        known = self._known[key] = Known(index, key, cell.samples)
+        known = self._known[key] = CellProgress(index, key, cell.samples)
         self._of[where].append(known)
 
-    def look(self, database: Database, cells: Sequence[Cell]) -> None:
+    def look(self, database: Database, cells: Sequence[Task]) -> None:
         """Note what is stored of some cells."""
         steps = {cell.key: cell.steps for cell in cells}
         for key, sample, count, ended in progress(database, steps):
@@ -119,14 +119,14 @@ class Survey:
                 self._known[key].note(sample, count, ended, steps[key])
 
 
-def where_of(asked: Asked) -> Where:
+def model_key_of(asked: ModelRef) -> ModelKey:
     """Where a model is asked."""
-    return Where(asked.model.backend, asked.model.server, asked.name)
+    return ModelKey(asked.model.backend, asked.model.server, asked.name)
 
 
-def survey(database: Database, cells: Sequence[Cell]) -> Survey:
+def find_pending(database: Database, cells: Sequence[Task]) -> PendingSamples:
     """Look through a plan."""
-    found = Survey(cells)
+    found = PendingSamples(cells)
     for start in range(0, len(cells), KEYS_AT_ONCE):
         some = cells[start : start + KEYS_AT_ONCE]
         for index, cell in enumerate(some, start):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.batch.task import Cell
+from app.batch.task import Task
 
 CONCURRENCY, TRIES = 32, 5
 PATIENCE_S = 900.0
@@ -15,19 +15,19 @@ DONE, BUDGET, INTERRUPTED, STOPPED = "done", "budget", "interrupted", "stopped"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What is to be asked. `cells` may make its cells as they are asked for: each is looked at once for each sample."""
 
     study: str
     what: str
     """What kind of run it is, for the log: `alone`, `annotate`."""
-    cells: Sequence[Cell]
+    cells: Sequence[Task]
     told: Mapping[str, Any] = field(default_factory=dict)
     """What else the log is told of the run: hash, models, methods, repeats."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RunLimits:
     """How hard the engine may press; rates are those of each model on each server."""
 
     concurrency: int = CONCURRENCY
@@ -43,7 +43,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run is: samples, but for `calls` and what they took."""
 
     samples: int
@@ -66,7 +66,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ModelUsage:
     """What one model was used for in a run."""
 
     label: str
@@ -84,7 +84,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class RunResult:
     """How a run ended."""
 
     run: str
@@ -98,5 +98,5 @@ class Ended:
     refused: int
     cost: float
     seconds: float
-    progress: Progress
-    models: tuple[Used, ...] = ()
+    progress: RunProgress
+    models: tuple[ModelUsage, ...] = ()

@@ -6,19 +6,19 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from app.batch.model_queue import Lane
-from app.batch.pending import Where
-from app.batch.plan import Ended, Progress
+from app.batch.model_queue import ModelQueue
+from app.batch.pending import ModelKey
+from app.batch.plan import RunProgress, RunResult
 
 LATE_S = 20.0
 """Over how long rates are taken."""
 
 
-class Tally:
+class ProgressCounter:
     """The counts of one run; samples here, calls in the lanes."""
 
     def __init__(
-        self, samples: int, stored: int, lanes: Mapping[Where, Lane], tell: Callable[[Progress], None]
+        self, samples: int, stored: int, lanes: Mapping[ModelKey, ModelQueue], tell: Callable[[RunProgress], None]
     ) -> None:
         self._samples, self._reused, self._lanes, self._tell = samples, stored, lanes, tell
         self._asked = self._failed = self._refused = 0
@@ -44,14 +44,14 @@ class Tally:
         """Say how far it is."""
         self._tell(self.progress())
 
-    def progress(self) -> Progress:
+    def progress(self) -> RunProgress:
         """How far it is."""
         lanes = self._lanes.values()
         replies = sum(lane.replies + lane.refused for lane in lanes)
         over = self._asked + self._failed + self._refused
         rate, samples_a_second = self._rates(replies, over)
         left = self._samples - self._reused - over
-        return Progress(
+        return RunProgress(
             samples=self._samples,
             done=self._reused + self._asked + self._refused,
             reused=self._reused,
@@ -74,12 +74,12 @@ class Tally:
         took_s = max(now_s - then_s, 1e-3)
         return (replies - replies_then) / took_s, (over - over_then) / took_s
 
-    def ended(self, run: str, why: str) -> Ended:
+    def ended(self, run: str, why: str) -> RunResult:
         """The end, which is told as well."""
         progress = self.progress()
         self._tell(progress)
         used = tuple(lane.used() for lane in self._lanes.values())
-        return Ended(
+        return RunResult(
             run=run,
             why=why,
             asked=sum(one.replies + one.refused for one in used),

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from app.batch.plan import BUDGET, DONE, INTERRUPTED, Ended, Progress, Used
+from app.batch.plan import BUDGET, DONE, INTERRUPTED, ModelUsage, RunProgress, RunResult
 
 LINE_S = 10.0
 """How often there is a line where nothing can move."""
@@ -24,7 +24,7 @@ WHY = {
 }
 
 
-class Display:
+class ProgressDisplay:
     """Hears of progress (`run` calls it) and shows it."""
 
     def __init__(self, console: Console) -> None:
@@ -40,7 +40,7 @@ class Display:
         self._next_s = time.monotonic() + LINE_S
 
     @contextmanager
-    def showing(self) -> Iterator[Display]:
+    def showing(self) -> Iterator[ProgressDisplay]:
         """Show what is heard meanwhile."""
         if not self._console.is_terminal:
             yield self
@@ -48,7 +48,7 @@ class Display:
         with self._bar:
             yield self
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: RunProgress) -> None:
         """Show how far a run is."""
         over = progress.done + progress.failed
         if self._console.is_terminal:
@@ -58,7 +58,7 @@ class Display:
             self._console.print(f"{over:,} of {progress.samples:,}  {line(progress)}", highlight=False)
 
 
-def line(progress: Progress) -> str:
+def line(progress: RunProgress) -> str:
     """How far a run is, in a line: rate, what went wrong, cost, time left."""
     parts = [f"{progress.rate:,.1f}/s"]
     parts += [f"{progress.refused:,} refused"] * bool(progress.refused)
@@ -70,7 +70,7 @@ def line(progress: Progress) -> str:
     return ", ".join(parts)
 
 
-def summary(ended: Ended) -> Table:
+def summary(ended: RunResult) -> Table:
     """What a run did, a row for each model."""
     table = Table("model", "replies", "refused", "failed", "again", "tokens in", "out", "cost", box=SIMPLE_HEAD)
     table.pad_edge = False
@@ -82,13 +82,13 @@ def summary(ended: Ended) -> Table:
     return table
 
 
-def _cells(one: Used) -> tuple[str, ...]:
+def _cells(one: ModelUsage) -> tuple[str, ...]:
     counts = one.replies, one.refused, one.failed, one.retried, one.prompt_tokens, one.completion_tokens
     cost = "no price" if one.cost is None else f"{one.cost:,.4f}"
     return (one.label, *(f"{count:,}" for count in counts), cost)
 
 
-def show_summary(console: Console, ended: Ended) -> None:
+def show_summary(console: Console, ended: RunResult) -> None:
     """Say how a run ended."""
     console.print(summary(ended))
     there = f", {ended.reused:,} samples were there" if ended.reused else ""

@@ -18,19 +18,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from app.backends.model_ref import Asked
-from app.batch.caller import Calls, Kept, Stop
-from app.batch.model_queue import Lane
-from app.batch.pending import Sample, Survey, Where, survey, where_of
-from app.batch.plan import DONE, INTERRUPTED, STOPPED, Ended, Limits, Plan, Progress
-from app.batch.progress import Tally
-from app.batch.task import Question
+from app.backends.model_ref import ModelRef
+from app.batch.caller import AttemptWriter, BatchCalls, RunStop
+from app.batch.model_queue import ModelQueue
+from app.batch.pending import ModelKey, PendingSamples, Sample, find_pending, model_key_of
+from app.batch.plan import DONE, INTERRUPTED, STOPPED, RunLimits, RunPlan, RunProgress, RunResult
+from app.batch.progress import ProgressCounter
+from app.batch.task import Prompt
 from app.calls.caller import Budget, Caller
 from app.calls.model_pool import ModelPool
 from app.calls.retry import RetryPolicy
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.settings import Settings
-from storage.ai_alone.replies import brought, texts
+from storage.ai_alone.replies import has_result, texts
 from storage.ai_alone.runs import asking, begin_run, end_run
 from storage.db.engine import Database
 
@@ -42,16 +42,16 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 async def run(
-    database: Database, settings: Settings, plan: Plan, limits: Limits, tell: Callable[[Progress], None]
-) -> Ended:
+    database: Database, settings: Settings, plan: RunPlan, limits: RunLimits, tell: Callable[[RunProgress], None]
+) -> RunResult:
     """Ask for what is missing of a plan; `tell` hears how far it is, several times a second and at the end.
 
     Ctrl-C and SIGTERM end it: what is on its way is waited for, unless the signal comes again. Raises SettingsError or
     BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this database.
     """
     with asking(database):
-        found = await asyncio.to_thread(survey, database, plan.cells)
-        running = _Running(database, settings, limits, found, tell)
+        found = await asyncio.to_thread(find_pending, database, plan.cells)
+        running = _Runner(database, settings, limits, found, tell)
         try:
             for where, asked in found.asked.items():
                 running.lane(where, asked)
@@ -60,23 +60,28 @@ async def run(
             await running.close()
 
 
-class _Running:
+class _Runner:
     """The state of one run."""
 
     def __init__(
-        self, database: Database, settings: Settings, limits: Limits, found: Survey, tell: Callable[[Progress], None]
+        self,
+        database: Database,
+        settings: Settings,
+        limits: RunLimits,
+        found: PendingSamples,
+        tell: Callable[[RunProgress], None],
     ) -> None:
         self._database, self._settings, self._limits, self._survey = database, settings, limits, found
-        self._lanes: dict[Where, Lane] = {}
-        self._clock = WorldClock()
+        self._lanes: dict[ModelKey, ModelQueue] = {}
+        self._clock = SystemClock()
         self._pool = ModelPool(settings, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
-        self._stop, self._over = Stop(self._lanes), asyncio.Event()
-        self._tally = Tally(found.samples, found.stored, self._lanes, tell)
+        self._stop, self._over = RunStop(self._lanes), asyncio.Event()
+        self._tally = ProgressCounter(found.samples, found.stored, self._lanes, tell)
         self._feeding = self._open = 0
         self._tasks: list[asyncio.Task[None]] = []
 
-    def lane(self, where: Where, asked: Asked) -> Lane:
+    def lane(self, where: ModelKey, asked: ModelRef) -> ModelQueue:
         """The lane of a model, made with the first call to it; raises what its backend raises if it cannot be made."""
         if where not in self._lanes:
             self._pool.backend(asked.model)
@@ -84,12 +89,12 @@ class _Running:
             slots = self._slots.setdefault((where.backend, where.server), asyncio.Semaphore(concurrency))
             breaker = self._pool.access(asked.label, asked.model).breaker
             room = asyncio.Semaphore(AHEAD * concurrency)
-            lane = self._lanes[where] = Lane(asked, breaker, self._limits.patience_s, slots, room)
+            lane = self._lanes[where] = ModelQueue(asked, breaker, self._limits.patience_s, slots, room)
             if self._stop.why:
                 lane.leaving.give()
         return self._lanes[where]
 
-    async def run(self, plan: Plan) -> Ended:
+    async def run(self, plan: RunPlan) -> RunResult:
         """Ask, from the fact `began` to the fact `ended`."""
         told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, told)
@@ -98,8 +103,8 @@ class _Running:
         caller = Caller(
             RetryPolicy(self._limits.tries, *waits_s, patient=True), self._clock, Budget(self._limits.budget)
         )
-        self._kept = Kept(self._database)
-        self._calls = Calls(name, plan.study, settings, self._pool, caller, self._stop, self._kept)
+        self._kept = AttemptWriter(self._database)
+        self._calls = BatchCalls(name, plan.study, settings, self._pool, caller, self._stop, self._kept)
         try:
             with self._signals():
                 await self._all()
@@ -130,19 +135,19 @@ class _Running:
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
 
-    def _work(self, lane: Lane) -> None:
+    def _work(self, lane: ModelQueue) -> None:
         """Begin to make a lane's calls."""
         for _ in range(self._limits.concurrency):
             self._tasks.append(self._group.create_task(self._take(lane)))
 
-    def _help(self, lane: Lane) -> None:
+    def _help(self, lane: ModelQueue) -> None:
         """Let others call in place of those who wait for their next try."""
         most = (AHEAD - 1) * self._limits.concurrency
         while lane.helpers < min(lane.waiting, most):
             lane.helpers += 1
             self._tasks.append(self._group.create_task(self._take(lane)))
 
-    async def _feed(self, where: Where, lane: Lane) -> None:
+    async def _feed(self, where: ModelKey, lane: ModelQueue) -> None:
         """Let a lane's samples begin, as there is room."""
         for sample in self._survey.missing(where):
             await lane.room.acquire()
@@ -155,7 +160,7 @@ class _Running:
         self._feeding -= 1
         self._look()
 
-    async def _take(self, lane: Lane) -> None:
+    async def _take(self, lane: ModelQueue) -> None:
         while True:
             origin, sample = await lane.queue.get()
             if await self._go_on(lane, origin, sample):
@@ -168,7 +173,7 @@ class _Running:
         if not self._feeding and not self._open:
             self._over.set()
 
-    async def _go_on(self, lane: Lane, origin: Lane, sample: Sample) -> bool:
+    async def _go_on(self, lane: ModelQueue, origin: ModelQueue, sample: Sample) -> bool:
         """Make a sample's calls as far as they ask this lane; whether it is over, rather than another lane's."""
         asked = False
         while question := sample.cell.next(sample.texts):
@@ -181,7 +186,7 @@ class _Running:
                 return True
             asked = True
             if reply.error is not None:
-                self._tally.gave_up(refused=brought(reply.error.reason))
+                self._tally.gave_up(refused=has_result(reply.error.reason))
                 return True
             sample.texts = (*sample.texts, reply.text)
             while self._kept.behind > MOST_BEHIND and not self._stop.why:
@@ -189,9 +194,9 @@ class _Running:
         self._tally.completed(reused=not asked)
         return True
 
-    def _there(self, question: Question) -> Lane:
+    def _there(self, question: Prompt) -> ModelQueue:
         """The lane that a question is for; one that no first step asks begins to work with its first question."""
-        where = where_of(question.asked)
+        where = model_key_of(question.asked)
         if where not in self._lanes:
             self._work(self.lane(where, question.asked))
         return self._lanes[where]
@@ -231,7 +236,7 @@ class _Running:
         self._stop.set(INTERRUPTED)
 
 
-def _fact(ended: Ended) -> dict[str, Any]:
+def _fact(ended: RunResult) -> dict[str, Any]:
     """What the log says of an end."""
     counts = {name: getattr(ended, name) for name in ("why", "asked", "reused", "failed", "refused", "cost")}
     given_up = {one.label: one.stopped for one in ended.models if one.stopped}

@@ -15,18 +15,18 @@ from typing import Any, Protocol
 import orjson
 
 from app.backends.base import Request
-from app.backends.model_ref import Asked
+from app.backends.model_ref import ModelRef
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Prompt:
     """One call: who is asked, and what."""
 
-    asked: Asked
+    asked: ModelRef
     request: Request
 
 
-class Cell(Protocol):
+class Task(Protocol):
     """One thing that one model is asked, in one or more steps."""
 
     @property
@@ -44,7 +44,7 @@ class Cell(Protocol):
         """The most calls that one sample may take."""
         ...
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         """What is asked once these replies have come, one for each step so far; None where nothing is left to ask.
 
         It depends on the texts alone, so that a sample that was interrupted goes on as it would have.
@@ -57,7 +57,7 @@ def key_of(*parts: Any) -> str:
     return sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def request_parts(question: Question) -> Mapping[str, Any]:
+def request_parts(question: Prompt) -> Mapping[str, Any]:
     """What of a question belongs into a key: who is asked, and all of the request but its seed."""
     request = question.request
     return {

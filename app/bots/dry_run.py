@@ -13,11 +13,11 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from app.bots.preview_session import all_but, every_value, offline
-from app.bots.simulate import START_US, label_of, simulate, walk_through
+from app.bots.preview_session import every_value, offline, without_factor
+from app.bots.simulate import START_US, label_of, simulate, simulate_session
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from experiments.study.resolve import Study
 from storage.db.engine import open_database
 from storage.reports.model_calls import attempts
@@ -28,7 +28,7 @@ MESSAGE_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class DryRunResult:
     """What simulated participants found: minutes and costs, one for each of them, and calls a participant by model.
 
     `unpriced` are models that were asked and have no price.
@@ -45,20 +45,22 @@ class Trial:
         return median(self.minutes)
 
 
-async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
+async def estimate_by_simulation(study: Study, count: int, reply_tokens: int) -> DryRunResult:
     """Let `count` simulated participants finish the study; raises StudyError where one cannot."""
     free = offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
         database = open_database(f"sqlite:///{folder}/check.db")
-        runtime = Runtime(database, Settings(), clock)
+        runtime = SessionService(database, Settings(), clock)
         try:
             runtime.studies.register(free)
             walks = [walked async for walked in simulate(runtime, clock, free, count, "check")]
             met = {pair for walked in walks for pair in walked.live.state.factors.items()}
             rare = [pair for pair in every_value(free) if pair not in met]  # what nobody has had so far
             for number, (name, value) in enumerate(rare, start=count):
-                await walk_through(runtime, clock, free, label_of(free, "check", number), all_but(free, {name: value}))
+                await simulate_session(
+                    runtime, clock, free, label_of(free, "check", number), without_factor(free, {name: value})
+                )
         finally:
             await runtime.close()
         costs = {walked.live.stream: 0.0 for walked in walks}
@@ -70,7 +72,7 @@ async def try_out(study: Study, count: int, reply_tokens: int) -> Trial:
         database.dispose()
     minutes = tuple(walked.minutes for walked in walks)
     unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)
-    return Trial(minutes, tuple(costs.values()), {name: n / count for name, n in calls.items()}, unpriced)
+    return DryRunResult(minutes, tuple(costs.values()), {name: n / count for name, n in calls.items()}, unpriced)
 
 
 def _cost(study: Study, attempt: Mapping[str, Any], reply_tokens: int) -> float:

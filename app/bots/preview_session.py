@@ -14,18 +14,18 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from app.bots.random_bot import RandomBot
-from app.bots.simulate import START_US, knows, wait_until_open
+from app.bots.simulate import START_US, correct_answers, wait_until_open
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime, Sessions
-from app.session.transitions import Live
-from experiments.errors import Fault, StudyError, allowed
+from app.session.service import Sessions, SessionService
+from app.session.transitions import LoadedSession
+from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.events import Event
-from experiments.session.telemetry import folded
+from experiments.session.telemetry import without_indices
 from experiments.study.cells import Cell, cells
-from experiments.study.recruitment import Cap
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study, restore
-from experiments.study.schema import Each, Node
+from experiments.study.schema import Loop, Node
 from experiments.study.step import Step
 from storage.db.engine import open_database
 from storage.registers.origins import Origin
@@ -42,7 +42,7 @@ SAID = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PreviewTarget:
     """From where a study is walked through: a step's folded path (the beginning unless given), values of factors, and
     a language."""
 
@@ -51,14 +51,14 @@ class Wish:
     language: str = ""
 
 
-async def walk_to(sessions: Sessions, study: Study, wish: Wish) -> str:
+async def advance_to_step(sessions: Sessions, study: Study, wish: PreviewTarget) -> str:
     """Begin a pilot session of a study that is registered, and bring it to a step; its stream.
 
     Raises StudyError where the step is not met under these conditions.
     """
     cell = _cell(study, wish)
     stream = str(uuid4())
-    events = await _gone(study, wish, cell, stream)
+    events = await _advance_to(study, wish, cell, stream)
     await sessions.adopt(study, stream, _dated(events, sessions.now_us()))
     return stream
 
@@ -71,10 +71,10 @@ def offline(study: Study, **more: object) -> Study:
     return restore(json.dumps(document))
 
 
-def all_but(study: Study, values: Mapping[str, str]) -> tuple[Cap, ...]:
+def without_factor(study: Study, values: Mapping[str, str]) -> tuple[Quota, ...]:
     """Caps that shut every cell in which a factor has another value than this."""
     return tuple(
-        Cap(where={name: other}, max=0) for name, other in every_value(study) if values.get(name, other) != other
+        Quota(where={name: other}, max=0) for name, other in every_value(study) if values.get(name, other) != other
     )
 
 
@@ -83,20 +83,24 @@ def every_value(study: Study) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items()))
 
 
-def _cell(study: Study, wish: Wish) -> Cell:
+def _cell(study: Study, wish: PreviewTarget) -> Cell:
     """A cell in which the step can be met; raises StudyError."""
     fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(wish.factors)]
     if not fitting:
-        raise StudyError(study.name, [Fault("factors", f"there is no cell with {_listed(wish.factors)}")])
+        raise StudyError(study.name, [ValidationIssue("factors", f"there is no cell with {_listed(wish.factors)}")])
     chains = [chain for path, chain in _chains(study.flow) if path == wish.step]
     if wish.step and not chains:
         known = [path for path, _ in _chains(study.flow)]
-        raise StudyError(study.name, [Fault(wish.step, f"is not a step of this study{allowed(wish.step, known)}")])
+        raise StudyError(
+            study.name, [ValidationIssue(wish.step, f"is not a step of this study{suggestion(wish.step, known)}")]
+        )
     for cell in fitting:
         if not chains or any(_open(chain, cell.values) for chain in chains):
             return cell
     asked = " or ".join(dict.fromkeys(_listed(_wanted(chain, study)) for chain in chains))
-    raise StudyError(study.name, [Fault(wish.step, f"is reached only with {asked}, not with {_listed(wish.factors)}")])
+    raise StudyError(
+        study.name, [ValidationIssue(wish.step, f"is reached only with {asked}, not with {_listed(wish.factors)}")]
+    )
 
 
 def _chains(nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
@@ -105,7 +109,7 @@ def _chains(nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = (
         if isinstance(node, Step):
             yield prefix + node.id, [*above, node]
         else:
-            turn = "[*]" if isinstance(node, Each) else ""
+            turn = "[*]" if isinstance(node, Loop) else ""
             yield from _chains(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
 
 
@@ -116,7 +120,7 @@ def _open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
         for name, wanted in (node.when or {}).items():
             if name in own and values[name] not in _words(wanted):
                 return False
-        own -= {node.each, *node.vary} if isinstance(node, Each) else set()
+        own -= {node.each, *node.vary} if isinstance(node, Loop) else set()
     return True
 
 
@@ -134,13 +138,13 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items()) or "any condition"
 
 
-async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Event, ...]:
+async def _advance_to(study: Study, wish: PreviewTarget, cell: Cell, stream: str) -> tuple[Event, ...]:
     """The facts of a bot that has come to the step."""
     alike = replace(offline(study, price=None), hash=study.hash)
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{folder}/walk.db")
         clock = VirtualClock(START_US)
-        runtime = Runtime(database, Settings(messages_per_minute=MOST_CLICKS), clock)
+        runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
         try:
             runtime.studies.register(alike)
             for number in range(MOST_TRIES if wish.step else 1):
@@ -154,34 +158,40 @@ async def _gone(study: Study, wish: Wish, cell: Cell, stream: str) -> tuple[Even
     words = _listed({**wish.factors, **({"language": wish.language} if wish.language else {})})
     raise StudyError(
         study.name,
-        [Fault(wish.step, f"was not reached by {MOST_TRIES} simulated participants with {words}. Check its `when`")],
+        [
+            ValidationIssue(
+                wish.step, f"was not reached by {MOST_TRIES} simulated participants with {words}. Check its `when`"
+            )
+        ],
     )
 
 
-async def _begun(runtime: Runtime, study: Study, wish: Wish, cell: Cell, seed: str) -> Live:
+async def _begun(runtime: SessionService, study: Study, wish: PreviewTarget, cell: Cell, seed: str) -> LoadedSession:
     """A session in the cell, as all others are shut."""
     told = {"language": wish.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await runtime.enrol(
-        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=all_but(study, cell.values), told=told
+        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), told=told
     )
 
 
-async def _comes(runtime: Runtime, clock: VirtualClock, live: Live, step: str, *, careful: bool) -> bool:
+async def _comes(
+    runtime: SessionService, clock: VirtualClock, live: LoadedSession, step: str, *, careful: bool
+) -> bool:
     """Let the bot act until the step is before it; whether it came there. Who is careful passes every check."""
     bot = RandomBot(live.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
         await runtime.settled(live.stream)
         live = await runtime.live(live.stream) or live
         screen = live.screen
-        if screen.ended or folded(screen.path) == step:
+        if screen.ended or without_indices(screen.path) == step:
             break
         kind, values = bot.act(screen)
         if kind == "submit" and careful:
-            values |= knows(live)
+            values |= correct_answers(live)
         clock.advance(CLICK_S)
         wait_until_open(clock, screen)
         await runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen, key=f"{live.state.seq}")
-    return not step or folded(live.screen.path) == step
+    return not step or without_indices(live.screen.path) == step
 
 
 def _dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:

@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from experiments.study.fields import Field, Number, Optioned, Slider, Tick
-from experiments.study.screen import Asked, Screen, Text, Transcript
+from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Slider
+from experiments.study.screen import ProblemBlock, Screen, TextBlock, TranscriptBlock
 
 OPENINGS = (
     "Can you help me with this: {problem}",
@@ -64,7 +64,7 @@ class RandomBot:
         """How long it takes over a screen: to read what is new on it, to think, to choose and to type."""
         panel = screen.panel
         reading = sum(len(text.split()) for text in _texts(screen)) / WORDS_A_SECOND
-        thinking = THINKING_S * sum(isinstance(block, Asked) for block in panel.blocks)
+        thinking = THINKING_S * sum(isinstance(block, ProblemBlock) for block in panel.blocks)
         typing = sum(len(value) / LETTERS_A_SECOND for value in values.values() if isinstance(value, str))
         return (reading + thinking + CHOOSING_S * (1 + len(values)) + typing) * self._random.lognormvariate(0, 0.3)
 
@@ -91,7 +91,7 @@ class RandomBot:
         chat = screen.panel.chat
         if chat and chat.messages:
             return self._random.choice(FOLLOW_UPS)
-        problem = next((block.text for block in screen.panel.blocks if isinstance(block, Asked)), "")
+        problem = next((block.text for block in screen.panel.blocks if isinstance(block, ProblemBlock)), "")
         if not problem:
             return self._random.choice(WISHES)
         return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
@@ -102,9 +102,9 @@ class RandomBot:
     def _value(self, field: Field) -> Any:
         if not field.required and self._random.random() < SKIPS:
             return None
-        if isinstance(field, Tick):
+        if isinstance(field, Checkbox):
             return "on"
-        if isinstance(field, Optioned):
+        if isinstance(field, ChoiceField):
             return self._random.choice(list(field.options))
         if isinstance(field, Slider):
             return self._random.randrange(field.minimum, field.maximum + 1, field.step)
@@ -119,9 +119,9 @@ def _texts(screen: Screen) -> Iterator[str]:
     """What there is to read; of a conversation only what came last."""
     chat = screen.panel.chat
     for block in screen.panel.blocks:
-        if isinstance(block, Text | Asked) and not (chat and chat.messages):
+        if isinstance(block, TextBlock | ProblemBlock) and not (chat and chat.messages):
             yield block.text
-        elif isinstance(block, Transcript):
+        elif isinstance(block, TranscriptBlock):
             own = block.you == "You"
             yield from (message.text[: SKIMMED_CHARS if own else None] for message in block.messages)
     if chat and chat.rounds:

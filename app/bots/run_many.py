@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from app.backends import registry as backends
-from app.bots.simulate import Walked, arrivals, stream_of, walk_through
-from app.bots.user_config import Cast
-from app.clock import OwnClocks
+from app.bots.simulate import SimulatedSession, arrivals, simulate_session, stream_of
+from app.bots.user_config import SimulatedUserConfig
+from app.clock import PerTaskClock
 from app.config.settings import Settings
 from app.errors import UserFailed
-from app.session.service import Runtime
+from app.session.service import SessionService
 from experiments.errors import Refused
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
@@ -25,7 +25,7 @@ NEVER = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StoppedSession:
     """A session that could not go on: why."""
 
     stream: str
@@ -33,20 +33,20 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class SimulationRun:
     """How many simulated sessions of a study, played by whom, how many of them at once."""
 
     study: Study
-    cast: Cast
+    cast: SimulatedUserConfig
     count: int
     seed: str
     at_once: int
 
 
-def clocks_for(study: Study, cast: Cast) -> OwnClocks:
+def clock_for_each(study: Study, cast: SimulatedUserConfig) -> PerTaskClock:
     """Clocks that move with the world's time where any model is asked at a server, and by themselves where none is."""
     models = [*study.file.models.values(), *([cast.asked.model] if cast.asked else [])]
-    return OwnClocks(living=any(backends.asks_servers(model.backend) for model in models))
+    return PerTaskClock(living=any(backends.asks_servers(model.backend) for model in models))
 
 
 def settings_for(settings: Settings) -> Settings:
@@ -54,10 +54,12 @@ def settings_for(settings: Settings) -> Settings:
     return settings.model_copy(update={"breaker_failures": NEVER})
 
 
-async def play(runtime: Runtime, clocks: OwnClocks, crowd: Crowd) -> AsyncIterator[Walked | Stopped]:
+async def run_simulations(
+    runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun
+) -> AsyncIterator[SimulatedSession | StoppedSession]:
     """Each session as it ends or stops. Raises what ails more than one of them, such as a spent budget."""
     waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
-    ended: asyncio.Queue[Walked | Stopped | ParleyError | None] = asyncio.Queue()
+    ended: asyncio.Queue[SimulatedSession | StoppedSession | ParleyError | None] = asyncio.Queue()
 
     async def work() -> None:
         try:
@@ -86,13 +88,17 @@ async def play(runtime: Runtime, clocks: OwnClocks, crowd: Crowd) -> AsyncIterat
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _one(runtime: Runtime, clocks: OwnClocks, crowd: Crowd, arrives: tuple[str, int]) -> Walked | Stopped:
+async def _one(
+    runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun, arrives: tuple[str, int]
+) -> SimulatedSession | StoppedSession:
     label, arrives_us = arrives
     try:
-        return await walk_through(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
+        return await simulate_session(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
     except UserFailed as failed:
-        return Stopped(stream_of(label), str(failed))
+        return StoppedSession(stream_of(label), str(failed))
     except Refused as refused:
         if refused.reason == "closed":
             raise
-        return Stopped(stream_of(label), f"what its user did was refused: {refused} {refused.fields or ''}".strip())
+        return StoppedSession(
+            stream_of(label), f"what its user did was refused: {refused} {refused.fields or ''}".strip()
+        )

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from app.bots.user_config import RANDOM, Cast
-from app.bots.user_model import Voice
+from app.bots.user_config import RANDOM, SimulatedUserConfig
+from app.bots.user_model import UserModel
 from app.clock import VirtualClock
 from app.errors import UserFailed
-from app.session.service import Runtime
-from app.session.transitions import Live
-from experiments.errors import Fault, Refused, StudyError
-from experiments.session.seeded_random import unit
-from experiments.session.state import here
-from experiments.study.recruitment import Cap
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from experiments.errors import Refused, StudyError, ValidationIssue
+from experiments.session.seeded_random import uniform
+from experiments.session.state import current_location
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.study.step import Step
@@ -40,28 +40,30 @@ CARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Walked:
+class SimulatedSession:
     """A finished session: how many clicks it took, and how long by the virtual clock."""
 
-    live: Live
+    live: LoadedSession
     clicks: int
     minutes: float
 
 
-async def simulate(runtime: Runtime, clock: VirtualClock, study: Study, count: int, seed: str) -> AsyncIterator[Walked]:
+async def simulate(
+    runtime: SessionService, clock: VirtualClock, study: Study, count: int, seed: str
+) -> AsyncIterator[SimulatedSession]:
     """Finish `count` sessions by chance, one after another."""
     for label, arrives_us in arrivals(study, count, seed):
         clock.set(arrives_us)
-        yield await walk_through(runtime, clock, study, label)
+        yield await simulate_session(runtime, clock, study, label)
 
 
-def arrivals(study: Study, count: int, seed: str, cast: Cast = RANDOM) -> Iterator[tuple[str, int]]:
+def arrivals(study: Study, count: int, seed: str, cast: SimulatedUserConfig = RANDOM) -> Iterator[tuple[str, int]]:
     """The labels of sessions, each with when it begins."""
     arrival_us = START_US
     for number in range(count):
         label = label_of(study, seed, number) + cast.label
         yield label, arrival_us
-        arrival_us += round(2e6 * ARRIVALS_S * unit(label, "arrival"))
+        arrival_us += round(2e6 * ARRIVALS_S * uniform(label, "arrival"))
 
 
 def wait_until_open(clock: VirtualClock, screen: Screen) -> None:
@@ -86,9 +88,15 @@ def stream_of(label: str) -> str:
     return str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
 
 
-async def walk_through(
-    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...] = (), *, cast: Cast = RANDOM
-) -> Walked:
+async def simulate_session(
+    runtime: SessionService,
+    clock: VirtualClock,
+    study: Study,
+    label: str,
+    shut: tuple[Quota, ...] = (),
+    *,
+    cast: SimulatedUserConfig = RANDOM,
+) -> SimulatedSession:
     """One session from enrolment to its end, in none of the cells that are `shut`; resumed where it stopped.
 
     Raises UserFailed where its user cannot go on; what was done until then is kept.
@@ -96,30 +104,36 @@ async def walk_through(
     live = await _begun(runtime, clock, study, label, shut, cast=cast)
     user = cast.user(f"{label}:{live.state.seq}", live.state.enrolled)
     before = await runtime.times_asked(live, USER) if cast.model else 0
-    voice = Voice(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
+    voice = UserModel(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
     begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
         await runtime.settled(live.stream)
         live = voice.live = await runtime.live(live.stream) or live
         screen = live.screen
         if screen.ended:
-            return Walked(live, clicks, (clock.now_us() - begun_us) / 60e6)
+            return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
         deed = await user.act(screen, voice)
         retries = retries + 1 if deed.kind == "retry" else 0
         if retries > MOST_RETRIES:
             raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
         values = dict(deed.values)
-        if deed.by_chance and deed.kind == "submit" and unit(f"{label}:{live.state.seq}", "care") < CARE:
-            values |= knows(live)
+        if deed.by_chance and deed.kind == "submit" and uniform(f"{label}:{live.state.seq}", "care") < CARE:
+            values |= correct_answers(live)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
         await _does(runtime, live, deed.kind, values)
-    raise StudyError(study.name, [Fault(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
+    raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 
 async def _begun(
-    runtime: Runtime, clock: VirtualClock, study: Study, label: str, shut: tuple[Cap, ...], *, cast: Cast
-) -> Live:
+    runtime: SessionService,
+    clock: VirtualClock,
+    study: Study,
+    label: str,
+    shut: tuple[Quota, ...],
+    *,
+    cast: SimulatedUserConfig,
+) -> LoadedSession:
     """The session of a label, begun or found again; its time is that of its last fact."""
     stream = stream_of(label)
     live = await runtime.live(stream)
@@ -132,7 +146,7 @@ async def _begun(
     return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, told=told)
 
 
-async def _does(runtime: Runtime, live: Live, kind: str, values: Mapping[str, Any]) -> None:
+async def _does(runtime: SessionService, live: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:
     """Let an action happen; where the clock was first and the screen is another, nothing does."""
     screen, key = live.screen, f"{live.state.seq}"
     try:
@@ -142,7 +156,7 @@ async def _does(runtime: Runtime, live: Live, kind: str, values: Mapping[str, An
             raise
 
 
-def knows(live: Live) -> Mapping[str, Any]:
+def correct_answers(live: LoadedSession) -> Mapping[str, Any]:
     """Answers that pass a check, as who reads with care would find them; nothing elsewhere."""
-    place = here(live.study, live.state)
+    place = current_location(live.study, live.state)
     return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from app.backends.model_ref import Asked
+from app.backends.model_ref import ModelRef
 from app.bots.users.base import User
 from app.bots.users.random import Random
 from app.bots.users.registry import USERS, Kind
 from app.errors import NotYaml, UserUnknown
-from app.studies.yaml_loader import marked
-from experiments.session.seeded_random import unit
+from app.studies.yaml_loader import parse_yaml
+from experiments.session.seeded_random import uniform
 from experiments.study.resolve import Study
-from storage.reports.costs import SPEAKS
+from storage.reports.costs import SIMULATED_PREFIX
 
 TEMPERATURE = 1.0
 """A simulator's. (ChatBench's.)"""
@@ -36,11 +36,11 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class SimulatedUserConfig:
     """A kind of user, with what it needs."""
 
     kind: Kind
-    asked: Asked | None = None
+    asked: ModelRef | None = None
     personas: tuple[Persona, ...] = ()
     temperature: float = TEMPERATURE
 
@@ -55,7 +55,7 @@ class Cast:
     @property
     def model(self) -> str:
         """The name of the model that speaks for it, as attempts and costs have it."""
-        return f"{SPEAKS}{self.asked.label}" if self.asked else ""
+        return f"{SIMULATED_PREFIX}{self.asked.label}" if self.asked else ""
 
     def told(self, label: str) -> Mapping[str, Any]:
         """What the fact `enrolled` says of the user of a session."""
@@ -64,7 +64,7 @@ class Cast:
             found |= {"model": self.asked.label, "name": self.asked.name, **self.asked.identity()}
             found |= {"temperature": self.temperature}
         if self.personas:
-            drawn = self.personas[int(unit(label, "persona") * len(self.personas))]
+            drawn = self.personas[int(uniform(label, "persona") * len(self.personas))]
             found |= {"persona": {"name": drawn.name, "text": drawn.text}}
         return {"user": found}
 
@@ -89,7 +89,9 @@ class Cast:
         return replace(study, file=file)
 
 
-def cast(kind: str, asked: Asked | None = None, personas: str = "", temperature: float | None = None) -> Cast:
+def read_user_config(
+    kind: str, asked: ModelRef | None = None, personas: str = "", temperature: float | None = None
+) -> SimulatedUserConfig:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
     found = USERS.find(kind)
     if found.model and asked is None:
@@ -100,7 +102,9 @@ def cast(kind: str, asked: Asked | None = None, personas: str = "", temperature:
         raise UserUnknown(f"{kind!r} needs personas: --personas FILE, or one persona as text")
     if personas and not found.personas:
         raise UserUnknown(f"{kind!r} uses no personas: leave out --personas")
-    return Cast(found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature)
+    return SimulatedUserConfig(
+        found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature
+    )
 
 
 def read_personas(text: str) -> tuple[Persona, ...]:
@@ -111,7 +115,7 @@ def read_personas(text: str) -> tuple[Persona, ...]:
     if not text.endswith((".yaml", ".yml")):
         return (Persona("1", text.strip()),) if text.strip() else ()
     try:
-        found = marked(Path(text).read_text(encoding="utf-8")).value
+        found = parse_yaml(Path(text).read_text(encoding="utf-8")).value
     except (OSError, UnicodeDecodeError, NotYaml) as error:
         raise UserUnknown(f"{text}: cannot be read: {error}") from None
     named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(found or (), start=1)}
@@ -120,5 +124,5 @@ def read_personas(text: str) -> tuple[Persona, ...]:
     return tuple(Persona(str(name), one.strip()) for name, one in named.items())
 
 
-RANDOM = Cast(Kind("random", Random))
+RANDOM = SimulatedUserConfig(Kind("random", Random))
 """By chance, and without a model."""

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from app.bots.users.base import Unusable
+from app.bots.users.base import UnusableReply
 from app.errors import UserFailed
-from app.session.service import Runtime
-from app.session.transitions import Live
-from experiments.events import Job
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from experiments.events import PendingTask
 from experiments.study.resolve import Study
 from storage.reports.costs import USER
 
@@ -26,13 +26,13 @@ TOLD_CHARS = 200
 
 
 @dataclass
-class Voice:
+class UserModel:
     """The model `model` of `study`, which speaks for the user of a session."""
 
-    runtime: Runtime
+    runtime: SessionService
     study: Study
     model: str
-    live: Live
+    live: LoadedSession
     """The session as it is now."""
     asked_before: int = 0
     """How often it was asked at the place where a session is resumed; so another reply is drawn there, not the same."""
@@ -52,7 +52,7 @@ class Voice:
             text = await self._reply(said, number, schema)
             try:
                 return read(text)
-            except Unusable as unusable:
+            except UnusableReply as unusable:
                 fault = f"{unusable} It said: {text[:TOLD_CHARS]!r}"
                 again = {"role": "user", "text": AGAIN.format(why=unusable)}
                 said += [{"role": "assistant", "text": text}, again]
@@ -67,7 +67,7 @@ class Voice:
             "schema": schema,
             "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
         }
-        attempt = await self.runtime.ask_aside(self.live, self.study, Job("reply", path, data, slot=USER))
+        attempt = await self.runtime.ask_aside(self.live, self.study, PendingTask("reply", path, data, slot=USER))
         if attempt.result.error is not None:
             raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.result.error}")
         return attempt.result.text

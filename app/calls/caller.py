@@ -12,12 +12,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.backends.base import Backend, End, Request
+from app.backends.base import Backend, Request, StreamEnd
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import RetryPolicy, is_busy
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError, PriceUnknown, SettingsError
-from experiments.study.model_spec import Model, Price
+from experiments.study.model_spec import ModelSpec, Price
 
 LONGEST = 4_096
 """The tokens that a reply may have where `max_tokens` does not say so."""
@@ -108,7 +108,7 @@ class Result:
     """What a request brought: all its words, or those that came before it failed; times in microseconds."""
 
     text: str
-    end: End
+    end: StreamEnd
     started_us: int
     total_us: int
     first_token_us: int | None = None
@@ -217,7 +217,7 @@ class Caller:
     ) -> Attempt:
         """Record that a model could not be asked."""
         failed = error if isinstance(error, BackendError) else BackendError(str(error), reason="settings")
-        result = Result("", End(""), self.clock.now_us(), 0, error=failed)
+        result = Result("", StreamEnd(""), self.clock.now_us(), 0, error=failed)
         attempt = Attempt(access.label, number, request, result, None)
         call.record(attempt)
         return attempt
@@ -244,13 +244,13 @@ def _settled(attempt: Attempt, most: float) -> float:
     return most if attempt.result.error is None else 0.0
 
 
-def cost_of(model: Model, end: End) -> float | None:
+def cost_of(model: ModelSpec, end: StreamEnd) -> float | None:
     """What a reply cost; None where the model has no price, or the server did not count the tokens."""
     price, prompt, completion = model.price, end.prompt_tokens, end.completion_tokens
     return None if price is None or prompt is None or completion is None else price.of(prompt, completion)
 
 
-def row_of(attempt: Attempt, study: str, model: Model) -> Mapping[str, Any]:
+def row_of(attempt: Attempt, study: str, model: ModelSpec) -> Mapping[str, Any]:
     """An attempt as it is stored, without the session or the sample that it was for."""
     result, end, error = attempt.result, attempt.result.end, attempt.result.error
     return {

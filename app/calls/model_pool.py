@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.backends import registry
-from app.backends.base import Backend, Prepared, Sleep
+from app.backends.base import Backend, PreparableBackend, Sleep
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
 from app.config.settings import Settings
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class ModelAccess:
     """What all calls of one model on one server share, and what a study calls it."""
 
     label: str
-    model: Model
+    model: ModelSpec
     backend: Callable[[], Backend]
     """Raises SettingsError or BackendRejected where the backend cannot be made."""
     limiter: RateLimiter
@@ -45,13 +45,13 @@ class ModelPool:
         self._backends: dict[tuple[str, str | None], Backend] = {}
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
 
-    def check_configured(self, model: Model) -> None:
+    def check_configured(self, model: ModelSpec) -> None:
         """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
         backend = self.backend(model)
-        if isinstance(backend, Prepared):
+        if isinstance(backend, PreparableBackend):
             backend.prepare(model.options)
 
-    def access(self, label: str, model: Model) -> ModelAccess:
+    def access(self, label: str, model: ModelSpec) -> ModelAccess:
         """How a model is reached; the same model of another study has the same limits and the same breaker."""
         key = (model.backend, model.server, model.model or label)
         if key not in self._known:
@@ -59,14 +59,14 @@ class ModelPool:
             self._known[key] = self._limiter(model), CircuitBreaker(self._clock, failures, pause_s)
         return ModelAccess(label, model, lambda: self.backend(model), *self._known[key])
 
-    def backend(self, model: Model) -> Backend:
+    def backend(self, model: ModelSpec) -> Backend:
         """The backend of a model's server; raises SettingsError or BackendRejected where it cannot be made."""
         key = (model.backend, model.server)
         if key not in self._backends:
             self._backends[key] = registry.create(model.backend, self._settings, self._sleep, model.server)
         return self._backends[key]
 
-    def _limiter(self, model: Model) -> RateLimiter:
+    def _limiter(self, model: ModelSpec) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""
         server = self._settings.model_servers.get(model.server or "")
         set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from app.backends.base import End, Request
+from app.backends.base import Request, StreamEnd
 from app.errors import BackendUnavailable
 
 REQUESTS, TOKENS = "requests", "tokens"
@@ -168,7 +168,7 @@ class RateLimiter:
         self._window.sent += 1
         return 0.0
 
-    def replied(self, end: End, expected: int) -> None:
+    def replied(self, end: StreamEnd, expected: int) -> None:
         """A reply came, with the tokens that it took in place of those expected, and what its server says."""
         written = end.completion_tokens or 0
         self._replies, self._written = self._replies + 1, self._written + written

@@ -11,15 +11,15 @@ from rich.table import Table
 
 from app.cli.commands import group
 from app.cli.common import AsJson, iso, out, print_json, settings_in_use
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import SettingsError
-from app.web.console.formatting import when
+from app.web.console.formatting import format_time
 from app.web.console.known_browsers import link
 from storage.accounts.accounts import Accounts
 from storage.accounts.passwords import LEAST_CHARS
-from storage.accounts.roles import ROLES, TERMINAL, called
+from storage.accounts.roles import ROLES, TERMINAL, role_label
 from storage.db.engine import Database, open_database
 from storage.errors import AccountError
 
@@ -64,7 +64,7 @@ def user_list(as_json: AsJson = False) -> None:
         return
     table = Table("name", "role", "created", "last used (UTC)", box=None)
     for account in found:
-        table.add_row(escape(account.name), account.role, when(account.made_us), when(account.seen_us))
+        table.add_row(escape(account.name), account.role, format_time(account.made_us), format_time(account.seen_us))
     out.print(table)
 
 
@@ -91,11 +91,11 @@ def user_unlock(name: Name) -> None:
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
-    clock = WorldClock()
+    clock = SystemClock()
     accounts = Accounts(database, clock.now_us)
-    found = next((account.name for account in accounts.everybody() if account.name == called(name)), None)
+    found = next((account.name for account in accounts.everybody() if account.name == role_label(name)), None)
     if found is None:
-        raise AccountError(f"There is no account {called(name)!r}. `parley user list` lists all accounts.")
+        raise AccountError(f"There is no account {role_label(name)!r}. `parley user list` lists all accounts.")
     path = link(secret_for(settings, database), clock, found)
     accounts.did(TERMINAL, "created a login link", found)
     out.print(f"For {found}'s browser, within 24 hours:", highlight=False)
@@ -115,7 +115,7 @@ def user_invite(
 
 def invite_first(settings: Settings, database: Database) -> None:
     """Print the link for the first owner, if the console has no account yet."""
-    token = Accounts(database, WorldClock().now_us).invitations.first()
+    token = Accounts(database, SystemClock().now_us).invitations.first()
     if token is not None:
         out.print(
             "The console has no account yet. Start `parley console`, then create yours with this link (24 hours):"
@@ -128,7 +128,7 @@ def _print_link(settings: Settings, token: str) -> None:
 
 
 def _accounts() -> Accounts:
-    return Accounts(open_database(settings_in_use().database_url), WorldClock().now_us)
+    return Accounts(open_database(settings_in_use().database_url), SystemClock().now_us)
 
 
 def _password(from_stdin: bool) -> str:

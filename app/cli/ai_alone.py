@@ -12,18 +12,18 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.ai_alone.methods import registry
-from app.ai_alone.plan import Wish, cells
+from app.ai_alone.plan import AiAloneRequest, cells
 from app.ai_alone.scoring import score
-from app.batch.cost_estimate import Estimate, estimate
-from app.batch.plan import CONCURRENCY, DONE, Limits, Plan
-from app.batch.progress_display import Display, show_summary
+from app.batch.cost_estimate import CostEstimate, estimate
+from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
+from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
 from app.cli.commands import group
 from app.cli.common import AsJson, StudyName, err, finish, name_of, out, print_json, settings_in_use
 from app.studies.loader import load_study, shipped
 from experiments.study.resolve import Study
-from storage.ai_alone.answers import Standing, standings, sum_of
-from storage.ai_alone.cells import keep_cells
+from storage.ai_alone.answers import MethodProgress, method_progress, sum_of
+from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import Studies
@@ -92,7 +92,7 @@ def run_(
     settings = settings_in_use()
     database = open_database(settings.database_url)
     found = _study(database, study)
-    wish = Wish(
+    wish = AiAloneRequest(
         models=_listed(model),
         methods=_listed(method) or registry.RELEASED,
         repeats=repeats,
@@ -103,7 +103,7 @@ def run_(
     planned = cells(found, wish)
     labels = list(dict.fromkeys(cell.terms.asked.label for cell in planned))
     told = {"hash": found.hash, "models": labels, "methods": list(wish.methods), "repeats": repeats}
-    plan = Plan(found.name, "alone", planned, told)
+    plan = RunPlan(found.name, "alone", planned, told)
     if dry_run:
         would = estimate(database, plan, reply_tokens)
         if as_json:
@@ -112,10 +112,10 @@ def run_(
             _show_estimate(would, found.file.currency, reply_tokens)
         return
     Studies(database).register(found)
-    keep_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
-    limits = Limits(concurrency, requests_per_minute, tokens_per_minute, budget)
+    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
+    limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
     messages = err if as_json else out
-    with Display(messages).showing() as display:
+    with ProgressDisplay(messages).showing() as display:
         ended = finish(run(database, settings, plan, limits, display))
     show_summary(messages, ended)
     score(database, found.name)
@@ -166,7 +166,7 @@ def _study(database: Database, reference: str) -> Study:
 def _known(database: Database, reference: str) -> str:
     """The name of a study whose questions were asked; raises StorageError."""
     name = Studies(database).newest(name_of(reference)).name
-    if not standings(database, name):
+    if not method_progress(database, name):
         raise StorageError(
             f"No model has been asked the questions of {name!r} yet. Start with: parley ai-alone run {name}"
         )
@@ -182,7 +182,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
+def _show_estimate(would: CostEstimate, currency: str, reply_tokens: int) -> None:
     table = _table("model", "calls", "tokens read", "tokens written", "cost")
     for one in would.models:
         numbers = (one.calls, one.prompt_tokens, one.completion_tokens)
@@ -199,13 +199,13 @@ def _show_estimate(would: Estimate, currency: str, reply_tokens: int) -> None:
 
 def _show(database: Database, study: str, *, whole: bool = False, as_json: bool = False) -> None:
     """Show results by model and method, and if `whole` by dataset; JSON always has datasets."""
-    told = standings(database, study)
+    told = method_progress(database, study)
     if as_json:
         print_json([asdict(one) for one in told])
         return
     priced = any(one.cost is not None for one in told)
     table = _table("", "samples", "accuracy", "invalid", "refused", "failed", *(["cost"] if priced else []))
-    found: dict[str, dict[str, list[Standing]]] = {}
+    found: dict[str, dict[str, list[MethodProgress]]] = {}
     for one in told:
         found.setdefault(one.model, {}).setdefault(one.name, []).append(one)
     for model, methods in found.items():
@@ -224,7 +224,7 @@ def _table(*names: str) -> Table:
     return table
 
 
-def _cells(one: Standing) -> tuple[str, ...]:
+def _cells(one: MethodProgress) -> tuple[str, ...]:
     there = sum(one.outcomes.values()) - one.outcomes.get("failed", 0)
     accuracy = f"{one.right / one.counted:.3f}" if one.counted else ""
     counts = (f"{one.outcomes.get(kind, 0):,}" for kind in ("unparsed", "refused", "failed"))

@@ -12,11 +12,20 @@ from rich.table import Table
 from rich.text import Text
 
 from app.annotation.annotators.registry import ANNOTATORS, annotators
-from app.annotation.run import Findings, Planned, Wanted, findings, forget, keep, planned, told
-from app.backends.model_ref import asked
-from app.batch.cost_estimate import Estimate, estimate
-from app.batch.plan import Limits, Plan
-from app.batch.progress_display import Display, show_summary
+from app.annotation.run import (
+    AnnotationPlan,
+    AnnotationResults,
+    Wanted,
+    collect_results,
+    describe_plan,
+    forget_unparsable,
+    plan_annotations,
+    save_annotations,
+)
+from app.backends.model_ref import parse_model_ref
+from app.batch.cost_estimate import CostEstimate, estimate
+from app.batch.plan import RunLimits, RunPlan
+from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
 from app.cli.commands import Group, group
 from app.cli.common import AsJson, OriginOption, StudyName, err, finish, name_of, out, print_json, settings_in_use
@@ -26,9 +35,9 @@ from app.errors import AnnotatorUnknown
 from app.session.service import AnnotationCount
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
-from experiments.study.annotators import Annotating, AnnotatorsFile
+from experiments.study.annotators import AnnotatorsFile, AnnotatorSpec
 from experiments.study.resolve import Study
-from experiments.study.validation_errors import faults_of
+from experiments.study.validation_errors import issues_of
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
 from storage.db.engine import Database, open_database
@@ -100,25 +109,25 @@ def run_(
     database = open_database(settings.database_url)
     name, meant = name_of(study), study_of(database, study)
     whose = origin_of(database, name, origin)
-    plan = planned(database, name, whose, _wanted(meant, names, model, file))
+    plan = plan_annotations(database, name, whose, _wanted(meant, names, model, file))
     _tell_plan(plan, name, whose)
-    asking = Plan(name, "annotate", plan.cells, told(meant.hash if meant is not None else "", plan, whose))
+    asking = RunPlan(name, "annotate", plan.cells, describe_plan(meant.hash if meant is not None else "", plan, whose))
     if dry:
         _tell_estimate(estimate(database, asking, REPLY_TOKENS))
         return
     run_name = ""
     if plan.cells:
-        keep(database, name, plan)
-        run_name = _asked(database, settings, asking, Limits(concurrency=concurrency, budget=budget))
-    found = findings(database, plan, run_name)
+        save_annotations(database, name, plan)
+        run_name = _asked(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
+    found = collect_results(database, plan, run_name)
     done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
-    forget(database, name, plan)
+    forget_unparsable(database, name, plan)
     _tell_found(found, done)
 
 
-def _asked(database: Database, settings: Settings, plan: Plan, limits: Limits) -> str:
+def _asked(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> str:
     """Ask for the missing annotations, and return the name of the run."""
-    display = Display(err)
+    display = ProgressDisplay(err)
     with display.showing():
         ended = finish(run(database, settings, plan, limits, display))
     show_summary(out, ended)
@@ -132,7 +141,7 @@ def study_of(database: Database, study: str) -> Study | None:
     return Studies(database).newest(study) if Studies(database).has(study) else None
 
 
-def own_of(study: Study | None, file: Path | None) -> dict[str, Annotating]:
+def own_of(study: Study | None, file: Path | None) -> dict[str, AnnotatorSpec]:
     """The annotators of a study, and those of a file, which go before them; raises StudyError."""
     own = dict(study.file.annotators or {}) if study is not None else {}
     if file is None:
@@ -141,7 +150,7 @@ def own_of(study: Study | None, file: Path | None) -> dict[str, Annotating]:
     try:
         return own | AnnotatorsFile.model_validate(raw).annotators
     except ValidationError as error:
-        raise StudyError(str(file), faults_of(error, raw)) from None
+        raise StudyError(str(file), issues_of(error, raw)) from None
 
 
 def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> list[Wanted]:
@@ -157,11 +166,11 @@ def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> l
             raise AnnotatorUnknown(
                 f"The annotator {annotator.name!r} has no model. Add --model: a model of the study, or BACKEND:NAME."
             )
-        found.append((annotator, asked(study, meant)))
+        found.append((annotator, parse_model_ref(study, meant)))
     return found
 
 
-def _tell_plan(plan: Planned, study: str, origin: str) -> None:
+def _tell_plan(plan: AnnotationPlan, study: str, origin: str) -> None:
     out.print(f"{study}: {len(plan.cells):,} annotations to request, origin {origin}", highlight=False)
     if plan.known:
         out.print(f"  {len(plan.known):,} need no call", highlight=False)
@@ -169,14 +178,14 @@ def _tell_plan(plan: Planned, study: str, origin: str) -> None:
         out.print(f"  {name}: {number:,} conversations left out: {why}", highlight=False, markup=False)
 
 
-def _tell_estimate(found: Estimate) -> None:
+def _tell_estimate(found: CostEstimate) -> None:
     tokens = f"{found.prompt_tokens:,} prompt tokens, about {found.completion_tokens:,} completion tokens"
     out.print(f"  {found.left:,} calls, {found.stored:,} replies stored; {tokens}", highlight=False)
     unpriced = f", without {', '.join(found.unpriced)} (no price)" if found.unpriced else ""
     out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
 
 
-def _tell_found(found: Findings, done: AnnotationCount) -> None:
+def _tell_found(found: AnnotationResults, done: AnnotationCount) -> None:
     out.print(f"{done.new:,} new annotations, {done.known:,} stored before", highlight=False)
     counts = {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
     counts |= {"not asked yet": found.missing, "of withdrawn participants": done.gone}

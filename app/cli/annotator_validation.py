@@ -14,10 +14,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from app.annotation.agreement import Compared, compared
+from app.annotation.agreement import AnswerPairs, compare_answers
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import annotators
-from app.annotation.validation_study import drawn, write_sample
+from app.annotation.validation_study import draw_sample, write_sample
 from app.cli.annotate import From, commands, own_of, study_of
 from app.cli.common import AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
 from app.config.secret import secret_for
@@ -28,7 +28,7 @@ from storage.db.engine import Database, open_database
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
 if TYPE_CHECKING:
-    from app.analysis.annotator_agreement import Verified
+    from app.analysis.annotator_agreement import FieldAgreement
     from app.analysis.intervals import Interval
 
 Name = Annotated[str, typer.Option("--annotator", metavar="NAME", help="The annotator.")]
@@ -56,7 +56,7 @@ def sample(
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
     secret = secret_for(settings, database)
-    chosen = drawn([one for one, _ in pairs], number, seed, secret)
+    chosen = draw_sample([one for one, _ in pairs], number, seed, secret)
     path = write_sample(to, annotator, chosen, secret)
     label = load_study(str(path))
     out.print(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}", highlight=False)
@@ -88,7 +88,9 @@ def agreement(
     database = open_database(settings.database_url)
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
-    found = compared(database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database))
+    found = compare_answers(
+        database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database)
+    )
     told = [(one, _verified(one)) for one in found]
     if as_json:
         print_json({one.field.name: asdict(about) if about else None for one, about in told})
@@ -117,7 +119,7 @@ def _annotated(
     return pairs
 
 
-def _verified(one: Compared) -> Verified | None:
+def _verified(one: AnswerPairs) -> FieldAgreement | None:
     """The agreement on a field; None for lists of free text."""
     from app.analysis.annotator_agreement import Pair, verified
 
@@ -127,7 +129,7 @@ def _verified(one: Compared) -> Verified | None:
     return verified(one.field.name, [Pair(*pair) for pair in one.pairs], options)
 
 
-def _table(told: Sequence[tuple[Compared, Verified | None]]) -> Table:
+def _table(told: Sequence[tuple[AnswerPairs, FieldAgreement | None]]) -> Table:
     about = "equal, kappa: annotator and people; alpha: among people; 95 % intervals in brackets"
     table = Table(title="Agreement", title_justify="left", caption=about, caption_justify="left")
     table.add_column("field")
@@ -144,10 +146,10 @@ def _table(told: Sequence[tuple[Compared, Verified | None]]) -> Table:
 
 
 def _shown(found: Interval | None, *, share: bool = False) -> str:
-    from app.analysis.estimates import NUMBER, SHARE, Unit, between, written
+    from app.analysis.estimates import NUMBER, SHARE, Unit, format_interval, format_value
 
     if found is None:
         return "–"
     unit: Unit = SHARE if share else NUMBER
-    sure = f" ({between(found.low, found.high, unit)})" if found.low is not None else ""
-    return f"{written(found.value, unit)}{sure}"
+    sure = f" ({format_interval(found.low, found.high, unit)})" if found.low is not None else ""
+    return f"{format_value(found.value, unit)}{sure}"

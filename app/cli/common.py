@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from app.cli.logging_setup import set_up
-from app.cli.safe_console import PlainConsole
+from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
@@ -60,8 +60,8 @@ DatabaseAddress = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 STDOUT = Path("-")
 """In place of a file to write."""
-out = PlainConsole()
-err = PlainConsole(stderr=True)
+out = EscapingConsole()
+err = EscapingConsole(stderr=True)
 _COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
-from app.cli.http_server import give_way, listen, must_be_free
+from app.cli.http_server import listen, lower_priority, require_free_port
 from storage.db.addresses import without_password
 from storage.db.engine import open_database
 
@@ -16,11 +16,11 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
     from app.web.console.server import build_console
 
     settings = settings_in_use(host=host, console_port=port, database_url=database)
-    must_be_free(settings, "console_port")
+    require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
     server = build_console(settings, opened)
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
     out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
     invite_first(settings, opened)
-    give_way()
+    lower_priority()
     listen(server, settings, settings.console_port)

@@ -14,15 +14,15 @@ from rich.table import Table
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
 from app.cli.recruitment import cell_of
-from app.clock import WorldClock
+from app.clock import SystemClock
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies
-from storage.registers.study_status import decide_on, operations_of
-from storage.reports.costs import Cost, costs, speaks, spending
+from storage.registers.study_status import operations_of, set_status
+from storage.reports.costs import Cost, costs, is_simulated, spending
 
 
 class Grouping(StrEnum):
@@ -44,7 +44,7 @@ def costs_(
     found = Studies(database).newest(name_of(study))
     told = costs(database, found.name, by.value)
     total = sum(told.values(), Cost())
-    spoken = sum((cost for name, cost in told.items() if speaks(name)), Cost())
+    spoken = sum((cost for name, cost in told.items() if is_simulated(name)), Cost())
     bounds = _bounds(database, found)
     if as_json:
         groups = {name: asdict(cost) for name, cost in told.items()}
@@ -82,7 +82,7 @@ def budget(
     cell = cell_of(found, where)
     if amount is not None or unlimited:
         data = {"amount": amount, "where": cell}
-        decide_on(database, found.name, "budgeted", data, by="researcher", at_us=WorldClock().now_us())
+        set_status(database, found.name, "budgeted", data, by="researcher", at_us=SystemClock().now_us())
     whole = _bounds(database, found)
     parts = {key: _bounds(database, found, key) for key in operations_of(database, found.name).budgets if key}
     if as_json:
@@ -98,7 +98,7 @@ def budget(
 def _bounds(database: Database, study: Study, where: Cell = EVERYBODY) -> dict[str, Any]:
     """The budget, the part spent, and the part reserved for running sessions."""
     now = operations_of(database, study.name)
-    known = spending(database, study, where, WorldClock().now_us())
+    known = spending(database, study, where, SystemClock().now_us())
     return {"budget": now.budgets.get(where), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
 
 

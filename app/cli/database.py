@@ -13,15 +13,15 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 
 from app.cli.commands import command, group
 from app.cli.common import err, out, settings_in_use
-from app.clock import WorldClock
-from app.config.secret import secret_of
-from storage.accounts.secret_fingerprint import take
+from app.clock import SystemClock
+from app.config.secret import load_secret
+from storage.accounts.secret_fingerprint import adopt_secret
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.backup import Checked, Told, back_up, must_be_unused, sqlite_file
+from storage.db.backup import BackupCheck, Told, back_up, must_be_unused, sqlite_file
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database
 from storage.log.projections import differences, rebuild
-from storage.migrations.migrate import migrate, standing
+from storage.migrations.migrate import migrate, migration_status
 
 db = group("db")
 
@@ -44,7 +44,7 @@ def _copying(what: str) -> Iterator[Told]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _held(checked: Checked) -> str:
+def _held(checked: BackupCheck) -> str:
     """What a database has: sessions, events, studies, and the newest event."""
     held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
     if checked.last_us is None:
@@ -137,14 +137,14 @@ def db_new_secret() -> None:
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
-    take(database, secret_of(settings), WorldClock().now_us)
+    adopt_secret(database, load_secret(settings), SystemClock().now_us)
     out.print("This database now accepts the present secret. Keep it.")
 
 
 @db.command(name="status")
 def db_status() -> None:
     """Show the revision of the tables; exits with 1 if they need to be migrated or rebuilt."""
-    found = standing(settings_in_use().database_url)
+    found = migration_status(settings_in_use().database_url)
     if found.revision is None:
         out.print("The database is empty. The first start creates its tables.")
         return

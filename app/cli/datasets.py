@@ -17,19 +17,19 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
 from storage.datasets.describe.markdown import count as how_many
-from storage.datasets.describe.zip_file import pack
+from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
 from storage.datasets.exports.exporter import export, stream
-from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, Split, export_examples, stream_examples
-from storage.datasets.exports.plan import Wish
-from storage.datasets.exports.session_filter import Selection, moment_of
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, TrainSplit, export_examples, stream_examples
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.session_filter import SessionFilter, moment_of
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
-from storage.datasets.manifest import Exported
+from storage.datasets.manifest import ExportManifest
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
@@ -77,7 +77,7 @@ def validate(schema: SchemaName, paths: Paths) -> None:
     count = files = 0
     with _reading() as progress:
         for item in deviations(schema, paths, progress):
-            if isinstance(item, Found):
+            if isinstance(item, ReleaseFile):
                 files += 1
                 continue
             count += 1
@@ -154,10 +154,10 @@ def export_(
     name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
-    selection = Selection(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    wish = Wish(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
+    selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
+    wish = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
     if schema == NAME:
-        _examples(database, wish, to, file, Split(train, seed))
+        _examples(database, wish, to, file, TrainSplit(train, seed))
         return
     if to == STDOUT:
         stream(database, wish, sys.stdout.buffer, file)
@@ -165,10 +165,10 @@ def export_(
     exported = export(database, wish, to)
     _print_export(exported, statuses)
     if zipped:
-        out.print(f"{pack(to)}", highlight=False)
+        out.print(f"{zip_export(to)}", highlight=False)
 
 
-def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split) -> None:
+def _examples(database: Database, wish: ExportRequest, to: Path, file: str, split: TrainSplit) -> None:
     """Write examples for the fine-tuning of a user simulator, and print how many."""
     if to == STDOUT:
         stream_examples(database, wish, sys.stdout.buffer, split, file or TRAIN)
@@ -182,7 +182,7 @@ def _examples(database: Database, wish: Wish, to: Path, file: str, split: Split)
         out.print(f"  left out: {number:,} conversations {why}", highlight=False)
 
 
-def _print_export(exported: Exported, statuses: Statuses | None) -> None:
+def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
     for file in exported.files:
         out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
     out.print(
@@ -204,7 +204,7 @@ def _print_export(exported: Exported, statuses: Statuses | None) -> None:
 
 def _statuses(settings: Settings, database: Database, study: str, path: Path) -> Statuses:
     people = Participants(database, secret_for(settings, database))
-    return read_statuses(path, lambda id_: people.find(study, Person(PROLIFIC, id_)))
+    return read_statuses(path, lambda id_: people.find(study, ParticipantId(PROLIFIC, id_)))
 
 
 @contextmanager

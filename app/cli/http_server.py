@@ -26,11 +26,11 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from app.config.settings import Settings, env_name, reachable
+from app.config.settings import Settings, env_name, reachable_url
 from app.errors import SettingsError
-from storage.accounts.login_throttle import neighbourhood
+from storage.accounts.login_throttle import client_network
 from storage.db.backup import files_of
-from storage.db.private_files import narrow
+from storage.db.private_files import restrict_to_owner
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ WRITTEN_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """What a server takes: `most` connections, so many of one `address`, each request whole within `whole_s`, each
     answer read within `unread_s`."""
 
@@ -61,10 +61,10 @@ class Limits:
     unread_s: float = UNREAD_S
 
 
-def limits(*, proxied: bool) -> Limits:
+def limits(*, proxied: bool) -> ConnectionLimits:
     """As many as the system gives; of one address a part, unless everybody comes from that of a proxy."""
     most = max(SPARE, min(MOST, (_files() - SPARE) // 2))  # a file that is sent is open as well
-    return Limits(most, None if proxied else min(OF_ONE, most // 2))
+    return ConnectionLimits(most, None if proxied else min(OF_ONE, most // 2))
 
 
 def _files() -> int:
@@ -82,7 +82,7 @@ def _files() -> int:
     return wanted
 
 
-def made(server: ASGIApp, settings: Settings, port: int, within: Limits | None = None) -> uvicorn.Server:
+def made(server: ASGIApp, settings: Settings, port: int, within: ConnectionLimits | None = None) -> uvicorn.Server:
     """uvicorn as all servers of Parley use it, `within` these limits or as many as the system gives."""
     found = within or limits(proxied=bool(settings.trusted_proxies))
     held: Counter[str] = Counter()
@@ -94,7 +94,7 @@ def made(server: ASGIApp, settings: Settings, port: int, within: Limits | None =
             super().__init__(H11Protocol(**known), found, held)
 
     config = uvicorn.Config(
-        Whole(server),
+        RequestGuard(server),
         host=settings.host,
         port=port,
         http=Bounded,
@@ -116,7 +116,7 @@ def made(server: ASGIApp, settings: Settings, port: int, within: Limits | None =
 class Connection(asyncio.Protocol):
     """A connection that `http` serves, within limits. `held` counts those of each address."""
 
-    def __init__(self, http: asyncio.Protocol, limits: Limits, held: Counter[str]) -> None:
+    def __init__(self, http: asyncio.Protocol, limits: ConnectionLimits, held: Counter[str]) -> None:
         self._http, self._limits, self._held = http, limits, held
         self._taken = False
         self._late: asyncio.TimerHandle | None = None
@@ -128,7 +128,7 @@ class Connection(asyncio.Protocol):
         """Take it, or close it at once."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        self._address = neighbourhood(peer[0]) if peer else ""
+        self._address = client_network(peer[0]) if peer else ""
         self._held[self._address] += 1
         if self._limits.address is not None and self._held[self._address] > self._limits.address:
             log.warning("one address holds %d connections; no more are taken from there", self._limits.address)
@@ -196,7 +196,7 @@ _served: ContextVar[Connection] = ContextVar("_served")
 """The connection on which the request came that is being answered."""
 
 
-class Whole:
+class RequestGuard:
     """An application before another: tells a connection when a request is whole, and refuses too many headers."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -241,7 +241,7 @@ PORTS = {"port": 7870, "console_port": 7871}
 def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.socket | None = None) -> None:
     """Serve until somebody stops it, at a port, or where somebody is `listening` already."""
 
-    narrow(files_of(settings.database_url))
+    restrict_to_owner(files_of(settings.database_url))
     running = made(server, settings, port)
     threading.excepthook = _end
     gc.freeze()  # what is there now stays, and need not be looked through again
@@ -263,7 +263,7 @@ def _end(failed: threading.ExceptHookArgs) -> None:
     os._exit(FAILED)
 
 
-def give_way() -> None:
+def lower_priority() -> None:
     """Let this process wait where others on the machine have work to do: whoever takes part comes first."""
     if hasattr(os, "SCHED_IDLE"):
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
@@ -271,7 +271,7 @@ def give_way() -> None:
         os.nice(BEHIND)
 
 
-def must_be_free(settings: Settings, name: str) -> None:
+def require_free_port(settings: Settings, name: str) -> None:
     """Raise SettingsError where something else already listens on the port that a setting of that `name` says."""
     port = getattr(settings, name)
     with socket.socket(family_of(settings.host)) as probe:
@@ -294,7 +294,7 @@ def open_when_up(address: str, settings: Settings) -> None:
     """Open the page in a browser as soon as the participants' server answers."""
     for _ in range(START_TRIES):
         try:
-            socket.create_connection((reachable(settings.host), settings.port), timeout=1).close()
+            socket.create_connection((reachable_url(settings.host), settings.port), timeout=1).close()
         except OSError:
             time.sleep(0.1)
         else:

@@ -22,7 +22,7 @@ MOST = 1_000
 """Characters of a record's message, and of what it says was raised."""
 
 
-class Line(logging.Formatter):
+class LineFormatter(logging.Formatter):
     """A record as one line, whatever stands in it: each of its parts is bounded, and has no control characters."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -42,7 +42,7 @@ class Line(logging.Formatter):
         raise NotImplementedError
 
 
-class Text(Line):
+class TextFormatter(LineFormatter):
     """For people: time, level, where, what."""
 
     def line(self, parts: Mapping[str, str]) -> str:
@@ -51,7 +51,7 @@ class Text(Line):
         return f"{parts['time']} {parts['level']} {parts['logger']}: {parts['message']}{raised}"
 
 
-class Json(Line):
+class JsonFormatter(LineFormatter):
     """For programs: an object with `time`, `level`, `logger`, `message`, and `raised` where something was."""
 
     def line(self, parts: Mapping[str, str]) -> str:
@@ -62,7 +62,7 @@ class Json(Line):
 def set_up(settings: Settings) -> None:
     """Let everything in this process log so."""
     handler = logging.StreamHandler()
-    handler.setFormatter(Json() if settings.log_format == "json" else Text())
+    handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=settings.log_level, handlers=[handler])
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # or a record that fails is printed with all that it was to be made of

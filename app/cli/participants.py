@@ -16,22 +16,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.cli.commands import command
 from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
 from app.cli.session_actions import act_on
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.session.service import Sessions
 from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from experiments.study.resolve import Study
 from storage.db.engine import open_database, writer
 from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
-from storage.reports.reproducibility import verify as verify_study
-from storage.reports.sessions import sessions_called
+from storage.reports.reproducibility import recompute_draws as verify_study
+from storage.reports.sessions import find_sessions
 
 
 @command("links")
@@ -90,7 +90,7 @@ def _recruiter(study: Study, given: str) -> str:
         raise SettingsError(
             f"{study.name} does not accept signed links: its recruitment has `channels: {', '.join(by)}`"
         )
-    raise SettingsError(f"--recruiter {given!r}{allowed(given, fit)}")
+    raise SettingsError(f"--recruiter {given!r}{suggestion(given, fit)}")
 
 
 def _ids(file: Path) -> list[str]:
@@ -119,8 +119,8 @@ def returns(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     back = [id_ for id_, status in statuses(export).items() if status in OVER]
-    theirs = [people.sessions(name, Person(PROLIFIC, id_)) for id_ in back]
-    now_us = WorldClock().now_us()
+    theirs = [people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in back]
+    now_us = SystemClock().now_us()
     with writer(database) as connection, connection.begin():
         released = sum(release(connection, stream, now_us) for streams in theirs for stream in streams)
     out.print(
@@ -143,7 +143,7 @@ def withdraw(
     settings = settings_in_use()
     database = open_database(settings.database_url)
     people = Participants(database, secret_for(settings, database))
-    found = sessions_called(database, people, person, name_of(study) if study else "")
+    found = find_sessions(database, people, person, name_of(study) if study else "")
     if not found:
         raise StorageError(
             f"no session found for {person!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data"

@@ -13,14 +13,14 @@ from rich.table import Table
 
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
 from storage.db.engine import open_database
-from storage.payments.payment_files import Run, Wish, pay_out
+from storage.payments.payment_files import PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import LIVE, Payee
 from storage.payments.prolific import PROLIFIC, statuses
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 
 TO_DO = {
@@ -70,20 +70,20 @@ def pay(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
-    run = pay_out(database, people, Wish(name, to, known, dry_run), WorldClock().now_us())
+    run = run_payments(database, people, PaymentRequest(name, to, known, dry_run), SystemClock().now_us())
     if as_json:
         print_json(_report(run, to, dry_run))
         return
     out.print(_table(run))
     _print_earlier(run, to)
     _print_left_out(run)
-    strangers = sum(not people.sessions(name, Person(PROLIFIC, id_)) for id_ in known or ())
+    strangers = sum(not people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in known or ())
     if strangers:
         out.print(f"[yellow]{strangers} IDs of Prolific's export belong to no session of this study.[/yellow]")
     _print_files(run, to, dry_run)
 
 
-def _report(run: Run, folder: Path, dry: bool) -> dict[str, Any]:
+def _report(run: PaymentRun, folder: Path, dry: bool) -> dict[str, Any]:
     """The sessions without recruiters' IDs, and the files."""
     written = {payment.payee.stream for payment in run.payments}
     return {
@@ -104,7 +104,7 @@ def _report(run: Run, folder: Path, dry: bool) -> dict[str, Any]:
     }
 
 
-def _table(run: Run) -> Table:
+def _table(run: PaymentRun) -> Table:
     """Sessions by recruiter and outcome, with their bonuses."""
     table = Table("recruiter", "outcome", "sessions", "bonus", "paid before", "in new files", "to do")
     written = Counter(payment.payee.stream for payment in run.payments)
@@ -121,7 +121,7 @@ def _table(run: Run) -> Table:
     return table
 
 
-def _print_earlier(run: Run, folder: Path) -> None:
+def _print_earlier(run: PaymentRun, folder: Path) -> None:
     """Print what earlier files have, and overpayments."""
     files: dict[str, list[Decimal]] = {}
     for payee in run.payees:
@@ -144,7 +144,7 @@ def _print_earlier(run: Run, folder: Path) -> None:
         _say(f"{len(over)} sessions were paid more than their bonus is now. Nothing is deducted.")
 
 
-def _print_left_out(run: Run) -> None:
+def _print_left_out(run: PaymentRun) -> None:
     """Print the complete sessions that are in no list for Prolific, and those to review first."""
     for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
         _say(f"Complete, but left out: {count} ({reason}).")
@@ -160,7 +160,7 @@ def _print_left_out(run: Run) -> None:
         _say(f"{failed} complete sessions failed an attention check: review them before you approve.")
 
 
-def _print_files(run: Run, folder: Path, dry: bool) -> None:
+def _print_files(run: PaymentRun, folder: Path, dry: bool) -> None:
     """Print what each file is for."""
     for name, text in run.files.items():
         kind = next(kind for kind in USE if name.startswith(kind))

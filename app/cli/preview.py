@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.bots.preview_session import Wish, walk_to
+from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.cli.commands import command
 from app.cli.common import StudyFile, Where, out, settings_in_use
 from app.cli.recruitment import cell_of
@@ -14,8 +14,8 @@ from app.cli.session_actions import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.studies.loader import load_study
-from app.web.participant.preview_links import Walks
-from experiments.errors import allowed
+from app.web.participant.preview_links import PreviewLinks
+from experiments.errors import suggestion
 from storage.db.engine import open_database
 from storage.registers.studies import Studies
 
@@ -41,13 +41,13 @@ def walk(
     """
     settings = settings_in_use()
     found = load_study(study)
-    wish = Wish(step, cell_of(found, where), language)
+    wish = PreviewTarget(step, cell_of(found, where), language)
     if language and language not in found.file.offered:
         raise SettingsError(
-            f"--language {language!r}: the study is not in this language{allowed(language, found.file.offered)}"
+            f"--language {language!r}: the study is not in this language{suggestion(language, found.file.offered)}"
         )
     database = open_database(settings.database_url)
     Studies(database).register(found)
-    stream = act_on(database, lambda sessions: walk_to(sessions, found, wish))
-    print(Walks(secret_for(settings, database)).link(settings, stream))
+    stream = act_on(database, lambda sessions: advance_to_step(sessions, found, wish))
+    print(PreviewLinks(secret_for(settings, database)).link(settings, stream))
     out.print("Open it in a browser within one hour. The session is marked as pilot data.", style="dim")

@@ -11,19 +11,19 @@ from rich.table import Table
 
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
-from app.clock import WorldClock
+from app.clock import SystemClock
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.study_status import Decision, StudyState
-from experiments.study.cells import parse_cell, standings
-from experiments.study.recruitment import Cap
+from experiments.study.cells import cell_statuses, parse_cell
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.db.engine import Database, open_database
-from storage.log.seats import Tally, cell_key, counted, meant
+from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.studies import Studies
-from storage.registers.study_status import decide_on, operations_of
-from storage.reports.monitoring.sessions import crowds, first_origin, odd, tally
+from storage.registers.study_status import operations_of, set_status
+from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
 
 STATES: Mapping[StudyState, str] = {
     "draft": "Draft: no session can start until the study is piloted or opened.",
@@ -51,7 +51,7 @@ def cap(
     found = Studies(database).newest(name_of(study))
     if most is not None or unlimited:
         data = {"where": cell_of(found, where), "most": None if unlimited else most}
-        decide_on(database, found.name, "capped", data, by="researcher", at_us=WorldClock().now_us())
+        set_status(database, found.name, "capped", data, by="researcher", at_us=SystemClock().now_us())
     caps = operations_of(database, found.name).caps_of(found.file.quotas)
     if as_json:
         print_json([{"where": held.where, "quota": held.max} for held in caps])
@@ -104,7 +104,7 @@ def pilot(study: StudyName) -> None:
 def _decide(study: str, kind: Decision, data: Mapping[str, Any], done: str) -> None:
     database = open_database(settings_in_use().database_url)
     name = Studies(database).newest(name_of(study)).name
-    decide_on(database, name, kind, data, by="researcher", at_us=WorldClock().now_us())
+    set_status(database, name, kind, data, by="researcher", at_us=SystemClock().now_us())
     out.print(done)
     if operations_of(database, name).published is None:
         out.print(f"[yellow]No version of {name} is published yet: parley publish FILE[/yellow]", highlight=False)
@@ -122,10 +122,10 @@ def status(
     database = open_database(settings_in_use().database_url)
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
-        there = crowds(
-            connection, meant(found.name, origin, WorldClock().now_us(), found.file.session_limits.hold_place_s)
+        there = session_groups(
+            connection, query_params(found.name, origin, SystemClock().now_us(), found.file.session_limits.hold_place_s)
         )
-    now, same_id = tally(there), odd(there).flags.get(SAME_ID, 0)
+    now, same_id = tally(there), flag_counts(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
     caps = held.caps_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
@@ -158,15 +158,15 @@ def _others(database: Database, study: str, origin: str) -> None:
         )
 
 
-def _told(now: Tally) -> dict[str, Any]:
+def _told(now: SessionCounts) -> dict[str, Any]:
     cells = {cell_key(values): {"complete": done, "live": live} for values, done, live in now.cells}
     return {"outcomes": now.outcomes, "cells": cells}
 
 
-def _cells(study: Study, now: Tally, caps: tuple[Cap, ...]) -> Table:
+def _cells(study: Study, now: SessionCounts, caps: tuple[Quota, ...]) -> Table:
     """Each cell with its complete and live sessions, and its target."""
     table = Table("cell", "complete", "live", "target", "")
-    for cell in standings(counted(study, now), caps):
+    for cell in cell_statuses(counted(study, now), caps):
         target = "" if cell.target is None else f"{cell.target:,.4g}"
         table.add_row(escape(cell_key(cell.values)), f"{cell.complete:,}", f"{cell.live:,}", target, cell.shut)
     return table

@@ -16,16 +16,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.cli.commands import command
 from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS
 from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
-    from app.analysis.base import Part
+    from app.analysis.base import AnalysisStep
     from app.analysis.report import Report
     from app.analysis.results import Steps
 
@@ -79,8 +79,8 @@ def report_(
 
     The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, csv or JSON.
     """
-    from app.analysis.report import FORMATS, gather
-    from app.analysis.report.published_comparison import against as paper
+    from app.analysis.report import FORMATS, build_report
+    from app.analysis.report.published_comparison import published_paper as paper
 
     chosen = _format(form, to)
     if called and not against:
@@ -90,7 +90,7 @@ def report_(
     meant = origin or _first(database, name)
     try:
         with _stepping() as steps:
-            made = gather(database, name, meant, WorldClock().now_us(), steps=steps, against=papers)
+            made = build_report(database, name, meant, SystemClock().now_us(), steps=steps, against=papers)
         text = FORMATS[chosen](made)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:
@@ -110,7 +110,7 @@ def _format(wanted: str, to: Path | None) -> str:
     found = wanted or ENDINGS.get(ending, ending) or HTML
     if found not in FORMS:
         where = "--format" if wanted else f"the ending of {to}"
-        raise FormatUnknown(f"{where}: {found!r} is not a format of reports{allowed(found, FORMS)}")
+        raise FormatUnknown(f"{where}: {found!r} is not a format of reports{suggestion(found, FORMS)}")
     return found
 
 
@@ -127,7 +127,7 @@ def _stepping() -> Iterator[Steps]:
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("Reading", total=None)
 
-        def steps(parts: list[Part]) -> Iterable[Part]:
+        def steps(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
             bar.update(task, total=len(parts))
             for part in parts:
                 bar.update(task, description=part.title)

@@ -28,7 +28,7 @@ def one_line(text: str) -> str:
     return text.translate(_LINE)
 
 
-class PlainConsole(Console):
+class EscapingConsole(Console):
     """A console on which only its own styles are commands; a file or a program that reads it has its lines whole."""
 
     def __init__(self, **options: Any) -> None:

@@ -20,9 +20,9 @@ from app.cli.commands import command
 from app.cli.common import STDOUT, AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
 from storage.db.engine import open_database
 from storage.db.private_files import writing
-from storage.reports.screen_times import Shown, Told, Typical, screens, typical
+from storage.reports.screen_times import ClientMeasures, ScreenSummary, ScreenVisit, screens, typical
 
-COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *Told.__dataclass_fields__)
+COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
 
 
 @command("screen-times")
@@ -55,14 +55,14 @@ def times_(
         out.print(_table(typical(found)))
 
 
-def _row(one: Shown) -> dict[str, Any]:
+def _row(one: ScreenVisit) -> dict[str, Any]:
     """A screen as a row."""
     at = datetime.fromtimestamp(one.shown_us / 1e6, UTC).isoformat(timespec="milliseconds")
     own = (one.session, one.origin, one.path, one.step, at, one.seconds)
     return dict(zip(COLUMNS, own, strict=False)) | asdict(one.told)
 
 
-def _write(found: Iterable[Shown], file: TextIO) -> int:
+def _write(found: Iterable[ScreenVisit], file: TextIO) -> int:
     writer = csv.DictWriter(file, COLUMNS)
     writer.writeheader()
     count = 0
@@ -72,7 +72,7 @@ def _write(found: Iterable[Shown], file: TextIO) -> int:
     return count
 
 
-def _table(found: Iterable[Typical]) -> Table:
+def _table(found: Iterable[ScreenSummary]) -> Table:
     about = "Medians in seconds; -o FILE writes every screen."
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), caption=about)
     table.add_column("screen", overflow="fold", min_width=22)

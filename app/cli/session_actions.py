@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.session.service import Sessions
 from storage.db.engine import Database
 
@@ -17,7 +17,7 @@ def act_on(database: Database, work: Callable[[Sessions], Coroutine[Any, Any, Re
     """Let a command act on the sessions of a database; returns when all is written."""
 
     async def acting() -> Result:
-        sessions = Sessions(database, WorldClock())
+        sessions = Sessions(database, SystemClock())
         try:
             return await work(sessions)
         finally:

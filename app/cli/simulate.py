@@ -9,14 +9,14 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.backends.model_ref import asked
-from app.bots.run_many import Crowd, Stopped, clocks_for, play, settings_for
-from app.bots.user_config import TEMPERATURE, cast
+from app.backends.model_ref import parse_model_ref
+from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations, settings_for
+from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out, settings_in_use
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.addresses import without_password
@@ -62,9 +62,9 @@ def simulate_(
     """
     settings = settings_in_use()
     found = load_study(study)
-    speaker = asked(found, user_model) if user_model else None
-    who = cast(user, speaker, personas, user_temperature)
-    crowd = Crowd(found, who, count, seed, concurrency or (AT_ONCE if speaker else 1))
+    speaker = parse_model_ref(found, user_model) if user_model else None
+    who = read_user_config(user, speaker, personas, user_temperature)
+    crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if speaker else 1))
     done = asyncio.run(_play(settings_for(settings), crowd))
     played = "" if user == "random" else f" by {user}" + (f" with {speaker.label}" if speaker else "")
     number = count - len(done.stopped)
@@ -80,12 +80,12 @@ def simulate_(
 @dataclass
 class _Done:
     clicks: int = 0
-    stopped: list[Stopped] = field(default_factory=list)
+    stopped: list[StoppedSession] = field(default_factory=list)
 
 
-async def _play(settings: Settings, crowd: Crowd) -> _Done:
-    clocks, done = clocks_for(crowd.study, crowd.cast), _Done()
-    runtime = Runtime(open_database(settings.database_url), settings, clocks)
+async def _play(settings: Settings, crowd: SimulationRun) -> _Done:
+    clocks, done = clock_for_each(crowd.study, crowd.cast), _Done()
+    runtime = SessionService(open_database(settings.database_url), settings, clocks)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         runtime.prepare(crowd.study)
@@ -93,8 +93,8 @@ async def _play(settings: Settings, crowd: Crowd) -> _Done:
             runtime.make_ready(crowd.cast.asked.model)
         with Progress(*columns, console=err) as bar:
             task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
-            async for one in play(runtime, clocks, crowd):
-                if isinstance(one, Stopped):
+            async for one in run_simulations(runtime, clocks, crowd):
+                if isinstance(one, StoppedSession):
                     done.stopped.append(one)
                     bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
                 else:
@@ -105,7 +105,7 @@ async def _play(settings: Settings, crowd: Crowd) -> _Done:
     return done
 
 
-def _print_cost(settings: Settings, crowd: Crowd) -> None:
+def _print_cost(settings: Settings, crowd: SimulationRun) -> None:
     """Print the cost of the users' model in this study so far."""
     name = crowd.cast.model
     cost = costs(open_database(settings.database_url), crowd.study.name, "model").get(name, Cost())

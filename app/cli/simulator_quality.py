@@ -22,7 +22,7 @@ from storage.registers.simulated_users import simulated
 from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
-    from app.analysis.simulator_quality import Data, Quality
+    from app.analysis.simulator_quality import SimulationData, SimulatorQuality
 
 PEOPLE = (Origin.PERSON, Origin.IMPORT)
 LEAST = 5
@@ -86,15 +86,15 @@ def _whose(database: Database, study: str) -> str:
     return found
 
 
-def _data(database: Database, study: str, origin: str) -> Data:
+def _data(database: Database, study: str, origin: str) -> SimulationData:
     from app.analysis.data_frames import frame
-    from app.analysis.simulator_quality import ANSWER_COLUMNS, TALK_COLUMNS, Data
+    from app.analysis.simulator_quality import ANSWER_COLUMNS, TALK_COLUMNS, SimulationData
 
     answers = frame(database, study, "user_answers", origin, columns=ANSWER_COLUMNS)
-    return Data(answers, frame(database, study, "conversations", origin, columns=TALK_COLUMNS))
+    return SimulationData(answers, frame(database, study, "conversations", origin, columns=TALK_COLUMNS))
 
 
-def _table(found: Sequence[Quality], title: str) -> Table:
+def _table(found: Sequence[SimulatorQuality], title: str) -> Table:
     table = Table(title=title, title_justify="left")
     for name in ("who", "model"):
         table.add_column(name)

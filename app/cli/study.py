@@ -13,17 +13,17 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
-from app.bots.dry_run import Trial, try_out
+from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use
-from app.cli.http_server import listen, must_be_free, open_when_up
+from app.cli.http_server import listen, open_when_up, require_free_port
 from app.cli.translations import print_languages
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import load_study
-from app.studies.outline import draw, outline
+from app.studies.outline import outline, to_rich_tree
 from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
@@ -31,7 +31,7 @@ from problems.plugins import nowhere
 from storage.db.addresses import without_password
 from storage.db.engine import Database, open_database
 from storage.db.file_lock import serving_lock
-from storage.registers.study_versions import standing
+from storage.registers.study_versions import status_of_all
 
 
 @command("demo")
@@ -69,7 +69,7 @@ def _serve(
     from app.cli.workers import supervise
     from app.web.server import build_app
 
-    must_be_free(settings, "port")
+    require_free_port(settings, "port")
     studies = [load_study(reference) for reference in references]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
@@ -99,7 +99,7 @@ def _serve(
 
 def _print_published(database: Database, address: str) -> None:
     """Print the studies that are served if none was named."""
-    for name, held in standing(database).items():
+    for name, held in status_of_all(database).items():
         if held.offered:
             out.print(f"  {name} ({held.state}): {address}/s/{name}", highlight=False)
     out.print("  and every other study as soon as it is published, and piloted or opened", highlight=False)
@@ -122,12 +122,12 @@ def check(
     """Prints all errors of the file at once; exits with 2 if there is one."""
     found = load_study(study)
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
-    draw(outline(found), tree)
+    to_rich_tree(outline(found), tree)
     out.print(tree)
     print_languages(found, study)
     minutes = None
     if bots:
-        trial = asyncio.run(try_out(found, bots, reply_tokens))
+        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens))
         minutes = trial.typical_minutes
         out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
         if cost:
@@ -145,7 +145,7 @@ def _advise(study: Study, minutes: float | None) -> None:
         out.print(f"  [yellow]-[/yellow] {escape(words)}", highlight=False)
 
 
-def _estimate(study: Study, trial: Trial, participants: int, reply_tokens: int) -> None:
+def _estimate(study: Study, trial: DryRunResult, participants: int, reply_tokens: int) -> None:
     """Print the estimated cost of the models, and its basis."""
     currency = escape(study.file.currency)
     for name, calls in sorted(trial.calls.items()):
@@ -179,7 +179,7 @@ def schema(
 @command("settings")
 def settings_(as_json: AsJson = False) -> None:
     """Each setting is an environment variable, or a line in a file `.env`. Secrets are masked."""
-    found = configuration.listing(settings_in_use())
+    found = configuration.settings_table(settings_in_use())
     if as_json:
         print_json([dict(zip(("variable", "value", "default", "description"), row, strict=True)) for row in found])
         return

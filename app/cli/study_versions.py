@@ -13,11 +13,11 @@ from rich.table import Table
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyFile, StudyName, iso, name_of, out, print_json, settings_in_use
 from app.cli.safe_console import plain
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.errors import SettingsError
-from app.studies.drafts import make
+from app.studies.drafts import create_draft
 from app.studies.loader import load_study, shipped
-from app.web.console.formatting import when
+from app.web.console.formatting import format_time
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
@@ -47,7 +47,7 @@ def new(
     ] = "demo",
 ) -> None:
     """Writes FOLDER/study.yaml, with comments, and its other files."""
-    path = make(folder, template)
+    path = create_draft(folder, template)
     out.print(f"Created {path}. Next:", markup=False, highlight=False, soft_wrap=True)
     for name in ("check", "serve"):
         out.print(f"  [bold]parley {name} {escape(quote(str(path)))}[/bold]", highlight=False, soft_wrap=True)
@@ -59,7 +59,7 @@ def publish_(file: StudyFile) -> None:
     study = load_study(file)
     database = open_database(settings_in_use().database_url)
     twins = [known for known in versions(database, study.name) if known.version == study.file.version]
-    done = publish(database, study, by="researcher", at_us=WorldClock().now_us())
+    done = publish(database, study, by="researcher", at_us=SystemClock().now_us())
     label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
     out.print(f"{label} is {'published' if done.new else 'the current version already'}.", highlight=False)
     if any(known.hash != done.hash for known in twins):
@@ -85,7 +85,9 @@ def versions_(study: StudyName, as_json: AsJson = False) -> None:
         return
     table = Table("version", "hash", "published (UTC)", "")
     for one in found:
-        table.add_row(str(one.version), one.hash[:SHORT], when(one.published_us), "current" if one.current else "")
+        table.add_row(
+            str(one.version), one.hash[:SHORT], format_time(one.published_us), "current" if one.current else ""
+        )
     out.print(table)
 
 

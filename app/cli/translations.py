@@ -9,12 +9,12 @@ from rich.markup import escape
 
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out
-from app.i18n.catalogues import catalogue, catalogues, spoken
+from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
-from app.studies.translations import missing
-from experiments.errors import Fault, StudyError, allowed
+from app.studies.translations import missing_translations
+from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.resolve import Study
-from experiments.views.translatable_texts import strays
+from experiments.views.translatable_texts import unused_translations
 from storage.yaml_text import yaml_text
 
 FIRST = 3
@@ -32,12 +32,17 @@ def texts(
     ],
 ) -> None:
     """Prints a YAML file to fill in."""
-    if not spoken(language):
+    if not is_supported(language):
         raise StudyError(
             study,
-            [Fault("--language", f"Parley has no texts in the language {language!r}{allowed(language, catalogues())}")],
+            [
+                ValidationIssue(
+                    "--language",
+                    f"Parley has no texts in the language {language!r}{suggestion(language, catalogues())}",
+                )
+            ],
         )
-    wanted = missing(load_study(study), language)
+    wanted = missing_translations(load_study(study), language)
     if wanted:
         print(yaml_text(dict.fromkeys(wanted, ""), WIDTH), end="")
     err.print(
@@ -48,7 +53,7 @@ def texts(
 def print_languages(study: Study, reference: str) -> None:
     """Print missing and unused translations for each language of the study."""
     for tag in study.file.offered:
-        lacking, vain = missing(study, tag), strays(study, tag)
+        lacking, vain = missing_translations(study, tag), unused_translations(study, tag)
         if lacking:
             out.print(
                 f"[yellow]{tag}: {_count(lacking)} of the study without a translation: {_first(lacking)}. "

@@ -97,7 +97,7 @@ class Server(BaseModel):
         return tuple(sorted(filter(None, found), key=len, reverse=True))
 
 
-def revealed(values: Mapping[str, SecretStr]) -> dict[str, str]:
+def plain_values(values: Mapping[str, SecretStr]) -> dict[str, str]:
     """The values as they are sent."""
     return {name: value.get_secret_value() for name, value in values.items()}
 

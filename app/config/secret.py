@@ -6,16 +6,16 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import SettingsError
-from storage.accounts.secret_fingerprint import recognise
+from storage.accounts.secret_fingerprint import verify_secret
 from storage.db.addresses import file_of
 from storage.db.engine import Database
 from storage.db.private_files import create
 
 
-def secret_of(settings: Settings) -> str:
+def load_secret(settings: Settings) -> str:
     """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
     if settings.secret is not None:
         return settings.secret.get_secret_value()
@@ -32,8 +32,8 @@ def secret_of(settings: Settings) -> str:
 
 def secret_for(settings: Settings, database: Database) -> str:
     """The deployment's secret, if the database is used with it; raises StorageError for another one."""
-    secret = secret_of(settings)
-    recognise(database, secret, WorldClock().now_us)
+    secret = load_secret(settings)
+    verify_secret(database, secret, SystemClock().now_us)
     return secret
 
 

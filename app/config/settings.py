@@ -203,13 +203,13 @@ class Settings(BaseSettings):
         return self.model_servers[name]
 
 
-def reachable(host: str) -> str:
+def reachable_url(host: str) -> str:
     """An address at which this machine reaches what listens on a host."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  (compared, not bound)
 
 
 def _local(host: str, port: int) -> str:
-    found = reachable(host)
+    found = reachable_url(host)
     return f"http://[{found}]:{port}" if ":" in found else f"http://{found}:{port}"
 
 
@@ -226,7 +226,7 @@ def env_name(field: str) -> str:
     return f"{PREFIX}{field.upper()}"
 
 
-def listing(settings: Settings) -> list[tuple[str, str, str, str]]:
+def settings_table(settings: Settings) -> list[tuple[str, str, str, str]]:
     """Give (variable, value, default, description) of every setting, with secrets masked."""
     rows = []
     for name, field in Settings.model_fields.items():

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from experiments.study.i18n import say, translated
+from experiments.study.i18n import lazy, translated
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "languages"
 
@@ -29,7 +29,7 @@ class Catalogue:
 
     def __call__(self, text: str, **values: object) -> str:
         """A text, or a pattern with values, in this language; in English where there is no translation."""
-        return translated(say(text, **values) if values else text, self.words)
+        return translated(lazy(text, **values) if values else text, self.words)
 
 
 ENGLISH = Catalogue("en", "English")
@@ -50,7 +50,7 @@ def catalogue(tag: str) -> Catalogue:
     return _found(tag) or ENGLISH
 
 
-def spoken(tag: str) -> bool:
+def is_supported(tag: str) -> bool:
     """Whether there is a catalogue for a language."""
     return _found(tag) is not None
 
@@ -64,7 +64,7 @@ def primary(tag: str) -> str:
     return tag.partition("-")[0].lower()
 
 
-def preferred(accepts: str, offered: Iterable[str]) -> str | None:
+def negotiate(accepts: str, offered: Iterable[str]) -> str | None:
     """Which of the languages offered a browser's Accept-Language likes best; None where it likes none of them."""
     choices = list(offered)
     exact = {tag.lower(): tag for tag in choices}

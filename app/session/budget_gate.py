@@ -19,15 +19,15 @@ from functools import partial
 
 from app.calls.caller import Budget
 from app.clock import Clock
-from app.single_flight import Shared
-from experiments.session.study_status import EVERYBODY, Operations, Where
-from experiments.study.recruitment import Cap
+from app.single_flight import SingleFlight
+from experiments.session.study_status import EVERYBODY, StudyStatus, Where
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.quota import is_full
 from storage.registers.study_status import operations_of
-from storage.reports.costs import Spending, spending
+from storage.reports.costs import BudgetUse, spending
 
 FRESH_US = 2_000_000
 SOON_S = 0.1
@@ -42,8 +42,8 @@ class _Known:
     at_us: int
     until_us: int
     """Until when it serves."""
-    operations: Operations
-    spending: Mapping[Where, Spending]
+    operations: StudyStatus
+    spending: Mapping[Where, BudgetUse]
     """For everything that has a budget."""
     full: bool
     """Whether no cell is open, as far as caps go."""
@@ -58,13 +58,13 @@ class _Known:
         )
 
 
-class Purse:
+class BudgetGate:
     """What studies may still spend, over one database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._known: dict[str, _Known] = {}
-        self._reading: defaultdict[str, Shared[_Known]] = defaultdict(Shared)
+        self._reading: defaultdict[str, SingleFlight[_Known]] = defaultdict(SingleFlight)
         self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
         """When each who has begun was written; without end until they are."""
         self._told: set[str] = set()
@@ -77,10 +77,10 @@ class Purse:
         self._tell(study.name, used_up)
         return known.operations.shut or (BUDGET if used_up else FULL if known.full else None)
 
-    def shut(self, study: Study) -> tuple[Cap, ...]:
+    def shut(self, study: Study) -> tuple[Quota, ...]:
         """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
         known = self._known.get(study.name)
-        return tuple(Cap(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
+        return tuple(Quota(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
 
     def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
         return known.used_up(len(self._begun[study.name]))

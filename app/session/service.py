@@ -27,37 +27,37 @@ from app.calls.model_pool import ModelAccess, ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
 from app.config.settings import Settings
-from app.session.budget_gate import BUDGET, Purse
-from app.session.replies.buffer import Reply
-from app.session.replies.reply_lock import Turns, alone
-from app.session.replies.request import Means, ask_patiently, request_json
-from app.session.replies.tasks import Answering
-from app.session.session_cache import Kept
+from app.session.budget_gate import BUDGET, BudgetGate
+from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.reply_lock import ReplyLocks, no_lock
+from app.session.replies.request import ReplyContext, ask_with_retries, request_json
+from app.session.replies.tasks import ReplyTasks
+from app.session.session_cache import SessionCache
 from app.session.transitions import (
     CLOSED,
-    Arriving,
-    Live,
-    arrived,
-    at_once,
-    counted,
-    depends,
+    Arrival,
+    LoadedSession,
+    apply_action,
+    changes_quota,
+    counted_append,
+    depends_on_others,
     enrolment,
-    follows,
-    takes_place,
-    written,
+    enrolment_append,
+    immediate_task,
+    to_append,
 )
 from experiments.errors import Refused
-from experiments.events import Action, Event, Job
+from experiments.events import Action, Event, PendingTask
 from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
-from experiments.session.conversation import refuse_hurry
+from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold
 from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
-from experiments.session.telemetry import Record, kept
+from experiments.session.telemetry import TelemetryRecord, kept
 from experiments.session.timing import overdue
-from experiments.study.model_spec import Model
-from experiments.study.recruitment import Cap
+from experiments.study.model_spec import ModelSpec
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from storage.db.advisory_locks import claims_of
 from storage.db.engine import Database
@@ -65,11 +65,10 @@ from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log
 from storage.log.projections import rows_of
-from storage.log.quota import Others
-from storage.log.telemetry import Telemetry
-from storage.log.write_requests import Append, Counted, Draft
-from storage.log.write_requests import Attempt as AttemptRow
-from storage.registers.imported_rows import rows_told
+from storage.log.quota import StudyCounts
+from storage.log.telemetry import TelemetryBatch
+from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow
+from storage.registers.imported_rows import rows_of_events
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.model_calls import times_asked
@@ -113,11 +112,11 @@ class Sessions:
         """Stop; everything that was accepted is written."""
         await asyncio.to_thread(self.log.close)
 
-    async def live(self, stream: str) -> Live | None:
+    async def live(self, stream: str) -> LoadedSession | None:
         """A session by its stream; None if there is none. Raises StorageError for imported data."""
         return await asyncio.to_thread(self._load, stream)
 
-    async def act(self, stream: str, action: Action) -> Live:
+    async def act(self, stream: str, action: Action) -> LoadedSession:
         """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
         return await self._retried(stream, lambda live: self._write(live, action))
 
@@ -151,12 +150,12 @@ class Sessions:
 
     async def adopt(self, study: Study, stream: str, events: Sequence[Event]) -> None:
         """Write a whole session that was acted out over another database."""
-        live = Live(stream, study, State())
+        live = LoadedSession(stream, study, State())
         after, begun_us = live.after(events), events[0].at_us
         action = Action("enrol", "", {}, begun_us, by="system")
-        await self._append(written(live, after, action, enrolment(study, after.state, begun_us)))
+        await self._append(to_append(live, after, action, enrolment(study, after.state, begun_us)))
 
-    async def _retried(self, stream: str, write: Callable[[Live], Awaitable[Result]]) -> Result:
+    async def _retried(self, stream: str, write: Callable[[LoadedSession], Awaitable[Result]]) -> Result:
         """Write to a session as it is now; again where another writer was first."""
         for attempt in attempts(stream):
             with attempt:
@@ -173,7 +172,7 @@ class Sessions:
     def _forget(self, stream: str) -> None:
         """The log has more of a session than what was loaded."""
 
-    def _load(self, stream: str) -> Live | None:
+    def _load(self, stream: str) -> LoadedSession | None:
         events = self.log.load(stream)
         if not events:
             return None
@@ -181,26 +180,26 @@ class Sessions:
             raise StorageError(f"{stream} is imported: it cannot have notes or exclusions; filter its export instead")
         state = fold(events)
         study = self.studies.get(state.enrolled["hash"])
-        return Live(stream, study, state, rows_of(study, state))
+        return LoadedSession(stream, study, state, rows_of(study, state))
 
-    async def _write(self, live: Live, action: Action) -> Live:
-        events, state = follows(live, action)
+    async def _write(self, live: LoadedSession, action: Action) -> LoadedSession:
+        events, state = apply_action(live, action)
         if not events:
             return live
         after = live.after(events, state)
-        await self._append(written(live, after, action))
+        await self._append(to_append(live, after, action))
         return after
 
     async def _append(self, work: Append) -> None:
         await asyncio.wrap_future(self.log.append(work))
 
-    async def _annotate(self, live: Live, found: Sequence[Annotation]) -> AnnotationCount:
+    async def _annotate(self, live: LoadedSession, found: Sequence[Annotation]) -> AnnotationCount:
         state = live.state
         for annotation in found:
             state = fold(decide(live.study, state, annotation.action(self.now_us())), state)
         new = state.events[len(live.state.events) :]
         if new:
-            await self._append(written(live, live.after(new, state), found[-1].action(self.now_us())))
+            await self._append(to_append(live, live.after(new, state), found[-1].action(self.now_us())))
         return AnnotationCount(len(new), len(found) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
@@ -214,7 +213,7 @@ class Sessions:
                     Event(seq, at_us, "model", "", ANNOTATED, one.data, one.key)
                     for seq, one in enumerate(fresh, events[-1].seq + 1)
                 )
-                before, after = rows_told(events), rows_told([*events, *made])
+                before, after = rows_of_events(events), rows_of_events([*events, *made])
                 rows = tuple(row for seq, row in after.items() if row != before[seq])
                 if made:
                     await self._append(Append(stream, study, made, origin=Origin.IMPORT, rows=rows))
@@ -222,7 +221,7 @@ class Sessions:
         raise AssertionError  # as above
 
 
-class Runtime(Sessions):
+class SessionService(Sessions):
     """Sessions whose participants are served here. Times come from `clock`, models from the registry of backends. An
     SQLite file is `shared` where several processes serve it."""
 
@@ -232,15 +231,15 @@ class Runtime(Sessions):
         super().__init__(database, clock, log)
         self._database = database
         self._settings = settings
-        self._kept = Kept()
+        self._kept = SessionCache()
         self._models = ModelPool(settings, clock, clock.sleep)
         longest_s = settings.max_retry_wait_s
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
         self._claims = claims_of(database, shared=shared)
-        turn = Turns(self._claims, self.afresh).wait if self._claims else alone
-        self._answering = Answering(self._means, self.act, turn)
-        self._purse = Purse(database, clock)
+        turn = ReplyLocks(self._claims, self.afresh).wait if self._claims else no_lock
+        self._answering = ReplyTasks(self._means, self.act, turn)
+        self._purse = BudgetGate(database, clock)
         self.closed = self._purse.closed
         """Why nobody new can begin a study; None while people can."""
         self.settled = self._answering.settled
@@ -253,7 +252,7 @@ class Runtime(Sessions):
         for model in study.file.models.values():
             self.make_ready(model)
 
-    def make_ready(self, model: Model) -> None:
+    def make_ready(self, model: ModelSpec) -> None:
         """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
         self._models.check_configured(model)
 
@@ -275,8 +274,8 @@ class Runtime(Sessions):
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
         told: Mapping[str, Any] = NOTHING,
-        shut: tuple[Cap, ...] = (),
-    ) -> Live:
+        shut: tuple[Quota, ...] = (),
+    ) -> LoadedSession:
         """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
         `language`, and which `attempt` of the same person it is; `shut` are cells that are not given, which
         the fact says too, as the cell may be given later.
@@ -289,19 +288,19 @@ class Runtime(Sessions):
         known |= {"seed": seed or secrets.token_hex(16)}
         if shut:
             known |= {"shut": [cap.as_data() for cap in shut]}
-        live = Live(stream or str(uuid4()), study, State())
-        who = Arriving({**known, **told}, identity, self._purse.shut(study))
+        live = LoadedSession(stream or str(uuid4()), study, State())
+        who = Arrival({**known, **told}, identity, self._purse.shut(study))
         with nullcontext() if study.admission else self._purse.begins(study):
-            return await self._count(live, partial(arrived, live, who))
+            return await self._count(live, partial(enrolment_append, live, who))
 
-    async def afresh(self, stream: str) -> Live | None:
+    async def afresh(self, stream: str) -> LoadedSession | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
             self._forget(stream)
         return await self.live(stream)
 
-    async def glance(self, stream: str) -> tuple[Live | None, Mapping[str, Any] | None]:
+    async def glance(self, stream: str) -> tuple[LoadedSession | None, Mapping[str, Any] | None]:
         """A session and its unsent draft, read in one query where the session is cached."""
         known = self._kept.get(stream)
         if known is None:
@@ -312,7 +311,7 @@ class Runtime(Sessions):
         live = await self.live(stream)
         return live, typed if live is not None and live.screen.path == known.screen.path else None
 
-    async def live(self, stream: str) -> Live | None:
+    async def live(self, stream: str) -> LoadedSession | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
         found = self._kept.get(stream)
         if found is None:
@@ -326,7 +325,7 @@ class Runtime(Sessions):
         self._answering.settle(found.stream, found.study, found.state)
         return found
 
-    async def _expire(self, live: Live) -> Live:
+    async def _expire(self, live: LoadedSession) -> LoadedSession:
         """Let the clock act on a session, unless somebody was there since its last fact."""
         typed = await self.draft(live.stream, live.screen.path)
         seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
@@ -346,7 +345,7 @@ class Runtime(Sessions):
             except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
                 log.exception("session %s: the clock could not act on it", stream)
 
-    async def act(self, stream: str, action: Action) -> Live:
+    async def act(self, stream: str, action: Action) -> LoadedSession:
         """Let an action happen, on the session as it is cached or else as the log has it."""
         try:
             return await super().act(stream, action)
@@ -364,20 +363,22 @@ class Runtime(Sessions):
         """Note something about a session that changes no screen; no harm is done where it has just ended."""
         await self.act(stream, Action("noted", "", data, self._clock.now_us(), by="researcher"))
 
-    async def participant(self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any) -> Live:
+    async def participant(
+        self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any
+    ) -> LoadedSession:
         """A participant's action, dated now; `known` holds `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
-    async def ask_aside(self, live: Live, study: Study, job: Job) -> Attempt:
+    async def ask_aside(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
         """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
         means = self._means(live.stream, job, live.state, study)
-        return (await ask_patiently(means, study, job.data, job.data["seed"], Reply()))[-1]
+        return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
 
-    async def times_asked(self, live: Live, slot: str) -> int:
+    async def times_asked(self, live: LoadedSession, slot: str) -> int:
         """How often a model was asked since a session's last fact."""
         return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
 
-    async def follow(self, live: Live, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
+    async def follow(self, live: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         reply = self._answering.reply((live.stream, live.screen.path, slot))
         if reply is None and (now := await self.afresh(live.stream)):  # it is over, or known to another process only
@@ -392,41 +393,43 @@ class Runtime(Sessions):
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
         """Keep what has been typed at a place and not yet sent."""
-        await asyncio.wrap_future(self.log.save_draft(Draft(stream, path, data, self._clock.now_us())))
+        await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
-    def record_telemetry(self, live: Live, batch: str, told: Sequence[Record]) -> None:
+    def record_telemetry(self, live: LoadedSession, batch: str, told: Sequence[TelemetryRecord]) -> None:
         """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
         rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
         if rows:
-            self.log.record_telemetry(Telemetry(live.stream, batch, rows))
+            self.log.record_telemetry(TelemetryBatch(live.stream, batch, rows))
 
-    async def _write(self, live: Live, action: Action) -> Live:
-        events, state = follows(live, action)
+    async def _write(self, live: LoadedSession, action: Action) -> LoadedSession:
+        events, state = apply_action(live, action)
         if not events:
             return live
-        refuse_hurry(live.state, events, self._settings.messages_per_minute)
-        if takes_place(live.study, live.state, state):
+        check_message_rate(live.state, events, self._settings.messages_per_minute)
+        if changes_quota(live.study, live.state, state):
             return await self._admit(live, action)
-        if (job := at_once(live.study, state)) is not None and depends(job):
-            return await self._count(live, partial(counted, live, action, ()))
+        if (job := immediate_task(live.study, state)) is not None and depends_on_others(job):
+            return await self._count(live, partial(counted_append, live, action, ()))
         after = live.after(events, state)
-        await self._append(written(live, after, action))
+        await self._append(to_append(live, after, action))
         return await self._written(after)
 
-    async def _admit(self, live: Live, action: Action) -> Live:
+    async def _admit(self, live: LoadedSession, action: Action) -> LoadedSession:
         """Write an action by which a participant takes a place; raises Refused where there is none."""
         study = live.study
         if await self._purse.closed(study) == BUDGET:
             raise Refused("full", FULL)
         with self._purse.begins(study):
-            return await self._count(live, partial(counted, live, action, self._purse.shut(study)))
+            return await self._count(live, partial(counted_append, live, action, self._purse.shut(study)))
 
-    async def _count(self, live: Live, make: Callable[[Others], Append]) -> Live:
+    async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
         """Write facts that depend on what others have."""
-        made = await asyncio.wrap_future(self.log.append_counted(Counted(live.stream, self._clock.now_us(), make)))
+        made = await asyncio.wrap_future(
+            self.log.append_counted(AppendWithCounts(live.stream, self._clock.now_us(), make))
+        )
         return await self._written(live.after(made.events))
 
-    async def _written(self, after: Live) -> Live:
+    async def _written(self, after: LoadedSession) -> LoadedSession:
         """See to what is owed once facts are written."""
         self._kept.put(after)
         if self._answering.settle(after.stream, after.study, after.state):
@@ -434,7 +437,7 @@ class Runtime(Sessions):
                 await asyncio.sleep(0)
         return after
 
-    def _means(self, stream: str, job: Job, state: State, study: Study | None = None) -> Means:
+    def _means(self, stream: str, job: PendingTask, state: State, study: Study | None = None) -> ReplyContext:
         """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
 
         def record(attempt: Attempt) -> None:
@@ -446,7 +449,7 @@ class Runtime(Sessions):
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
 
-        return Means(stream, self._settings, self._caller, self._access, self._before_asking, record)
+        return ReplyContext(stream, self._settings, self._caller, self._access, self._before_asking, record)
 
     def _access(self, study: Study, model: str) -> ModelAccess:
         return self._models.access(model, study.model(model))

@@ -12,36 +12,36 @@ from functools import cached_property
 from typing import Any
 
 from experiments.errors import Refused
-from experiments.events import Action, Data, Event, Job
-from experiments.session.assignment import places
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.events import Action, Data, Event, PendingTask
+from experiments.session.assignment import open_cells_or_refuse
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State, holds_place, language_of
-from experiments.session.study_status import Operations
-from experiments.study.recruitment import Cap
+from experiments.session.study_status import StudyStatus
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from storage.log.projections import changed_rows, rows_of
-from storage.log.quota import Others
+from storage.log.quota import StudyCounts
 from storage.log.seat_projection import seat_changes, until_us
-from storage.log.write_requests import Append, Enrolment, Spent
+from storage.log.write_requests import Append, ClearedDraft, Enrolment
 from storage.registers.origins import Origin
-from storage.schemas.base import Row
+from storage.schemas.base import ReleasedRow
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
 """The kinds of facts that complete rows of released tables, change them, or take them away."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
-Tell = Callable[[Job, State], Mapping[str, Any]]
+Tell = Callable[[PendingTask, State], Mapping[str, Any]]
 """What the world knows of others for a job that depends on it."""
 
 
 @dataclass(frozen=True)
-class Live:
+class LoadedSession:
     """A session as far as it is known: its study, its folded facts and the rows that they imply."""
 
     stream: str
     study: Study
     state: State
-    rows: Mapping[tuple[Any, ...], Row] = field(default_factory=dict)
+    rows: Mapping[tuple[Any, ...], ReleasedRow] = field(default_factory=dict)
 
     @property
     def language(self) -> str:
@@ -53,46 +53,46 @@ class Live:
         """What the participant sees now; a click asks several times."""
         return screen(self.study, self.state)
 
-    def after(self, events: Sequence[Event], state: State | None = None) -> Live:
+    def after(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
         """The session with these facts more; `state` is what they make, where that is known."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
-        return Live(self.stream, self.study, state, rows)
+        return LoadedSession(self.stream, self.study, state, rows)
 
 
-def follows(live: Live, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
+def apply_action(live: LoadedSession, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
     """The facts of an action and of everything owed at once after it, and the state that they make.
 
     It stops before replies, and before what depends on others if nobody tells of them.
     """
     events: Sequence[Event] = decide(live.study, live.state, action)
     state = fold(events, live.state)
-    while events and (job := at_once(live.study, state)) is not None:
-        if depends(job) and tell is None:
+    while events and (job := immediate_task(live.study, state)) is not None:
+        if depends_on_others(job) and tell is None:
             break
-        told = tell(job, state) if tell and depends(job) else {}
+        told = tell(job, state) if tell and depends_on_others(job) else {}
         more = decide(live.study, state, Action(job.kind, job.path, told, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state
 
 
-def at_once(study: Study, state: State) -> Job | None:
+def immediate_task(study: Study, state: State) -> PendingTask | None:
     """What is owed and done at once; None where nothing is, or replies are."""
-    jobs = owed(study, state)
+    jobs = pending_tasks(study, state)
     return jobs[0] if jobs and jobs[0].kind != "reply" else None
 
 
-def depends(job: Job) -> bool:
+def depends_on_others(job: PendingTask) -> bool:
     """Whether a job depends on what other sessions have."""
     return job.kind == "assign" or "target" in job.data
 
 
-def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None = None) -> Append:
+def to_append(live: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None) -> Append:
     """What is written for an action that took a session from the one to the other."""
     events = tuple([event for event in after.state.events if event.seq > live.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
-    spent = Spent(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
+    spent = ClearedDraft(action.path, None if whole else tuple(action.data)) if action.by == "participant" else None
     return Append(
         stream=live.stream,
         study=live.study.name,
@@ -106,41 +106,41 @@ def written(live: Live, after: Live, action: Action, enrolment: Enrolment | None
     )
 
 
-def takes_place(study: Study, before: State, after: State) -> bool:
+def changes_quota(study: Study, before: State, after: State) -> bool:
     """Whether a participant who had no place of the study yet takes one."""
     return holds_place(study, after) and not (before.seq and holds_place(study, before))
 
 
-def counted(live: Live, action: Action, closed: tuple[Cap, ...], others: Others) -> Append:
+def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...], others: StudyCounts) -> Append:
     """What is written for an action whose consequences depend on others; raises Refused where it would take a place
     and there is none."""
     study, origin = live.study, live.state.enrolled["origin"]
     caps = _caps(study, origin, others.operations(study), live.state.enrolled, closed)
-    events, state = follows(live, action, _teller(study, origin, others, caps))
-    if caps and not study.factors and takes_place(study, live.state, state):
-        places(study, others.counts(study, origin), caps)
-    return written(live, live.after(events, state), action)
+    events, state = apply_action(live, action, _teller(study, origin, others, caps))
+    if caps and not study.factors and changes_quota(study, live.state, state):
+        open_cells_or_refuse(study, others.counts(study, origin), caps)
+    return to_append(live, live.after(events, state), action)
 
 
 def _caps(
-    study: Study, origin: str, operations: Operations, enrolled: Data, closed: tuple[Cap, ...]
-) -> tuple[Cap, ...]:
+    study: Study, origin: str, operations: StudyStatus, enrolled: Data, closed: tuple[Quota, ...]
+) -> tuple[Quota, ...]:
     """How many may be in which cells: the study's own caps are for people."""
     own = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
-    return (*own, *map(Cap.from_data, enrolled.get("shut", ())), *closed)
+    return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed)
 
 
 @dataclass(frozen=True, slots=True)
-class Arriving:
+class Arrival:
     """Somebody who begins: what the fact `enrolled` will say, and who they are to a recruiter. `closed` are cells that
     are shut for a while, as their budget is spent."""
 
     data: Mapping[str, Any]
     identity: Mapping[str, Any] | None
-    closed: tuple[Cap, ...] = ()
+    closed: tuple[Quota, ...] = ()
 
 
-def arrived(live: Live, who: Arriving, others: Others) -> Append:
+def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> Append:
     """What is written for somebody who begins; raises Refused where nobody new can."""
     study, origin = live.study, who.data["origin"]
     operations = others.operations(study)
@@ -149,10 +149,10 @@ def arrived(live: Live, who: Arriving, others: Others) -> Append:
     origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
     caps = _caps(study, origin, operations, who.data, who.closed)
     if caps:  # counting takes a microsecond for each who has completed the study
-        places(study, others.counts(study, origin), caps)
+        open_cells_or_refuse(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
-    events, state = follows(live, action, _teller(study, origin, others, caps))
-    return written(live, live.after(events, state), action, enrolment(study, state, others.now_us, who.identity))
+    events, state = apply_action(live, action, _teller(study, origin, others, caps))
+    return to_append(live, live.after(events, state), action, enrolment(study, state, others.now_us, who.identity))
 
 
 def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, Any] | None = None) -> Enrolment:
@@ -169,8 +169,8 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
     )
 
 
-def _teller(study: Study, origin: str, others: Others, caps: Sequence[Cap]) -> Tell:
-    def tell(job: Job, _: State) -> Mapping[str, Any]:
+def _teller(study: Study, origin: str, others: StudyCounts, caps: Sequence[Quota]) -> Tell:
+    def tell(job: PendingTask, _: State) -> Mapping[str, Any]:
         if job.kind == "assign":
             return {
                 "counts": [[values, number] for values, number in others.counts(study, origin)],

@@ -19,11 +19,11 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.errors import NotYaml
-from app.studies.loader import FILE, STUDIES, find, mapping_of, no_yaml, shipped, study_of
-from app.studies.translations import missing
-from app.studies.yaml_loader import Marked as Page
-from app.studies.yaml_loader import marked
-from experiments.errors import Fault, StudyError, allowed
+from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, yaml_issue
+from app.studies.translations import missing_translations
+from app.studies.yaml_loader import YamlDocument as Page
+from app.studies.yaml_loader import parse_yaml
+from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
 from problems import registry as problems
@@ -40,7 +40,7 @@ _SCHEMA_LINE = "# yaml-language-server:"
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class LocatedIssue:
     """A fault, with the line of the file that it is about; None where it is about another file, or all of it."""
 
     line: int | None
@@ -49,11 +49,11 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckResult:
     """What became of a text: the study, or all that is wrong with it; and what is no fault and yet worth a look."""
 
     study: Study | None
-    faults: tuple[Marked, ...] = ()
+    faults: tuple[LocatedIssue, ...] = ()
     advice: tuple[str, ...] = ()
 
 
@@ -72,7 +72,7 @@ class Drafts:
         """Where a draft is, or would be; raises StudyError for what is no name."""
         if not NAME.fullmatch(name):
             what = f"is no name: a letter, then letters, digits, - and _, at most {LONGEST_NAME}"
-            raise StudyError(repr(name[:LONGEST_NAME]), [Fault("", what)])
+            raise StudyError(repr(name[:LONGEST_NAME]), [ValidationIssue("", what)])
         return self._root / name
 
     def text(self, name: str) -> str:
@@ -81,36 +81,38 @@ class Drafts:
         try:
             return path.read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            raise StudyError(str(path), [Fault("", f"is not YAML in UTF-8: {error}")]) from None
+            raise StudyError(str(path), [ValidationIssue("", f"is not YAML in UTF-8: {error}")]) from None
 
     def save(self, name: str, text: str) -> None:
         """Replace what is written in a draft, all at once; raises StudyError."""
-        write(self._existing(name), text)
+        save_draft(self._existing(name), text)
 
     def create(self, name: str, template: str) -> None:
         """A new draft of a study that comes with Parley; raises StudyError."""
-        make(self.folder(name), template)
+        create_draft(self.folder(name), template)
 
     def _existing(self, name: str) -> Path:
         path = self.folder(name) / FILE
         if not path.is_file():
-            raise StudyError(name, [Fault("", f"there is no such draft{allowed(name, self.names())}")])
+            raise StudyError(name, [ValidationIssue("", f"there is no such draft{suggestion(name, self.names())}")])
         return path
 
 
-def make(folder: Path, template: str) -> Path:
+def create_draft(folder: Path, template: str) -> Path:
     """A study file of one's own in a folder, from a template and with what that needs beside it; raises StudyError."""
     if template not in shipped():
-        raise StudyError(template, [Fault("", f"is not a study that comes with Parley{allowed(template, shipped())}")])
+        raise StudyError(
+            template, [ValidationIssue("", f"is not a study that comes with Parley{suggestion(template, shipped())}")]
+        )
     path = folder / FILE
     if path.exists():
-        raise StudyError(str(path), [Fault("", "exists already and is not replaced; choose another folder")])
+        raise StudyError(str(path), [ValidationIssue("", "exists already and is not replaced; choose another folder")])
     text, name = find(template).read_text(encoding="utf-8"), slug(folder.resolve().name)
     folder.mkdir(parents=True, exist_ok=True)
-    for beside in {file.name for file in STUDIES.iterdir()} & set(_words(marked(text).value)):
+    for beside in {file.name for file in STUDIES.iterdir()} & set(_words(parse_yaml(text).value)):
         if not (folder / beside).exists():
-            write(folder / beside, _renamed((STUDIES / beside).read_text(encoding="utf-8"), template, name))
-    write(path, _begun(_renamed(text, template, name), name, path))
+            save_draft(folder / beside, _renamed((STUDIES / beside).read_text(encoding="utf-8"), template, name))
+    save_draft(path, _begun(_renamed(text, template, name), name, path))
     return path
 
 
@@ -120,7 +122,7 @@ def slug(name: str) -> str:
     return (found if NAME.match(found) else f"study-{found}".strip("-"))[:LONGEST_NAME]
 
 
-def write(path: Path, text: str) -> None:
+def save_draft(path: Path, text: str) -> None:
     """A file's new text: whole or, if anything goes wrong, as it was; raises StudyError for one that is too large."""
     written = text.encode("utf-8", "surrogatepass")
     if fault := _too_large(written):
@@ -138,49 +140,57 @@ def write(path: Path, text: str) -> None:
                 part.unlink()
 
 
-def checked(text: str, folder: Path) -> Checked:
+def check_text(text: str, folder: Path) -> CheckResult:
     """What a study's text is worth that would stand in a folder: by the same rules as a file's, but bounded."""
     if fault := _too_large(text.encode("utf-8", "surrogatepass")):
         return _faulty([fault])
     path = folder / FILE
     try:
-        page = marked(text)
+        page = parse_yaml(text)
     except NotYaml as error:
-        return Checked(None, (Marked(error.line, "", no_yaml(error).what),))
+        return CheckResult(None, (LocatedIssue(error.line, "", yaml_issue(error).what),))
     try:
         raw = mapping_of(page, str(path))
         if faults := list(_outside(raw, folder)):
             return _faulty(faults, page)
         study = study_of(raw, path, _load)
     except StudyError as error:
-        found = error.found if error.name == str(path) else [Fault("", f"{error.name}: {one}") for one in error.found]
+        found = (
+            error.found
+            if error.name == str(path)
+            else [ValidationIssue("", f"{error.name}: {one}") for one in error.found]
+        )
         return _faulty(found, page)
-    return Checked(study, advice=(*advice(study, None), *_untranslated(study)))
+    return CheckResult(study, advice=(*advice(study, None), *_untranslated(study)))
 
 
 def _untranslated(study: Study) -> Iterator[str]:
     for tag in study.file.offered:
-        if lacking := missing(study, tag):
+        if lacking := missing_translations(study, tag):
             yield f"{tag}: {len(lacking)} texts have no translation, the first {lacking[0][:LONGEST_NAME]!r}"
 
 
-def _faulty(faults: Iterator[Fault] | list[Fault] | tuple[Fault, ...], page: Page | None = None) -> Checked:
+def _faulty(
+    faults: Iterator[ValidationIssue] | list[ValidationIssue] | tuple[ValidationIssue, ...], page: Page | None = None
+) -> CheckResult:
     lines = page.line if page else lambda _: None
-    return Checked(None, tuple(Marked(lines(fault.where), fault.where, fault.what) for fault in faults))
+    return CheckResult(None, tuple(LocatedIssue(lines(fault.where), fault.where, fault.what) for fault in faults))
 
 
-def _too_large(written: bytes) -> Fault | None:
+def _too_large(written: bytes) -> ValidationIssue | None:
     too_large = len(written) > LARGEST_BYTES
-    return Fault("", f"has {len(written):,} bytes; at most {LARGEST_BYTES:,} are allowed") if too_large else None
+    return (
+        ValidationIssue("", f"has {len(written):,} bytes; at most {LARGEST_BYTES:,} are allowed") if too_large else None
+    )
 
 
-def _outside(raw: Mapping[str, Any], folder: Path) -> Iterator[Fault]:
+def _outside(raw: Mapping[str, Any], folder: Path) -> Iterator[ValidationIssue]:
     """Files that are not beside the study: whoever writes a draft reads no other file of the server by it."""
     for where, path in _paths(raw):
         if "\0" in path or any(len(part.encode()) > LONGEST_PART for part in path.split("/")):
-            yield Fault(where, f"{path[:LONGEST_NAME]!r} is no name of a file")
+            yield ValidationIssue(where, f"{path[:LONGEST_NAME]!r} is no name of a file")
         elif not (folder / path).resolve().is_relative_to(folder.resolve()):
-            yield Fault(where, f"{path!r} leads out of the study's folder; put the file there")
+            yield ValidationIssue(where, f"{path!r} leads out of the study's folder; put the file there")
 
 
 def _paths(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

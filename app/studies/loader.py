@@ -14,9 +14,9 @@ from typing import Any
 
 from app.backends import registry as backends
 from app.errors import NotYaml
-from app.studies.translations import in_its_languages, language_faults
-from app.studies.yaml_loader import Marked, marked
-from experiments.errors import Fault, StudyError, allowed
+from app.studies.translations import language_faults, resolve_translations
+from app.studies.yaml_loader import YamlDocument, parse_yaml
+from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.resolve import Study
 from problems import registry as problems
 from problems.errors import ProblemError
@@ -54,14 +54,18 @@ def find(reference: str) -> Path:
     path = Path(reference)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
-            raise StudyError(reference, [Fault("", "the file does not exist")])
+            raise StudyError(reference, [ValidationIssue("", "the file does not exist")])
         return path
     if (path / FILE).is_file():
         return path / FILE
     if reference not in shipped():
         raise StudyError(
             reference,
-            [Fault("", f"is neither a file nor a study that comes with Parley{allowed(reference, shipped())}")],
+            [
+                ValidationIssue(
+                    "", f"is neither a file nor a study that comes with Parley{suggestion(reference, shipped())}"
+                )
+            ],
         )
     return STUDIES / f"{reference}.yaml"
 
@@ -75,12 +79,12 @@ def load_study(reference: str) -> Study:
 def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Study:
     """The study that a file holds; raises StudyError with every fault. `load` reads the problems of a source."""
     raw = _with_translations(raw, path)
-    faults: list[Fault] = []
+    faults: list[ValidationIssue] = []
     pools = _pools(raw, path.parent, load, faults)
     unread = bool(faults)
-    faults += _outside(raw)
+    faults += _validate_external(raw)
     try:
-        study = in_its_languages(raw, read_protocols(path.parent), pools)
+        study = resolve_translations(raw, read_protocols(path.parent), pools)
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
@@ -95,28 +99,28 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Stu
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
     try:
-        return mapping_of(marked(path.read_text(encoding="utf-8")), str(path))
+        return mapping_of(parse_yaml(path.read_text(encoding="utf-8")), str(path))
     except NotYaml as error:
-        raise StudyError(str(path), [no_yaml(error)]) from None
+        raise StudyError(str(path), [yaml_issue(error)]) from None
     except UnicodeDecodeError as error:
-        raise StudyError(str(path), [Fault("", f"is not YAML in UTF-8: {error}")]) from None
+        raise StudyError(str(path), [ValidationIssue("", f"is not YAML in UTF-8: {error}")]) from None
 
 
-def mapping_of(read: Marked, name: str) -> dict[str, Any]:
+def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:
     """What a text says if it is a mapping; raises StudyError."""
     if not isinstance(read.value, dict):
         held = "is empty" if read.value is None else f"holds {NAMED.get(type(read.value), 'one value')}"
         what = f"{held}: a mapping with `study`, `title` and `flow` is needed"
-        raise StudyError(name, [Fault("", what)])
+        raise StudyError(name, [ValidationIssue("", what)])
     return read.value
 
 
-def no_yaml(error: NotYaml) -> Fault:
+def yaml_issue(error: NotYaml) -> ValidationIssue:
     """What is wrong with a text that is no YAML."""
     if error.line is None:
-        return Fault("", f"is not YAML in UTF-8: {error}")
+        return ValidationIssue("", f"is not YAML in UTF-8: {error}")
     hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)
-    return Fault(f"line {error.line}, column {error.column}", f"is not YAML: {error.problem}. {hint}")
+    return ValidationIssue(f"line {error.line}, column {error.column}", f"is not YAML: {error.problem}. {hint}")
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
@@ -126,7 +130,7 @@ def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
         raw = read_yaml(path)
         name = str(raw.get("protocol"))
         if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
-            fault = Fault(
+            fault = ValidationIssue(
                 "version", f"is that of Parley's own {name!r}, which is another; give it another name or version"
             )
             raise StudyError(str(path), [fault])
@@ -149,13 +153,15 @@ def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:
         file = path.parent / told if isinstance(told, str) else None
         if file is not None and not file.is_file():
             raise StudyError(
-                str(path), [Fault(f"translations.{tag}", f"there is no file {told!r} beside the study file")]
+                str(path), [ValidationIssue(f"translations.{tag}", f"there is no file {told!r} beside the study file")]
             )
         read[tag] = told if file is None else read_yaml(file)
     return {**raw, "translations": read} if read else raw
 
 
-def _pools(raw: Mapping[str, Any], base: Path, load: Load, faults: list[Fault]) -> dict[str, tuple[Problem, ...]]:
+def _pools(
+    raw: Mapping[str, Any], base: Path, load: Load, faults: list[ValidationIssue]
+) -> dict[str, tuple[Problem, ...]]:
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
     for name, source in sources.items() if isinstance(sources, dict) else ():
@@ -163,35 +169,39 @@ def _pools(raw: Mapping[str, Any], base: Path, load: Load, faults: list[Fault]) 
             try:
                 pools[name] = load(str(source["source"]), str(source.get("path", "sample")), base)
             except ProblemError as error:
-                faults.append(Fault(f"problems.{name}", str(error)))
+                faults.append(ValidationIssue(f"problems.{name}", str(error)))
     return pools
 
 
-def _outside(raw: Mapping[str, Any]) -> Iterator[Fault]:
+def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
     """What only backends, schemas and catalogues know to be wrong."""
     yield from language_faults(raw)
     models, exported = raw.get("models"), raw.get("export_schemas")
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None
         if isinstance(backend, str) and backend not in backends.names():
-            hint = allowed(backend, backends.names())
-            yield Fault(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
+            hint = suggestion(backend, backends.names())
+            yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
         elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
             for text in backends.check_server(backend, model.get("server")):
-                yield Fault(f"models.{name}.server", text)
+                yield ValidationIssue(f"models.{name}.server", text)
             for text in backends.check_options(backend, model.get("options", {})):
-                yield Fault(f"models.{name}", text)
+                yield ValidationIssue(f"models.{name}", text)
     yield from _annotators(raw, models if isinstance(models, dict) else {})
     for name in exported if isinstance(exported, list) else ():
         if str(name) not in schemas():
-            yield Fault("export_schemas", f"no schema is called {name!r}{allowed(str(name), list(schemas()))}")
+            yield ValidationIssue(
+                "export_schemas", f"no schema is called {name!r}{suggestion(str(name), list(schemas()))}"
+            )
 
 
-def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Fault]:
+def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[ValidationIssue]:
     """Annotators of the study's own that ask a model which is neither the study's nor one of a backend."""
     own = raw.get("annotators")
     for name, told in own.items() if isinstance(own, dict) else ():
         model = told.get("model") if isinstance(told, dict) else None
         if isinstance(model, str) and model not in models and model.partition(":")[0] not in backends.names():
-            hint = f"{allowed(model, models)} Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
-            yield Fault(f"annotators.{name}.model", f"no model is called {model!r}{hint}")
+            hint = (
+                f"{suggestion(model, models)} Or BACKEND:NAME, with one of the backends {', '.join(backends.names())}."
+            )
+            yield ValidationIssue(f"annotators.{name}.model", f"no model is called {model!r}{hint}")

@@ -11,7 +11,7 @@ from rich.tree import Tree
 
 from experiments.study.base_model import Condition
 from experiments.study.resolve import Study
-from experiments.study.schema import Each, Node, OneOf, Phase, weights
+from experiments.study.schema import FromTag, Loop, Node, Phase, weights
 from experiments.study.step import Step
 
 Kind = Literal["languages", "problems", "model", "factor", "flow", "phase", "each", "step"]
@@ -44,10 +44,10 @@ def steps(branches: Sequence[Branch]) -> Iterator[Branch]:
         yield from steps(branch.children)
 
 
-def draw(branches: Sequence[Branch], tree: Tree) -> None:
+def to_rich_tree(branches: Sequence[Branch], tree: Tree) -> None:
     """Draw branches into a tree for a terminal."""
     for branch in branches:
-        draw(branch.children, tree.add(_drawn(branch)))
+        to_rich_tree(branch.children, tree.add(_drawn(branch)))
 
 
 def _things(study: Study) -> Iterator[Branch]:
@@ -66,7 +66,7 @@ def _things(study: Study) -> Iterator[Branch]:
 
 
 def _values(factor: object) -> str:
-    if isinstance(factor, OneOf):
+    if isinstance(factor, FromTag):
         return f"one of {factor.one_of}"
     given = weights(factor)  # type: ignore[arg-type]  # what is no OneOf is a list or weights
     return ", ".join(
@@ -80,13 +80,13 @@ def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
         path, only = f"{prefix}{node.id}", _said(node.when)
         if isinstance(node, Phase):
             yield Branch("phase", node.phase, "", only, path, tuple(_flow(node.flow, f"{path}/")))
-        elif isinstance(node, Each):
+        elif isinstance(node, Loop):
             yield Branch("each", node.each, _times(node), only, path, tuple(_flow(node.flow, f"{path}[*]/")))
         elif isinstance(node, Step):
             yield Branch("step", node.step, node.id if node.id != node.step else "", only, path)
 
 
-def _times(node: Each) -> str:
+def _times(node: Loop) -> str:
     count = str(node.take) if node.take else f"up to {node.up_to}" if node.up_to else "all"
     beside = "".join(f", each with another {name}" for name in node.vary)
     wanted = f", wanted {node.target} times each" if node.target else ""

@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.i18n.catalogues import catalogue, catalogues, primary, spoken
-from experiments.errors import Fault, allowed
+from app.i18n.catalogues import catalogue, catalogues, is_supported, primary
+from experiments.errors import ValidationIssue, suggestion
 from experiments.study.resolve import Study, resolve
-from experiments.views.translatable_texts import prompts_of, squeezed, texts_of
+from experiments.views.translatable_texts import normalize_whitespace, prompts_of, texts_of
 from problems.problem import Problem
 
 Raw = Mapping[str, Any]
 
 
-def in_its_languages(raw: Raw, protocols: Mapping[str, Raw], pools: Mapping[str, Sequence[Problem]]) -> Study:
+def resolve_translations(raw: Raw, protocols: Mapping[str, Raw], pools: Mapping[str, Sequence[Problem]]) -> Study:
     """The resolved study, with all that there is in its languages; raises StudyError."""
     study = resolve(raw, protocols, pools)
     file = study.file
@@ -30,15 +30,15 @@ def in_its_languages(raw: Raw, protocols: Mapping[str, Raw], pools: Mapping[str,
 def _words(study: Study, tag: str) -> dict[str, str]:
     """Each text with its translation: the study's own, however it is wrapped there, or else the catalogue's."""
     own, common = study.file.translations.get(tag, {}), catalogue(tag).words
-    flowing = {squeezed(text): words for text, words in own.items()}
+    flowing = {normalize_whitespace(text): words for text, words in own.items()}
     texts = (*texts_of(study), *prompts_of(study))
-    found = {text: flowing.get(squeezed(text)) or common.get(text, "") for text in texts}
-    met = {squeezed(text) for text in found}
-    strays = {text: words for text, words in own.items() if squeezed(text) not in met}
+    found = {text: flowing.get(normalize_whitespace(text)) or common.get(text, "") for text in texts}
+    met = {normalize_whitespace(text) for text in found}
+    strays = {text: words for text, words in own.items() if normalize_whitespace(text) not in met}
     return {text: words for text, words in found.items() if words} | strays
 
 
-def missing(study: Study, tag: str) -> tuple[str, ...]:
+def missing_translations(study: Study, tag: str) -> tuple[str, ...]:
     """The texts of a study that participants in a language would read in another."""
     if primary(tag) == primary(study.file.language):
         return ()
@@ -48,15 +48,17 @@ def missing(study: Study, tag: str) -> tuple[str, ...]:
     return tuple(text for text in texts_of(study) if text not in there)
 
 
-def language_faults(raw: Raw) -> Iterator[Fault]:
+def language_faults(raw: Raw) -> Iterator[ValidationIssue]:
     """Languages that Parley does not speak, and translations into one that is not offered."""
     own, offered, given = raw.get("language", "en"), raw.get("languages"), raw.get("translations")
     tags = offered if isinstance(offered, list) else []
     for where, tag in [("language", own), *((f"languages[{n}]", tag) for n, tag in enumerate(tags))]:
-        if isinstance(tag, str) and not spoken(tag):
-            known = allowed(tag, catalogues())
+        if isinstance(tag, str) and not is_supported(tag):
+            known = suggestion(tag, catalogues())
             more = "Another language is one file: docs/extending.md, Another language"
-            yield Fault(where, f"Parley has no words in {tag!r}{known} {more}")
+            yield ValidationIssue(where, f"Parley has no words in {tag!r}{known} {more}")
     for tag in given if isinstance(given, dict) else ():
         if tag not in (own, *tags):
-            yield Fault(f"translations.{tag}", f"{tag!r} is not offered; add it to `languages`, after {own!r}")
+            yield ValidationIssue(
+                f"translations.{tag}", f"{tag!r} is not offered; add it to `languages`, after {own!r}"
+            )

@@ -35,7 +35,7 @@ _KEY = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class YamlDocument:
     """A text that was read: what it says, and where."""
 
     value: Any
@@ -52,7 +52,7 @@ class Marked:
         return self.root.start_mark.line + 1 if missing else found
 
 
-def marked(text: str) -> Marked:
+def parse_yaml(text: str) -> YamlDocument:
     """Read a text; raises NotYaml, with the place where it is known."""
     try:
         return _Reading().read(text)
@@ -108,12 +108,12 @@ class _Reading:
         self._yaml.composer.warn_double_anchors = False
         self._sizes: dict[Node, int] = {}
 
-    def read(self, text: str) -> Marked:
+    def read(self, text: str) -> YamlDocument:
         root = self._yaml.compose(text)
         if root is None:
-            return Marked(None, None)
+            return YamlDocument(None, None)
         self._size(root)
-        return Marked(self._value(root, 1), root)
+        return YamlDocument(self._value(root, 1), root)
 
     def _size(self, node: Node) -> int:
         """How many characters a node has with all that its aliases stand for."""

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from problems.errors import ParleyError
 from storage.db.engine import Database, ping
 from storage.log.event_log import NOBODY, Log
-from storage.log.write_requests import Draft
+from storage.log.write_requests import DraftRow
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0
@@ -41,12 +41,12 @@ def _is_global(request: Request) -> bool:
     return (getattr(found, "ipv4_mapped", None) or found).is_global
 
 
-async def live(_: Request) -> Response:
+async def liveness(_: Request) -> Response:
     """`/healthz/live`: this process answers."""
     return PlainTextResponse("ok")
 
 
-def works(database: Database) -> Answer:
+def database_check(database: Database) -> Answer:
     """`/healthz`: so does the database."""
 
     async def answer(_: Request) -> Response:
@@ -56,7 +56,7 @@ def works(database: Database) -> Answer:
     return answer
 
 
-def ready(facts: Log, now_us: Callable[[], int]) -> Answer:
+def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
     """`/healthz/ready`: what was written last could be, the writer takes a piece of work, and it is read from the
     database, within PATIENCE_S; 503 if not."""
     latest: asyncio.Task[str] | None = None
@@ -77,7 +77,7 @@ async def _fault(facts: Log, at_us: int) -> str:
     """What is wrong with the writing or the reading; empty if nothing is."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            await asyncio.wrap_future(facts.save_draft(Draft(NOBODY, "", {"ready": True}, at_us)))
+            await asyncio.wrap_future(facts.save_draft(DraftRow(NOBODY, "", {"ready": True}, at_us)))
             read = await asyncio.to_thread(facts.draft, NOBODY, "")
     except TimeoutError:
         fault = f"nothing was written and read for {PATIENCE_S:g} s"

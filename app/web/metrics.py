@@ -17,10 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
-from app.session.service import Runtime
+from app.session.service import SessionService
 from storage.db.engine import Database
 from storage.log.event_log import Log
-from storage.log.write_requests import Append, Attempt, Counted, Draft
+from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow
 from storage.reports.monitoring.sessions import outcomes_of
 
 if TYPE_CHECKING:
@@ -42,19 +42,19 @@ LIVE_S = 300
 """For how long after its last sign of life a session counts as live."""
 
 
-def measures_of(settings: Settings, database: Database) -> Measures | None:
+def metrics_of(settings: Settings, database: Database) -> Metrics | None:
     """What measures a server, if a setting asks for it; raises SettingsError where it lacks what it needs."""
     if settings.metrics_port is None:
         return None
     try:
-        return Measures(settings, database)
+        return Metrics(settings, database)
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"{env_name('metrics_port')} is set, and {error.name} is not installed: pip install 'parley[metrics]'"
         ) from error
 
 
-class Measures:
+class Metrics:
     """The metrics of one server: its log is `log`, and `around` measures its requests and opens the port."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
@@ -80,9 +80,9 @@ class Measures:
         self.attempts = Counter(
             "parley_model_attempts", "Attempts to get a reply; the reason is empty where it came.", ("reason",), **known
         )
-        self.log = MeasuredLog(database, self)
+        self.log = InstrumentedLog(database, self)
 
-    def around(self, app: ASGIApp, runtime: Runtime) -> ASGIApp:
+    def around(self, app: ASGIApp, runtime: SessionService) -> ASGIApp:
         """The application, measured; the port is open from now on until the process ends or `close`."""
         from prometheus_client import start_http_server
 
@@ -97,7 +97,7 @@ class Measures:
             ) from None
         return _Measured(app, self, server, thread)
 
-    def take(self, attempt: Attempt) -> None:
+    def take(self, attempt: AttemptRow) -> None:
         """Count an attempt to get a reply."""
         values = attempt.values
         self.attempts.labels(values["reason"] or "").inc()
@@ -105,10 +105,10 @@ class Measures:
             self.first_token.observe(values["first_token_us"] / 1e6)
 
 
-class MeasuredLog(Log):
+class InstrumentedLog(Log):
     """A log that tells how long its writes take."""
 
-    def __init__(self, database: Database, measures: Measures) -> None:
+    def __init__(self, database: Database, measures: Metrics) -> None:
         super().__init__(database)
         self._measures = measures
 
@@ -116,15 +116,15 @@ class MeasuredLog(Log):
         """Append, and measure how long the commit took."""
         return self._timed(super().append(work))
 
-    def append_counted(self, work: Counted) -> Future[Append]:
+    def append_counted(self, work: AppendWithCounts) -> Future[Append]:
         """Append what depends on others, and measure how long the commit took."""
         return self._timed(super().append_counted(work))
 
-    def save_draft(self, work: Draft) -> Future[None]:
+    def save_draft(self, work: DraftRow) -> Future[None]:
         """Save a draft, and measure how long the commit took."""
         return self._timed(super().save_draft(work))
 
-    def record_attempt(self, work: Attempt) -> Future[None]:
+    def record_attempt(self, work: AttemptRow) -> Future[None]:
         """Record an attempt, count it, and measure how long the commit took."""
         self._measures.take(work)
         return self._timed(super().record_attempt(work))
@@ -138,7 +138,7 @@ class MeasuredLog(Log):
 class _Measured:
     """An application whose requests are counted; its end closes the port."""
 
-    def __init__(self, app: ASGIApp, measures: Measures, server: WSGIServer, thread: Thread) -> None:
+    def __init__(self, app: ASGIApp, measures: Metrics, server: WSGIServer, thread: Thread) -> None:
         self._app, self._measures = app, measures
         self._server, self._thread = server, thread
 
@@ -168,7 +168,7 @@ def _route(path: str) -> str:
 class _Now:
     """What is looked up when it is asked for."""
 
-    def __init__(self, database: Database, runtime: Runtime) -> None:
+    def __init__(self, database: Database, runtime: SessionService) -> None:
         self._database, self._runtime = database, runtime
 
     def collect(self) -> Iterator[Metric]:

@@ -11,38 +11,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.errors import BackendError, SettingsError
-from app.session.service import Runtime
-from app.single_flight import Shared
+from app.session.service import SessionService
+from app.single_flight import SingleFlight
 from experiments.errors import StudyError
-from experiments.session.study_status import Operations
+from experiments.session.study_status import StudyStatus
 from experiments.study.resolve import Study
 from storage.db.engine import Database
-from storage.registers.study_versions import standing
+from storage.registers.study_versions import status_of_all
 
 FRESH_US = 2_000_000
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class OpenStudy:
     """A study that is offered; `ready` unless this server lacks what its models need."""
 
     study: Study
     ready: bool = True
 
 
-class Offered:
+class OpenStudies:
     """The studies that are offered: those it is made with, or without any all that are published and no drafts."""
 
-    def __init__(self, runtime: Runtime, database: Database, studies: Sequence[Study] = ()) -> None:
+    def __init__(self, runtime: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
         self._runtime = runtime
         self._database = database
         self._names = [study.name for study in studies] or None
-        self._offers: Mapping[str, Offer] = {study.name: Offer(study) for study in studies}
+        self._offers: Mapping[str, OpenStudy] = {study.name: OpenStudy(study) for study in studies}
         self._looked_us: int | None = None
-        self._looking: Shared[Mapping[str, Offer]] = Shared()
+        self._looking: SingleFlight[Mapping[str, OpenStudy]] = SingleFlight()
 
-    async def get(self, name: str) -> Offer | None:
+    async def get(self, name: str) -> OpenStudy | None:
         """A study as it is offered now."""
         return (await self._now()).get(name)
 
@@ -50,24 +50,24 @@ class Offered:
         """What is offered now."""
         return list(await self._now())
 
-    async def _now(self) -> Mapping[str, Offer]:
+    async def _now(self) -> Mapping[str, OpenStudy]:
         now_us = self._runtime.now_us()
         if self._looked_us is not None and self._looked_us <= now_us < self._looked_us + FRESH_US:
             return self._offers
         return await self._looking.get(self._anew)
 
-    async def _anew(self) -> Mapping[str, Offer]:
+    async def _anew(self) -> Mapping[str, OpenStudy]:
         now_us = self._runtime.now_us()
         self._offers = await asyncio.to_thread(self._look)
         self._looked_us = now_us
         return self._offers
 
-    def _look(self) -> Mapping[str, Offer]:
-        held = standing(self._database, self._names)
+    def _look(self) -> Mapping[str, OpenStudy]:
+        held = status_of_all(self._database, self._names)
         found = {name: self._offer(name, now) for name, now in held.items() if self._names or now.offered}
         return {name: offer for name, offer in found.items() if offer is not None}
 
-    def _offer(self, name: str, now: Operations) -> Offer | None:
+    def _offer(self, name: str, now: StudyStatus) -> OpenStudy | None:
         """It as it is offered now; None where it cannot be read here, which is no reason to close the others."""
         known = self._offers.get(name)
         if known is not None and now.published in (None, known.study.hash):
@@ -81,6 +81,6 @@ class Offered:
             self._runtime.prepare(study)
         except (SettingsError, BackendError) as error:
             log.error("nobody can begin %s, version %d: %s", name, study.file.version, error)
-            return Offer(study, ready=False)
+            return OpenStudy(study, ready=False)
         log.info("%s is offered in version %d (%s)", name, study.file.version, study.hash[:12])
-        return Offer(study)
+        return OpenStudy(study)

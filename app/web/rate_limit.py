@@ -9,7 +9,7 @@ from __future__ import annotations
 FEWEST = 1_000
 
 
-class Allowance:
+class GcraLimiter:
     """What each name may still take."""
 
     def __init__(self, rate: float, burst: int) -> None:

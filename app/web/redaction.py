@@ -8,7 +8,7 @@ WITH_TOKEN = ("walk", "welcome", "known", "download")
 """Where the rest of a path lets in whoever has it."""
 
 
-def place(request: Request) -> str:
+def redacted_path(request: Request) -> str:
     """A request's path, without a token."""
     path = request.url.path
     first = path.split("/")[1]

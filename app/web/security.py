@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.i18n.negotiation import browsers
+from app.i18n.negotiation import from_accept_language
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
-from app.web.rate_limit import Allowance
-from app.web.throttled_log import ELSEWHERE, TOO_MANY, Seldom
-from storage.accounts.login_throttle import neighbourhood
+from app.web.rate_limit import GcraLimiter
+from app.web.throttled_log import ELSEWHERE, TOO_MANY, ThrottledWarning
+from storage.accounts.login_throttle import client_network
 
 MOST_BODY = 64 * 1024
 ALLOWED: Mapping[str, re.Pattern[str]] = {
@@ -31,7 +31,7 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
 }
-POLICY = (
+CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors 'none'"
@@ -55,7 +55,7 @@ _SHARING = b"access-control-"
 """How headers begin by which another site may read an answer; Gradio adds them for any site that asks."""
 
 
-class Gate:
+class SecurityMiddleware:
     """An ASGI application before another.
 
     `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All of an address
@@ -68,10 +68,10 @@ class Gate:
     ) -> None:
         self._app = app
         self._known = known
-        self._person = Allowance(rate, burst)
-        self._strangers = Allowance(people * rate, people * burst)
-        self._neighbours = Allowance(people * rate, people * burst)
-        self._elsewhere, self._many = Seldom(ELSEWHERE), Seldom(TOO_MANY)
+        self._person = GcraLimiter(rate, burst)
+        self._strangers = GcraLimiter(people * rate, people * burst)
+        self._neighbours = GcraLimiter(people * rate, people * burst)
+        self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -79,9 +79,9 @@ class Gate:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             scripts = COMPILES if scope["path"] == "/" else ""
-            await self._http(scope, receive, Answer(scope, send, _protect, scripts))
+            await self._http(scope, receive, HeaderInjector(scope, send, _protect, scripts))
 
-    async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+    async def _http(self, scope: Scope, receive: Receive, answer: HeaderInjector) -> None:
         refusal = self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, answer)
@@ -90,7 +90,7 @@ class Gate:
         if body is None:
             await PlainTextResponse("too large", 413)(scope, receive, answer)
             return
-        await self._app(scope, again(body, receive) if scope["method"] == "POST" else receive, answer)
+        await self._app(scope, replay_body(body, receive) if scope["method"] == "POST" else receive, answer)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -108,14 +108,14 @@ class Gate:
                 return PlainTextResponse("too large", 413)
         if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
-            say = browsers(Request(scope))
+            say = from_accept_language(Request(scope))
             return JSONResponse({"note": say("There were too many requests. Please wait a moment.")}, 429, wait)
         return None
 
     def _floods(self, scope: Scope) -> bool:
         path = scope["path"]
         person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
-        near, now_s = neighbourhood((scope.get("client") or ("unknown",))[0]), time.monotonic()
+        near, now_s = client_network((scope.get("client") or ("unknown",))[0]), time.monotonic()
         if person is not None and not self._person.take(person + APART.get(path, ""), now_s):
             return True
         if (self._strangers if person is None else self._neighbours).take(near, now_s):
@@ -124,7 +124,7 @@ class Gate:
         return True
 
 
-class Answer:
+class HeaderInjector:
     """The way back: adds the headers, which `protect` tells for the path and the status, and to a page the nonce.
 
     `scripts` is what else the page's policy lets run.
@@ -165,7 +165,7 @@ class Answer:
         nonce = secrets.token_urlsafe(16)
         page = b"".join(self._parts).replace(SCRIPT, SCRIPT + f' nonce="{nonce}"'.encode())
         headers = MutableHeaders(raw=start["headers"])
-        headers["content-security-policy"] = POLICY.format(nonce=nonce, more=self._scripts)
+        headers["content-security-policy"] = CSP.format(nonce=nonce, more=self._scripts)
         if "content-length" in headers and headers["content-length"] != "0" and page:
             headers["content-length"] = str(len(page))
         await self._send(start)
@@ -196,7 +196,7 @@ async def whole_body(receive: Receive, most: int) -> bytes | None:
             return b"".join(parts)
 
 
-def again(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """A `receive` that gives the body once and then what else comes."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

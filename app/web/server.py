@@ -15,24 +15,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.clock import Clock, WorldClock
+from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.i18n.negotiation import browsers
-from app.session.service import Runtime
-from app.web.health import inside, live, ready, works
-from app.web.metrics import measures_of
-from app.web.open_studies import Offered
+from app.i18n.negotiation import from_accept_language
+from app.session.service import SessionService
+from app.web.health import database_check, inside, liveness, readiness
+from app.web.metrics import metrics_of
+from app.web.open_studies import OpenStudies
 from app.web.participant import page
 from app.web.participant.api import ParticipantApi
-from app.web.participant.preview_links import Walks
+from app.web.participant.preview_links import PreviewLinks
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
-from app.web.participant.session_cookie import Cookies, session_of
-from app.web.participant.start_page import Arrival, trouble
+from app.web.participant.session_cookie import SessionCookie, session_of
+from app.web.participant.start_page import StartPage, storage_error_page
 from app.web.participant.tickets import Tickets
-from app.web.redaction import place
-from app.web.security import Gate
+from app.web.redaction import redacted_path
+from app.web.security import SecurityMiddleware
 from experiments.errors import StudyError
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
@@ -40,7 +40,7 @@ from problems.plugins import whose
 from storage.db.engine import Database
 from storage.log.seats import last_us
 from storage.registers.participants import Participants
-from storage.registers.study_versions import bring
+from storage.registers.study_versions import publish_on_start
 
 log = logging.getLogger(__name__)
 SWEEP_S = 15
@@ -70,20 +70,20 @@ def build_app(
     Without studies it serves all that are published in the database.
     """
     secret = secret_for(settings, database)
-    measures = measures_of(settings, database)
+    measures = metrics_of(settings, database)
     measured = measures.log if measures else None
-    runtime = Runtime(database, settings, clock or WorldClock(last_us(database)), measured, shared=shared)
+    runtime = SessionService(database, settings, clock or SystemClock(last_us(database)), measured, shared=shared)
     for study in studies:
         runtime.prepare(study)
-        now = bring(database, study, at_us=runtime.now_us())
+        now = publish_on_start(database, study, at_us=runtime.now_us())
         if now.hash != study.hash:
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
-    cookies = Cookies(secret, secure=(settings.public_url or "").startswith("https://"))
-    offered = Offered(runtime, database, studies)
+    cookies = SessionCookie(secret, secure=(settings.public_url or "").startswith("https://"))
+    offered = OpenStudies(runtime, database, studies)
     participants = Participants(database, secret)
     links = Links(participants, ProlificTokens(settings))
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
-    arrival = Arrival(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
+    arrival = StartPage(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -92,22 +92,22 @@ def build_app(
         sweeping.cancel()
         await runtime.close()
 
-    checks = {"": works(database), "/live": live, "/ready": ready(runtime.log, runtime.now_us)}
+    checks = {"": database_check(database), "/live": liveness, "/ready": readiness(runtime.log, runtime.now_us)}
     app = Starlette(
         lifespan=life,
         routes=[
             *ParticipantApi(runtime, cookies).routes(),
             *arrival.routes(),
-            Walks(secret).route(runtime, cookies),
+            PreviewLinks(secret).route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             *page.routes(),  # which take whatever is left
         ],
         middleware=[
-            Middleware(_Doorstep, cookies, arrival),
+            Middleware(RedirectWithoutSession, cookies, arrival),
         ],
-        exception_handlers={ParleyError: _apologise, Exception: _apologise},
+        exception_handlers={ParleyError: error_response, Exception: error_response},
     )
-    gate = Gate(
+    gate = SecurityMiddleware(
         app,
         known=cookies.read,
         rate=settings.requests_per_second,
@@ -117,7 +117,7 @@ def build_app(
     return measures.around(gate, runtime) if measures else gate
 
 
-async def _sweep(runtime: Runtime) -> None:
+async def _sweep(runtime: SessionService) -> None:
     """Let the clock act on sessions whose people are gone."""
     while True:
         await asyncio.sleep(SWEEP_S)
@@ -127,10 +127,10 @@ async def _sweep(runtime: Runtime) -> None:
             log.error("the clock could not look for sessions that are due: %s", error)
 
 
-class _Doorstep:
+class RedirectWithoutSession:
     """Who comes to `/` without a session is shown to the start page."""
 
-    def __init__(self, app: ASGIApp, cookies: Cookies, arrival: Arrival) -> None:
+    def __init__(self, app: ASGIApp, cookies: SessionCookie, arrival: StartPage) -> None:
         self._app = app
         self._cookies = cookies
         self._arrival = arrival
@@ -143,20 +143,22 @@ class _Doorstep:
         try:
             answer = await self._arrival.door(request)
         except ParleyError as error:
-            answer = await _apologise(request, error)
+            answer = await error_response(request, error)
         await answer(scope, receive, send)
 
 
-async def _apologise(request: Request, error: Exception) -> Response:
+async def error_response(request: Request, error: Exception) -> Response:
     """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
     reference = secrets.token_hex(4)
     ours = isinstance(error, ParleyError)
     package = None if ours else whose(error)
     fault = f"{error}" if ours else f"{type(error).__name__}: {error}"
     fault += f"; the fault is that of {package}" if package else ""
-    log.error("%s %s, session %s: %s [%s]", request.method, place(request), session_of(request), fault, reference)
-    say = browsers(request)
+    log.error(
+        "%s %s, session %s: %s [%s]", request.method, redacted_path(request), session_of(request), fault, reference
+    )
+    say = from_accept_language(request)
     note = f"{say(APOLOGY if ours and not isinstance(error, StudyError) else BROKEN)} ({reference})"
     if request.url.path.startswith("/api/"):
         return JSONResponse({"note": note}, status_code=503)
-    return trouble(say.tag, note)
+    return storage_error_page(say.tag, note)

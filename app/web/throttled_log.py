@@ -28,7 +28,7 @@ NOT_SECURE = (
 )
 
 
-class Seldom:
+class ThrottledWarning:
     """Tells of one thing."""
 
     def __init__(self, words: str, now_s: Callable[[], float] = time.monotonic) -> None:

@@ -49,7 +49,7 @@ LED = re.compile(r"\(?(\w+)(?:[.):]+(?:\s.*)?)?$", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SimulatorQuestion:
     """What is to be answered: a text, and options by their keys if it has any."""
 
     text: str
@@ -76,22 +76,22 @@ class Question:
         return found[0] if len(found) == 1 else None
 
 
-def first(question: Question, *, with_problem: bool = False) -> Prompt:
+def first(question: SimulatorQuestion, *, with_problem: bool = False) -> Prompt:
     """Task 1: the first message."""
     return _prompt(question, f"{FIRST} {WITH_PROBLEM}" if with_problem else FIRST)
 
 
-def following(question: Question, said: Said, *, may_answer: bool = True) -> Prompt:
+def following(question: SimulatorQuestion, said: Said, *, may_answer: bool = True) -> Prompt:
     """Task 2: the answer or the next message; only the latter while the conversation cannot be left yet."""
     return _prompt(question, _talk(said) + (EITHER.format(form=question.form) if may_answer else GO_ON))
 
 
-def last(question: Question, said: Said) -> Prompt:
+def last(question: SimulatorQuestion, said: Said) -> Prompt:
     """The last call, which must answer."""
     return _prompt(question, _talk(said) + LAST.format(form=question.form))
 
 
-def help_message(question: Question) -> str:
+def help_message(question: SimulatorQuestion) -> str:
     """The first message of the variant that always asks for help with the first step."""
     return HELP.format(question=question.text)
 
@@ -107,7 +107,7 @@ def answer_in(reply: str) -> str | None:
     return reply.removeprefix(ANSWER).strip() if reply.startswith(ANSWER) else None
 
 
-def examples(question: Question, said: Said, key: str) -> list[Prompt]:
+def examples(question: SimulatorQuestion, said: Said, key: str) -> list[Prompt]:
     """A conversation as examples for fine-tuning: k messages of the user give k + 1.
 
     They are task 1 once, task 2 for each further message, and task 2 with the answer.
@@ -121,7 +121,7 @@ def examples(question: Question, said: Said, key: str) -> list[Prompt]:
     return [*found, (*following(question, said), answered)] if found else []
 
 
-def _prompt(question: Question, task: str) -> Prompt:
+def _prompt(question: SimulatorQuestion, task: str) -> Prompt:
     system = SYSTEM.format(question=question.whole)
     return ({"role": "system", "text": system}, {"role": "user", "text": task})
 

@@ -20,7 +20,7 @@ from experiments.events import Action, Data, Event
 ANNOTATED = "annotated"
 
 
-class About(NamedTuple):
+class ConversationRef(NamedTuple):
     """Which conversation of a stream is meant: at which place, in which column, or of which imported row."""
 
     path: str = ""
@@ -32,7 +32,7 @@ class About(NamedTuple):
 class Annotation:
     """What an annotator found: about which conversation, by which model, in which run, asked as which cell."""
 
-    about: About
+    about: ConversationRef
     annotator: str
     model: str
     values: Mapping[str, Any]
@@ -48,27 +48,27 @@ class Annotation:
     def data(self) -> dict[str, Any]:
         """The data of its event."""
         own = {"annotator": self.annotator, "model": self.model, "values": dict(self.values)}
-        return {**own, "run": self.run, "cell": self.cell, **where(self.about)}
+        return {**own, "run": self.run, "cell": self.cell, **location_of(self.about)}
 
     def action(self, at_us: int) -> Action:
         """The action that writes it."""
         return Action("annotate", "", self.data, at_us, by="model", key=self.key)
 
 
-def about(data: Data) -> About:
+def conversation_ref(data: Data) -> ConversationRef:
     """What an annotation is about."""
-    return About(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
+    return ConversationRef(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
 
 
-def where(it: About) -> dict[str, Any]:
+def location_of(it: ConversationRef) -> dict[str, Any]:
     """The conversation that it is about, as an annotation names it."""
     return {"of": it.of} if it.of else {"path": it.path, **({"slot": it.slot} if it.slot else {})}
 
 
-def found(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, About], Event]:
+def latest_annotations(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, ConversationRef], Event]:
     """The newest annotation by each annotator of each conversation; of one model only, if it is named."""
     told = (event for event in events if event.kind == ANNOTATED and (model is None or _is_of(event.data, model)))
-    return {(str(event.data["annotator"]), about(event.data)): event for event in told}
+    return {(str(event.data["annotator"]), conversation_ref(event.data)): event for event in told}
 
 
 def _is_of(data: Data, model: str) -> bool:
@@ -76,6 +76,6 @@ def _is_of(data: Data, model: str) -> bool:
     return data["model"] in (model, "")
 
 
-def values(events: Iterable[Event], it: About) -> dict[str, Mapping[str, Any]]:
+def values(events: Iterable[Event], it: ConversationRef) -> dict[str, Mapping[str, Any]]:
     """What each annotator said last about a conversation."""
-    return {name: event.data["values"] for (name, other), event in found(events).items() if other == it}
+    return {name: event.data["values"] for (name, other), event in latest_annotations(events).items() if other == it}

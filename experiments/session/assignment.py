@@ -17,11 +17,11 @@ from itertools import combinations
 from math import ceil
 from typing import Any
 
-from experiments.errors import Fault, Refused, StudyError
+from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import Data
 from experiments.session.seeded_random import pick
 from experiments.study.cells import Cell, Counts, Pools, cells, open_cells, options_of
-from experiments.study.recruitment import Cap
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.study.schema import Factor
 
@@ -33,7 +33,7 @@ with weights of one in a million, to look as far as the last deadline would stop
 FULL = "All places in this study are taken at the moment."
 
 
-def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
+def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
     """The data of a fact `assigned`: what a participant gets, and what was known of the others.
 
     `known` has `counts` (how many are in each cell) and `caps`; without counts the factors are drawn by chance alone.
@@ -42,8 +42,8 @@ def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
     if "counts" not in known:
         return {"factors": drawn_factors(study.factors, study.pools, seed)}
     counts = [(dict(values), int(number)) for values, number in known["counts"]]
-    caps = [Cap.from_data(cap) for cap in known.get("caps", ())]
-    free = places(study, counts, caps)
+    caps = [Quota.from_data(cap) for cap in known.get("caps", ())]
+    free = open_cells_or_refuse(study, counts, caps)
     return {
         "factors": dict(balanced(free, counts, seed).values),
         "counts": [[values, number] for values, number in counts if number],
@@ -52,7 +52,7 @@ def assigned(study: Study, seed: str, known: Data) -> dict[str, Any]:
     }
 
 
-def places(study: Study, counts: Counts, caps: Sequence[Cap]) -> tuple[Cell, ...]:
+def open_cells_or_refuse(study: Study, counts: Counts, caps: Sequence[Quota]) -> tuple[Cell, ...]:
     """The cells in which somebody can begin; raises Refused where there is none."""
     free = open_cells(cells(study.factors, study.pools), counts, caps)
     if not free:
@@ -131,6 +131,6 @@ def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dic
     for name, factor in factors.items():
         options = options_of(factor, pools, got)
         if not any(options.values()):
-            raise StudyError("factors", [Fault(f"factors.{name}", f"no value is left to draw for {got}")])
+            raise StudyError("factors", [ValidationIssue(f"factors.{name}", f"no value is left to draw for {got}")])
         got[name] = pick(options, seed, f"factor:{name}")
     return got

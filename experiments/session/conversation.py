@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.errors import Refused
 from experiments.events import Event
-from experiments.session.state import Place, State
+from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
-from experiments.study.screen import Ended, Message
+from experiments.study.screen import ChatMessage, Ended
 
 if TYPE_CHECKING:
-    from experiments.session.state import Place
+    from experiments.session.state import Location
 
 
 ROLES = {"said": "You", "replied": "Bot"}
@@ -28,15 +28,16 @@ ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
 """The finish reasons of replies that are not whole."""
 
 
-def spoken(facts: Sequence[Event]) -> list[Event]:
+def messages_of(facts: Sequence[Event]) -> list[Event]:
     """What was said and replied, in order."""
     return [event for event in facts if event.kind in ROLES]
 
 
-def messages(facts: Sequence[Event]) -> tuple[Message, ...]:
+def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
     """A conversation as participants see it: You and Bot."""
     return tuple(
-        Message("You" if event.kind == "said" else "Bot", event.data["text"], ended(event)) for event in spoken(facts)
+        ChatMessage("You" if event.kind == "said" else "Bot", event.data["text"], ended(event))
+        for event in messages_of(facts)
     )
 
 
@@ -45,22 +46,22 @@ def ended(reply: Event) -> Ended:
     return ENDED.get(str(reply.data.get("finish_reason")), "")
 
 
-def by_click(failed: Event) -> bool:
+def stopped_by_user(failed: Event) -> bool:
     """Whether there is no reply because the participant stopped it."""
     return failed.data.get("reason") == "stopped"
 
 
 def cut(outcome: Event) -> bool:
     """Whether the participant stopped a reply, before its first word or in the midst of it."""
-    return ended(outcome) == "stopped" or by_click(outcome)
+    return ended(outcome) == "stopped" or stopped_by_user(outcome)
 
 
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
     """Each message that has a reply, with it."""
-    return [(a, b) for a, b in pairwise(spoken(facts)) if (a.kind, b.kind) == ("said", "replied")]
+    return [(a, b) for a, b in pairwise(messages_of(facts)) if (a.kind, b.kind) == ("said", "replied")]
 
 
-def prompt(place: Place, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
+def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
     """What a model is asked: its system prompt, perhaps with the problem, and the conversation so far."""
     system = _system(place, model)
     if problem_in_prompt:
@@ -70,7 +71,7 @@ def prompt(place: Place, model: str, said: Sequence[Event], *, problem_in_prompt
     return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
 
 
-def _system(place: Place, model: str) -> str:
+def _system(place: Location, model: str) -> str:
     """The system prompt that a model is given here; the checker saw to it that there is one for each value."""
     system = place.study.model(model).system
     return place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
@@ -97,7 +98,7 @@ MINUTE_US = 60_000_000
 TOO_FAST = "You are sending messages too quickly. Please wait a moment, then try again. Your message is still there."
 
 
-def refuse_hurry(state: State, events: tuple[Event, ...], per_minute: int) -> None:
+def check_message_rate(state: State, events: tuple[Event, ...], per_minute: int) -> None:
     """Raise Refused if these new facts ask a model once more than is allowed in the minute before them."""
     asking = next((event for event in events if event.kind in ASKING and event.by == "participant"), None)
     if asking is None:
@@ -113,7 +114,7 @@ def spent(state: State) -> float:
     return sum((float(event.data.get("cost", 0.0)) for event in state.events if event.by == "model"), 0.0)
 
 
-def messages_left(place: Place, of: int) -> int:
+def messages_left(place: Location, of: int) -> int:
     """How many of so many messages can still be sent: none once the participant's `cost_limit` is reached."""
     limit = place.study.file.cost_limit
     return 0 if limit is not None and spent(place.state) >= limit else of

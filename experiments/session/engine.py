@@ -17,19 +17,28 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Event, Fact, Job
+from experiments.events import NOTES, Action, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
-from experiments.session.assignment import assigned
+from experiments.session.assignment import assignment_fact
 from experiments.session.identity_leaks import leaks, masked
-from experiments.session.outcomes import ending, outcome_of
+from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
 from experiments.session.remarks import refuse_repeated
-from experiments.session.sampling import drawn
-from experiments.session.state import Draw, Place, Scope, State, carried, here, holds_place, once
-from experiments.session.timing import expired, extendable, refuse_haste, timing
-from experiments.study.recruitment import Ending
+from experiments.session.sampling import draw_fact
+from experiments.session.state import (
+    DrawRecord,
+    Location,
+    Scope,
+    State,
+    cached_path,
+    current_location,
+    holds_place,
+    memoized,
+)
+from experiments.session.timing import can_extend, check_minimum_time, expired, timing
+from experiments.study.recruitment import EndPage
 from experiments.study.resolve import Study
-from experiments.study.screen import Block, Code, Panel, Progress, Screen, Text
+from experiments.study.screen import Block, CodeBlock, Panel, ProgressView, Screen, TextBlock
 from experiments.study.step import Step
 
 STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
@@ -46,11 +55,11 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
     """The state after these facts."""
     state = state or State()
     for event in events:
-        state = evolve(state, event)
+        state = apply(state, event)
     return state
 
 
-def evolve(state: State, event: Event) -> State:
+def apply(state: State, event: Event) -> State:
     """The state after one more fact; facts are numbered without gaps, but for what a withdrawal has erased."""
     if event.kind == "withdrew":
         keys = frozenset({event.key} if event.key else ())
@@ -65,7 +74,7 @@ def evolve(state: State, event: Event) -> State:
         case "assigned":
             factors = event.data["factors"]
         case "drawn":
-            draws = {**draws, event.path: Draw(event.data["of"], tuple(event.data["items"]))}
+            draws = {**draws, event.path: DrawRecord(event.data["of"], tuple(event.data["items"]))}
         case kind:
             facts = {**facts, event.path: (*facts.get(event.path, ()), event)}
             outcome = outcome_of(event.data) if kind == "finished" else outcome
@@ -73,12 +82,12 @@ def evolve(state: State, event: Event) -> State:
     keys = state.keys | {event.key} if event.key else state.keys
     events = (*state.events, event)
     after = State(event.seq, changed, seed, enrolled, factors, draws, facts, keys, events, outcome)
-    after.memo.update(carried(state, event))
+    after.memo.update(cached_path(state, event))
     return after
 
 
-@once
-def owed(study: Study, state: State) -> tuple[Job, ...]:
+@memoized
+def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     """What the world still has to do before the participant can go on; nothing if it is the participant's turn.
 
     It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
@@ -86,20 +95,20 @@ def owed(study: Study, state: State) -> tuple[Job, ...]:
     if not state.seq or state.outcome:
         return ()
     if not state.factors and study.factors and holds_place(study, state):
-        return (Job("assign", "", {}),)
-    place = here(study, state)
+        return (PendingTask("assign", "", {}),)
+    place = current_location(study, state)
     if place is None:
         return ()
     if isinstance(place.node, Step):
         return place.node.owed(place)
-    return (Job("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
+    return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
 def screen(study: Study, state: State) -> Screen:
     """What the participant sees now."""
     if state.outcome:
         return _last_page(study, state)
-    place = here(study, state)
+    place = current_location(study, state)
     if place is None or not isinstance(place.node, Step):
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
@@ -113,27 +122,29 @@ def screen(study: Study, state: State) -> Screen:
 
 def _last_page(study: Study, state: State) -> Screen:
     """The words of the outcome, and its code."""
-    place, last = _ended_at(study, state), last_words(study, state)
-    nowhere = Place("", study.flow[-1], Scope(), study, state)
+    place, last = _ended_at(study, state), end_page(study, state)
+    nowhere = Location("", study.flow[-1], Scope(), study, state)
     says = (place or nowhere).fill
     code: tuple[Block, ...] = (
-        (Code(last.code, OUT if last.url else "", complete=state.outcome == COMPLETE),) if last.code or last.url else ()
+        (CodeBlock(last.code, OUT if last.url else "", complete=state.outcome == COMPLETE),)
+        if last.code or last.url
+        else ()
     )
-    panel = Panel(says(last.title), (Text(says(last.text)), *code))
+    panel = Panel(says(last.title), (TextBlock(says(last.text)), *code))
     path = place.path if place else ""
-    return Screen(path, state.changed, panel, Progress("", 1.0), (), ended=True, outcome=state.outcome)
+    return Screen(path, state.changed, panel, ProgressView("", 1.0), (), ended=True, outcome=state.outcome)
 
 
-def last_words(study: Study, state: State) -> Ending:
+def end_page(study: Study, state: State) -> EndPage:
     """What the last page says, for a session that has ended, and where it leads."""
     place = _ended_at(study, state)
-    own = place.node.last_words(place) if place is not None and isinstance(place.node, Step) else Ending()
-    return ending(study, state.outcome, own)
+    own = place.node.last_words(place) if place is not None and isinstance(place.node, Step) else EndPage()
+    return end_page_of(study, state.outcome, own)
 
 
-def _ended_at(study: Study, state: State) -> Place | None:
+def _ended_at(study: Study, state: State) -> Location | None:
     """The place at which a session ended; None where everything of it is erased."""
-    place = here(study, state) if state.outcome != "withdrawn" else None
+    place = current_location(study, state) if state.outcome != "withdrawn" else None
     return place if place is not None and any(event.kind == "finished" for event in place.facts) else None
 
 
@@ -200,7 +211,7 @@ def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    place = here(study, state)
+    place = current_location(study, state)
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
         raise Refused("ended" if over else "not_offered", ENDED if over else NOT_OFFERED)
@@ -208,15 +219,15 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
     in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
     if action.path != place.path or not in_time:
         raise Refused("stale", STALE)
-    if action.kind == "extend" and extendable(place):
+    if action.kind == "extend" and can_extend(place):
         return (Fact("extended"),)
     if action.kind not in offers:
         raise Refused("not_offered", NOT_OFFERED)
-    refuse_haste(place, action)
+    check_minimum_time(place, action)
     return place.node.decide(place, action)
 
 
-def _in_time(place: Place, action: Action) -> bool:
+def _in_time(place: Location, action: Action) -> bool:
     """Whether replies can still be stopped from a page that has not heard of all of them yet: since it was painted
     only models have acted here."""
     if action.kind != "stop" or action.seen is None or action.seen > place.state.changed:
@@ -238,18 +249,18 @@ def withdrew(state: State) -> tuple[Fact, ...]:
 def _system(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if action.kind == "expire":
         return expired(study, state, action)
-    job = next((job for job in owed(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
+    job = next((job for job in pending_tasks(study, state) if (job.kind, job.path) == (action.kind, action.path)), None)
     if job is None:
         raise Refused("not_offered", f"{action.kind!r} at {action.path!r} is not owed")
     match job.kind:
         case "assign":
-            return (Fact("assigned", assigned(study, state.seed, action.data)),)
+            return (Fact("assigned", assignment_fact(study, state.seed, action.data)),)
         case "draw":
-            place = here(study, state)
+            place = current_location(study, state)
             assert place is not None  # noqa: S101  (a draw is owed at a place)
             if "target" in job.data and "taken" not in action.data:
                 raise Refused("not_offered", f"a draw with a target needs `taken`: how often each {job.path!r} has")
-            return (Fact("drawn", drawn(place, action.data.get("taken", {}))),)
+            return (Fact("drawn", draw_fact(place, action.data.get("taken", {}))),)
         case "finish":
             return (Fact("finished", job.data),)
         case "reply":
@@ -262,7 +273,9 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     if action.kind == "annotate":
         return _annotated(state, action)
     wanted = ("reply", action.path, action.data.get("slot", ""))
-    if action.kind not in ("reply", "fail") or wanted not in [(j.kind, j.path, j.slot) for j in owed(study, state)]:
+    if action.kind not in ("reply", "fail") or wanted not in [
+        (j.kind, j.path, j.slot) for j in pending_tasks(study, state)
+    ]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
     if action.kind == "fail":
         return (Fact("failed", action.data),)

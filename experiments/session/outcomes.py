@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, get_args
 from urllib.parse import quote
 
 from experiments.events import Data
-from experiments.study.recruitment import Ending, OutcomeName
+from experiments.study.recruitment import EndPage, OutcomeName
 from experiments.study.template import fill
 
 if TYPE_CHECKING:
@@ -52,16 +52,16 @@ def outcome_of(finished: Data) -> str:
     return OLD_NAMES.get(told, told)
 
 
-def ending(study: Study, outcome: str, own: Ending) -> Ending:
+def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:
     """The last page of an outcome; `own` is what the step says where the session ended."""
-    given = study.file.outcomes.get(outcome, Ending())  # type: ignore[call-overload]
+    given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
     title, text = COMMON[outcome]
     code = given.code or own.code
     url = given.url or own.url or (PROLIFIC if code and "prolific" in study.file.recruitment.channels else "")
-    return Ending(title=given.title or own.title or title, text=given.text or own.text or text, code=code, url=url)
+    return EndPage(title=given.title or own.title or title, text=given.text or own.text or text, code=code, url=url)
 
 
-def way_out(last: Ending, person: str, session: str) -> str:
+def redirect_url(last: EndPage, person: str, session: str) -> str:
     """The recruiter's address for who ends: with the code and the recruiter's ids, escaped, where it has a place."""
     known = {"code": last.code, "id": person, "session": session}
     return fill(last.url, lambda name: quote(known.get(name, ""), safe=""))

@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.session.state import LASTING, Place, State, Turn, language_of, lasting, meets, trail
-from experiments.study.i18n import say
+from experiments.session.state import (
+    LASTING,
+    Location,
+    LoopTurn,
+    State,
+    language_of,
+    matches_value,
+    memoized_until,
+    visited_path,
+)
+from experiments.study.i18n import lazy
 from experiments.study.resolve import Study
-from experiments.study.schema import Each, Node, Phase
-from experiments.study.screen import Progress
+from experiments.study.schema import Loop, Node, Phase
+from experiments.study.screen import ProgressView
 
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
 """Kinds of facts that say how many steps there are, and in which language."""
@@ -20,24 +29,24 @@ PROGRESS = "progress"
 LASTING[PROGRESS] = STEPS
 
 
-def progress(study: Study, state: State, place: Place | None) -> Progress:
+def progress(study: Study, state: State, place: Location | None) -> ProgressView:
     """Words and share for the present place; None means that the study has been left behind. Kept while the place is
     the same, as a conversation is seen many times."""
     if place is None:
-        return Progress("", 1.0)
-    known: tuple[str, Progress] | None = state.memo.get((PROGRESS, study.hash))
+        return ProgressView("", 1.0)
+    known: tuple[str, ProgressView] | None = state.memo.get((PROGRESS, study.hash))
     if known is None or known[0] != place.path:
         known = state.memo[PROGRESS, study.hash] = (place.path, _progress(study, state, place))
     return known[1]
 
 
-def _progress(study: Study, state: State, place: Place) -> Progress:
-    behind = trail(study, state).behind
+def _progress(study: Study, state: State, place: Location) -> ProgressView:
+    behind = visited_path(study, state).behind
     total = max(behind + 1, round(_steps(study, state)))
-    return Progress(_words(place), min(1.0, behind / max(1, total - 1)))
+    return ProgressView(_words(place), min(1.0, behind / max(1, total - 1)))
 
 
-def _words(place: Place) -> str:
+def _words(place: Location) -> str:
     phases, turns = place.scope.phases, place.scope.turns
     words = _capital(place.say(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
@@ -46,10 +55,10 @@ def _words(place: Place) -> str:
         number, total = _count(place, turn, parent, loops)
         if total > 1 or len(turns) == 1:
             noun = place.say(noun_of(loops[0]))
-            count = say(
+            count = lazy(
                 "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
             )
-            words = say("{before}, {after}", before=words, after=count) if words else count
+            words = lazy("{before}, {after}", before=words, after=count) if words else count
     return words
 
 
@@ -57,22 +66,22 @@ def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def noun_of(node: Each) -> str:
+def noun_of(node: Loop) -> str:
     """What a turn of a loop is called."""
     return node.each.replace("_", " ").replace("-", " ")
 
 
-def _beside(place: Place, node: Each) -> list[Each]:
+def _beside(place: Location, node: Loop) -> list[Loop]:
     """A loop and those that stand beside it (a check after questions), which are counted as one; the first gives a turn
     its name."""
     flows: list[Sequence[Node]] = [place.study.flow]
     flows += [phase.flow for phase, _ in place.scope.phases]
     flows += [turn.node.flow for turn in place.scope.turns]
     flow = next((flow for flow in flows if any(child is node for child in flow)), (node,))
-    return [other for other in flow if isinstance(other, Each)]
+    return [other for other in flow if isinstance(other, Loop)]
 
 
-def _count(place: Place, turn: Turn, prefix: str, loops: Sequence[Each]) -> tuple[int, int]:
+def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:
     """The number of this turn and of all turns among the loops that stand beside each other."""
     number, total, passed = turn.index + 1, 0, False
     for other in loops:
@@ -84,7 +93,7 @@ def _count(place: Place, turn: Turn, prefix: str, loops: Sequence[Each]) -> tupl
     return number, total
 
 
-@lasting(*STEPS)
+@memoized_until(*STEPS)
 def _steps(study: Study, state: State) -> float:
     """How many steps the study will be."""
     return sum(_weight(node, study, state, "") for node in study.flow)
@@ -93,10 +102,10 @@ def _steps(study: Study, state: State) -> float:
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
     """How many steps a node will be; steps under an undecided condition count half."""
     factor = _chance(node, study, state)
-    if factor == 0 or not isinstance(node, Phase | Each):
+    if factor == 0 or not isinstance(node, Phase | Loop):
         return factor
     inner = sum(_weight(child, study, state, f"{prefix}{node.id}/") for child in node.flow)
-    if isinstance(node, Each):
+    if isinstance(node, Loop):
         draw = state.draws.get(prefix + node.id)
         inner *= len(draw.items) if draw else (node.take or node.up_to or len(study.pools[node.pool]))
     return factor * inner
@@ -107,6 +116,6 @@ def _chance(node: Node, study: Study, state: State) -> float:
         return 1.0
     values = {"language": language_of(study, state), **state.factors}
     known = {name: wanted for name, wanted in node.when.items() if name in values}
-    if not all(meets(values[name], wanted) for name, wanted in known.items()):
+    if not all(matches_value(values[name], wanted) for name, wanted in known.items()):
         return 0.0
     return 1.0 if len(known) == len(node.when) else 0.5

@@ -13,7 +13,7 @@ from hashlib import sha256
 from uuid import UUID
 
 
-def unit(seed: str, label: str) -> float:
+def uniform(seed: str, label: str) -> float:
     """A number in [0, 1), uniform over seeds; 53 bits."""
     return (int.from_bytes(sha256(f"{seed}:{label}".encode()).digest()[:8], "big") >> 11) / 2**53
 
@@ -25,7 +25,7 @@ def shuffled(items: Sequence[str], seed: str, label: str) -> tuple[str, ...]:
 
 def pick(weights: Mapping[str, float], seed: str, label: str) -> str:
     """One of the keys, with probability in proportion to its weight (at least one weight is positive)."""
-    threshold = unit(seed, label) * sum(weights.values())
+    threshold = uniform(seed, label) * sum(weights.values())
     below = 0.0
     last = ""
     for item, weight in weights.items():

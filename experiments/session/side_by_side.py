@@ -18,7 +18,7 @@ Pair = tuple[Event, Event | None]
 
 
 @dataclass(slots=True)
-class Round:
+class ComparisonRound:
     """A message, what became of it in each column (`replied`, or `failed`; nothing yet is on its way), and the vote."""
 
     said: Event
@@ -33,13 +33,13 @@ class Round:
         return found if found is not None and found.kind == "replied" else None
 
 
-def rounds(facts: Sequence[Event]) -> list[Round]:
+def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
     """The messages with what followed each."""
-    found: list[Round] = []
+    found: list[ComparisonRound] = []
     for event in facts:
         match event.kind:
             case "said":
-                found.append(Round(event))
+                found.append(ComparisonRound(event))
             case "replied" | "failed":
                 found[-1].outcomes[event.data["slot"]] = event
             case "retried":
@@ -54,12 +54,12 @@ def rounds(facts: Sequence[Event]) -> list[Round]:
     return found
 
 
-def placed(facts: Sequence[Event]) -> Mapping[str, str]:
+def models_by_slot(facts: Sequence[Event]) -> Mapping[str, str]:
     """The models by slot, as they were drawn; none before the first message."""
     return next((event.data["models"] for event in facts if event.kind == "said"), {})
 
 
-def histories(found: Sequence[Round], slots: Sequence[str]) -> dict[str, list[Pair]]:
+def histories(found: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:
     """What each column's model has of the conversation, the last round with its own reply."""
     past: dict[str, list[Pair]] = {slot: [] for slot in slots}
     onward = None

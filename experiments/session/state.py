@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from experiments.events import Data, Event
 from experiments.study.base_model import Condition
 from experiments.study.resolve import Study
-from experiments.study.schema import Each, Node, Phase
+from experiments.study.schema import Loop, Node, Phase
 from experiments.study.scope import as_words
 from experiments.study.step import Step
 from experiments.study.template import fill
@@ -25,7 +25,7 @@ NO_EVENTS: tuple[Event, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class DrawRecord:
     """What was drawn for a loop: for each turn of it the values of its variables."""
 
     of: str
@@ -45,7 +45,7 @@ class State:
     seed: str = ""
     enrolled: Data = field(default_factory=dict)
     factors: Mapping[str, str] = field(default_factory=dict)
-    draws: Mapping[str, Draw] = field(default_factory=dict)
+    draws: Mapping[str, DrawRecord] = field(default_factory=dict)
     facts: Mapping[str, tuple[Event, ...]] = field(default_factory=dict)
     keys: frozenset[str] = frozenset()
     events: tuple[Event, ...] = ()
@@ -55,7 +55,7 @@ class State:
     """What `once`, `lasting` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
 
 
-def once(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
+def memoized(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
     """A pure function of a study and a state that is asked for several times a click, and worked out once a state."""
 
     name = find.__qualname__
@@ -75,21 +75,21 @@ LASTING: dict[str, frozenset[str]] = {}
 """What serves for the next states too, by its name in a memo, with the kinds of facts until which it does."""
 
 
-def lasting(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
+def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
     """Like `once`, but the value is reused until there is an event of one of these kinds."""
 
     def once_until(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
         LASTING[find.__qualname__] = frozenset(until)
-        return once(find)
+        return memoized(find)
 
     return once_until
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class LoopTurn:
     """One turn of a loop that encloses a place."""
 
-    node: Each
+    node: Loop
     prefix: str
     index: int
     total: int
@@ -101,17 +101,17 @@ class Scope:
 
     values: Mapping[str, str] = field(default_factory=dict)
     phases: tuple[tuple[Phase, str], ...] = ()
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[LoopTurn, ...] = ()
     problem: Problem | None = None
     pool: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A node of the study at its path, in a session."""
 
     path: str
-    node: Step | Each
+    node: Step | Loop
     scope: Scope
     study: Study
     state: State
@@ -179,7 +179,7 @@ class Place:
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""
-        return all(meets(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
+        return all(matches_value(self.look_up(name), wanted) for name, wanted in (condition or {}).items())
 
 
 def holds_place(study: Study, state: State) -> bool:
@@ -194,7 +194,7 @@ def language_of(study: Study, state: State) -> str:
     return str(state.enrolled.get("language") or study.file.language)
 
 
-def meets(value: Any, wanted: Any) -> bool:
+def matches_value(value: Any, wanted: Any) -> bool:
     """Whether a value, or one of several, is what a condition wants, or one of what it wants."""
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and not as_words(wanted).isdisjoint(map(str, held))
@@ -210,7 +210,7 @@ LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
 """Kinds of facts by which conditions come to hold anywhere in the study."""
 
 
-def walk(study: Study, state: State, start: str = "") -> Iterator[Place]:
+def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
     """Every place from the start to the first that is not done, inclusive; in the participant's order.
 
     `start` is the path of a place that was come to before: what lies before it is passed over.
@@ -219,23 +219,25 @@ def walk(study: Study, state: State, start: str = "") -> Iterator[Place]:
     yield from _walk(study, state, study.flow, "", Scope(values), start)
 
 
-def _walk(study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope, start: str) -> Iterator[Place]:
+def _walk(
+    study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope, start: str
+) -> Iterator[Location]:
     """Yields places; an undone place ends the caller's loop, a skipped one the flow that it is in."""
     for node in nodes:
         path = prefix + node.id
         if start and not _leads(path, start):
             continue
-        if node.when and not Place(path, node, scope, study, state).holds(node.when):
+        if node.when and not Location(path, node, scope, study, state).holds(node.when):
             continue
         after = "" if start == path else start
         start = ""
         if isinstance(node, Phase):
             inner = Scope(scope.values, (*scope.phases, (node, path)), scope.turns, scope.problem, scope.pool)
             yield from _walk(study, state, node.flow, f"{path}/", inner, after)
-        elif isinstance(node, Each) and path in state.draws:
+        elif isinstance(node, Loop) and path in state.draws:
             yield from _turns(study, state, node, path, scope, after)
         else:
-            place = Place(path, node, scope, study, state)
+            place = Location(path, node, scope, study, state)
             yield place
             if any(event.kind == "skipped" for event in place.facts):
                 return
@@ -246,44 +248,44 @@ def _leads(path: str, to: str) -> bool:
     return to.startswith(path) and to[len(path) : len(path) + 1] in ("", "/", "[")
 
 
-def _turns(study: Study, state: State, node: Each, path: str, scope: Scope, start: str) -> Iterator[Place]:
+def _turns(study: Study, state: State, node: Loop, path: str, scope: Scope, start: str) -> Iterator[Location]:
     items = state.draws[path].items
     for index, item in enumerate(items):
         prefix = f"{path}[{index}]/"
         if start and not start.startswith(prefix):
             continue
-        turn = Turn(node, prefix, index, len(items))
+        turn = LoopTurn(node, prefix, index, len(items))
         problem, pool = scope.problem, scope.pool
         if node.over_problems:
             problem, pool = study.problem(node.pool, item[node.each]), node.pool
         inner = Scope({**scope.values, **item}, scope.phases, (*scope.turns, turn), problem, pool)
         yield from _walk(study, state, node.flow, prefix, inner, start)
         start = ""
-        if node.until and Place(prefix + "-", node, inner, study, state).holds(node.until):
+        if node.until and Location(prefix + "-", node, inner, study, state).holds(node.until):
             return
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class VisitedNode:
     """A place that was come to.
 
     It is no Place: one that is kept with its state would hold what holds it, for the garbage collector to find.
     """
 
     path: str
-    node: Step | Each
+    node: Step | Loop
     scope: Scope
 
 
 @dataclass(frozen=True, slots=True)
-class Trail:
+class VisitedPath:
     """Every place that the participant has come to, in order; the last is the present one, unless all is `over`.
 
     `seq` is the number of the fact that it was found after.
     """
 
     seq: int
-    stops: tuple[Stop, ...]
+    stops: tuple[VisitedNode, ...]
     over: bool
 
     @property
@@ -292,54 +294,54 @@ class Trail:
         return len(self.stops) - (not self.over)
 
 
-def trail(study: Study, state: State) -> Trail:
+def visited_path(study: Study, state: State) -> VisitedPath:
     """Where the participant has come. A place that is done stays so, so that it is found from where a trail that was
     `carried` along had come."""
     key = (TRAIL, study.hash)
-    known: Trail | None = state.memo.get(key)
+    known: VisitedPath | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
         longer = _longer(study, state, known.stops) if known and known.stops else None
         known = state.memo[key] = longer or _found(study, state, (), "")
     return known
 
 
-def _longer(study: Study, state: State, stops: tuple[Stop, ...]) -> Trail | None:
+def _longer(study: Study, state: State, stops: tuple[VisitedNode, ...]) -> VisitedPath | None:
     """The trail that begins so; None where its last place is not come to any more."""
     *behind, last = stops
     if isinstance(last.node, Step):
-        place = Place(last.path, last.node, last.scope, study, state)
+        place = Location(last.path, last.node, last.scope, study, state)
         if not place.done() and place.holds(last.node.when):
-            return Trail(state.seq, stops, over=False)
+            return VisitedPath(state.seq, stops, over=False)
     found = _found(study, state, tuple(behind), last.path)
     return found if len(found.stops) > len(behind) else None
 
 
-def _found(study: Study, state: State, behind: tuple[Stop, ...], start: str) -> Trail:
+def _found(study: Study, state: State, behind: tuple[VisitedNode, ...], start: str) -> VisitedPath:
     stops, over = list(behind), True
     for place in walk(study, state, start):
-        stops.append(Stop(place.path, place.node, place.scope))
+        stops.append(VisitedNode(place.path, place.node, place.scope))
         over = place.done()
         if not over:
             break
-    return Trail(state.seq, tuple(stops), over)
+    return VisitedPath(state.seq, tuple(stops), over)
 
 
-def carried(state: State, event: Event) -> dict[tuple[str, str], Any]:
+def cached_path(state: State, event: Event) -> dict[tuple[str, str], Any]:
     """What is known of a state and serves for that after one more fact: the trail, as facts are of its last place and
     change nothing behind it, but for those that decide which places there are; and what is `lasting`."""
     return {key: known for key, known in state.memo.items() if key[0] in LASTING and event.kind not in LASTING[key[0]]}
 
 
-def here(study: Study, state: State) -> Place | None:
+def current_location(study: Study, state: State) -> Location | None:
     """The first place that is not done; None where the study has been left behind."""
-    known = trail(study, state)
+    known = visited_path(study, state)
     if known.over:
         return None
     now = known.stops[-1]
-    return Place(now.path, now.node, now.scope, study, state)
+    return Location(now.path, now.node, now.scope, study, state)
 
 
-def reached(study: Study, state: State) -> Iterator[Place]:
+def visited(study: Study, state: State) -> Iterator[Location]:
     """The places that the participant has come to: all that are done, and the present one."""
-    for stop in trail(study, state).stops:
-        yield Place(stop.path, stop.node, stop.scope, study, state)
+    for stop in visited_path(study, state).stops:
+        yield Location(stop.path, stop.node, stop.scope, study, state)

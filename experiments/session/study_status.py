@@ -21,7 +21,7 @@ from typing import Literal, get_args
 
 from experiments.errors import NotPossible
 from experiments.events import Data, Event
-from experiments.study.recruitment import Cap
+from experiments.study.recruitment import Quota
 
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened"]
@@ -44,7 +44,7 @@ EVERYBODY: Where = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Operations:
+class StudyStatus:
     """What holds for a study now."""
 
     budgets: Mapping[Where, float] = field(default_factory=dict)
@@ -96,10 +96,10 @@ class Operations:
         """What all replies together may cost."""
         return self.budgets.get(EVERYBODY)
 
-    def caps_of(self, written: Sequence[Cap]) -> tuple[Cap, ...]:
+    def caps_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
         """The caps that hold: those of the study's file, but for what was decided since."""
         held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in written}, **self.caps}
-        return tuple(Cap(where=dict(where), max=most) for where, most in held.items() if most is not None)
+        return tuple(Quota(where=dict(where), max=most) for where, most in held.items() if most is not None)
 
 
 def where_of(values: Mapping[str, str]) -> Where:
@@ -107,7 +107,7 @@ def where_of(values: Mapping[str, str]) -> Where:
     return tuple(sorted(values.items()))
 
 
-def refuse_unfit(study: str, now: Operations, kind: Decision) -> None:
+def refuse_unfit(study: str, now: StudyStatus, kind: Decision) -> None:
     """Raise NotPossible where the study's state does not allow a decision."""
     if kind not in now.allowed:
         state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
@@ -120,9 +120,9 @@ def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:
     return others if told["amount"] is None else {**others, where: told["amount"]}
 
 
-def fold_operations(events: Iterable[Event]) -> Operations:
+def fold_operations(events: Iterable[Event]) -> StudyStatus:
     """What holds after these facts of a study's stream; those of imports say nothing about it."""
-    now = Operations()
+    now = StudyStatus()
     for event in events:
         match event.kind:
             case "budgeted":

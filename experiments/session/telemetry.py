@@ -16,8 +16,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from experiments.session.state import Place, State, here, reached
-from experiments.study.base_model import Config, Name
+from experiments.session.state import Location, State, current_location, visited
+from experiments.study.base_model import Name, StrictModel
 from experiments.study.resolve import Study
 from experiments.study.step import Step
 
@@ -41,7 +41,7 @@ Ms = Annotated[int, Field(strict=True, ge=0, le=MOST_MS)]
 Count = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 
 
-class Record(Config):
+class TelemetryRecord(StrictModel):
     """What all records have: the place that they are about, and how long ago it was when they were sent."""
 
     kind: str
@@ -63,7 +63,7 @@ class Record(Config):
         return {"path": self.path, "at_us": self.at_us(now_us), "kind": self.kind, "data": data}
 
 
-class Visit(Record):
+class ScreenVisitRecord(TelemetryRecord):
     """A screen, or a part of the time that it was shown."""
 
     kind: Literal["screen"]
@@ -90,20 +90,20 @@ class Visit(Record):
         return tuple(self.keys)
 
 
-class Left(Record):
+class PageHidden(TelemetryRecord):
     """The page was hidden, or lost the focus."""
 
     kind: Literal["left"]
 
 
-class CameBack(Record):
+class PageReturned(TelemetryRecord):
     """It was returned to."""
 
     kind: Literal["came_back"]
     away_ms: Ms
 
 
-class Pasted(Record):
+class Pasted(TelemetryRecord):
     """Something was pasted or dropped into a box, or would have been were it not blocked."""
 
     kind: Literal["pasted"]
@@ -117,7 +117,7 @@ class Pasted(Record):
         return (self.box,)
 
 
-class Copied(Record):
+class Copied(TelemetryRecord):
     """Something was copied or cut."""
 
     kind: Literal["copied"]
@@ -125,42 +125,44 @@ class Copied(Record):
     from_: Annotated[Literal["problem", "conversation", "page"], Field(alias="from")]
 
 
-class Idle(Record):
+class Idle(TelemetryRecord):
     """Nobody had stirred for so long that the page asked whether somebody is there."""
 
     kind: Literal["idle"]
     after_ms: Ms
 
 
-class Here(Record):
+class PresenceRecord(TelemetryRecord):
     """Somebody was."""
 
     kind: Literal["here"]
 
 
-AnyRecord = Annotated[Visit | Left | CameBack | Pasted | Copied | Idle | Here, Field(discriminator="kind")]
+AnyRecord = Annotated[
+    ScreenVisitRecord | PageHidden | PageReturned | Pasted | Copied | Idle | PresenceRecord, Field(discriminator="kind")
+]
 
 
-def records(study: Study, state: State) -> bool:
+def records_telemetry(study: Study, state: State) -> bool:
     """Whether telemetry of a session may be kept now: the study says so, and its consent was given."""
     if not study.file.telemetry or state.outcome == "withdrawn":
         return False
     agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
-    return any(step.step == "consent" and path == folded(at) for at in agreed for path, step in study.steps)
+    return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 
 
-def kept(study: Study, state: State, told: Sequence[Record]) -> tuple[Record, ...]:
+def kept(study: Study, state: State, told: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
     """Those of a page's records that may be kept: about screens that the session has come to, and boxes there."""
-    if not records(study, state):
+    if not records_telemetry(study, state):
         return ()
-    present = here(study, state)
+    present = current_location(study, state)
     places = {present.path: present} if present else {}
     if any(record.path not in places for record in told):
-        places |= {place.path: place for place in reached(study, state)}
+        places |= {place.path: place for place in visited(study, state)}
     return tuple(record for record in told if _is_known(record, places.get(record.path)))
 
 
-def _is_known(record: Record, place: Place | None) -> bool:
+def _is_known(record: TelemetryRecord, place: Location | None) -> bool:
     if place is None or not isinstance(place.node, Step):
         return False
     names = {box.name for box in place.node.boxes(place.node.fields(place))} if record.boxes else set()
@@ -177,6 +179,6 @@ def disclosure(study: Study) -> str:
 
 
 @lru_cache(maxsize=10_000)
-def folded(path: str) -> str:
+def without_indices(path: str) -> str:
     """A path without the numbers of turns, the same for each: `question[*]/answer`."""
     return re.sub(r"\[\d+\]", "[*]", path)

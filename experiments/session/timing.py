@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from experiments.errors import Refused
-from experiments.events import NOTES, Action, Event, Fact, is_life
-from experiments.session.state import Place, State, here, once
-from experiments.study.i18n import say
+from experiments.events import NOTES, Action, Event, Fact, is_activity
+from experiments.session.state import Location, State, current_location, memoized
+from experiments.study.i18n import lazy
 from experiments.study.resolve import Study
 from experiments.study.screen import Timing
-from experiments.study.step import Limit, Step
+from experiments.study.step import Step, TimeLimit
 
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
@@ -27,65 +27,65 @@ LEAVING_ACTIONS = frozenset({"submit", "skip"})
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Deadline:
     """What the clock does at a moment: it ends a screen, or the session, which is over or was left alone too long."""
 
     kind: Literal["step", "session", "away"]
     at_us: int
 
 
-@once
-def dues(study: Study, state: State) -> tuple[Due, ...]:
+@memoized
+def deadlines(study: Study, state: State) -> tuple[Deadline, ...]:
     """What the clock will do to a session as it is, soonest first; nothing if it has ended."""
     if not state.seq or state.outcome:
         return ()
     return tuple(sorted(_dues(study, state), key=lambda due: due.at_us))
 
 
-def _dues(study: Study, state: State) -> Iterator[Due]:
-    times, place = study.file.session_limits, here(study, state)
+def _dues(study: Study, state: State) -> Iterator[Deadline]:
+    times, place = study.file.session_limits, current_location(study, state)
     if times.time_limit_s is not None:
-        yield Due("session", state.events[0].at_us + _us(times.time_limit_s))
+        yield Deadline("session", state.events[0].at_us + _us(times.time_limit_s))
     if times.away_after_s is not None:
-        last_us = next(event.at_us for event in reversed(state.events) if is_life(event))
-        yield Due("away", last_us + _us(times.away_after_s))
+        last_us = next(event.at_us for event in reversed(state.events) if is_activity(event))
+        yield Deadline("away", last_us + _us(times.away_after_s))
     limit = _limit(place)
     if place is not None and limit is not None:
         more = sum(event.kind == "extended" for event in place.facts)
-        yield Due("step", shown_us(place) + _us(limit.after_s) * (1 + more))
+        yield Deadline("step", shown_us(place) + _us(limit.after_s) * (1 + more))
 
 
-def timing(place: Place, step: Step) -> Timing:
+def timing(place: Location, step: Step) -> Timing:
     """The times of the present screen, a step's: when it may be left, and when the first end comes."""
     opens = shown_us(place) + _us(step.min_time_s) if step.min_time_s else None
-    first = next((due for due in dues(place.study, place.state) if due.kind != "away"), None)
+    first = next((due for due in deadlines(place.study, place.state) if due.kind != "away"), None)
     if first is None:
         return Timing(opens)
     limit = step.time_limit if first.kind == "step" else None
     warn_before_s = limit.warn_before_s if limit else place.study.file.session_limits.warn_before_s
-    return Timing(opens, first.at_us - _us(warn_before_s), first.at_us, bool(limit) and extendable(place))
+    return Timing(opens, first.at_us - _us(warn_before_s), first.at_us, bool(limit) and can_extend(place))
 
 
-def shown_us(place: Place) -> int:
+def shown_us(place: Location) -> int:
     """When the screen at this place was first shown."""
     first = place.facts[0].seq if place.facts else place.state.seq + 1
     return next((e.at_us for e in reversed(place.state.events) if e.seq < first and e.kind not in NOTES), 0)
 
 
-def extendable(place: Place) -> bool:
+def can_extend(place: Location) -> bool:
     """Whether the participant can have more time at a place."""
     limit = _limit(place)
     return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
 
 
-def refuse_haste(place: Place, action: Action) -> None:
+def check_minimum_time(place: Location, action: Action) -> None:
     """Raise Refused where a screen is left before its least time."""
     min_time_s = place.node.min_time_s if isinstance(place.node, Step) else 0
     if not min_time_s or action.kind not in LEAVING_ACTIONS:
         return
     left_us = shown_us(place) + _us(min_time_s) - action.at_us
     if left_us > 0:
-        raise Refused("too_early", say(HURRIED, seconds=-(-left_us // SECOND_US)))
+        raise Refused("too_early", lazy(HURRIED, seconds=-(-left_us // SECOND_US)))
 
 
 def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
@@ -95,7 +95,7 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     what stands in the forms of the present screen.
     """
     due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
-    place = here(study, state)
+    place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
     limit = _limit(place)
@@ -104,16 +104,16 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     return (Fact("finished", {"outcome": "timed_out", "why": due.kind}),)
 
 
-def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Due | None:
+def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Deadline | None:
     """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
-    for due in dues(study, state):
+    for due in deadlines(study, state):
         late = due.at_us + GRACE_US <= now_us
         if late and (due.kind != "away" or seen_us + _us(study.file.session_limits.away_after_s or 0) <= now_us):
             return due
     return None
 
 
-def _limit(place: Place | None) -> Limit | None:
+def _limit(place: Location | None) -> TimeLimit | None:
     return place.node.time_limit if place is not None and isinstance(place.node, Step) else None
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from experiments.session.state import Place
+from experiments.session.state import Location
 from experiments.study.fields import ANSWER, Field, choice
-from experiments.study.screen import Asked, Panel, Text
+from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, step
 
 
 @step
-class Answer(Step):
+class AnswerStep(Step):
     """ChatBench's user-alone page: the question and its lettered options."""
 
     step: Literal["answer"]
@@ -29,13 +29,13 @@ class Answer(Step):
         """The problem, whose options are its own."""
         return (ANSWER,)
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The options."""
         return (choice(place.problem.options),)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The problem and its options."""
-        blocks = (Text(place.fill(self.text)), Asked(place.problem.text, copying=self.copying))
+        blocks = (TextBlock(place.fill(self.text)), ProblemBlock(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:

@@ -13,24 +13,24 @@ from typing import Annotated, Literal
 
 from pydantic import Field as About
 
-from experiments.events import Action, Event, Fact, Job
+from experiments.events import Action, Event, Fact, PendingTask
 from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
     STOPPED,
-    by_click,
     count,
     messages,
     messages_left,
+    messages_of,
     prompt,
     read_message,
-    spoken,
+    stopped_by_user,
 )
-from experiments.session.state import Place
-from experiments.study.base_model import Config
-from experiments.study.fields import ANSWER, Field, Scale, Written, choice
-from experiments.study.recruitment import Ending, Paste
-from experiments.study.screen import Asked, Chat, Panel, Text
+from experiments.session.state import Location
+from experiments.study.base_model import StrictModel
+from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
+from experiments.study.recruitment import EndPage, Paste
+from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 NO_REPLY = "No reply could be generated. Your message is saved."
@@ -40,7 +40,7 @@ GIVEN_UP = (
 )
 
 
-class OnFailure(Config):
+class OnFailure(StrictModel):
     """What happens when the model gives no reply after all automatic retries."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
@@ -92,32 +92,32 @@ class ChatStep(Step):
         answer = (ANSWER,) if self.answer else ()
         return (*answer, *_scales(self.rate_each))
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The problem's options, if it is answered here."""
         if not self.answer:
             return ()
         return (choice(place.problem.options),)
 
-    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+    def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The box for a message."""
-        return (*super().boxes(fields), Written(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
+        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
 
-    def rating(self, place: Place) -> tuple[Field, ...]:
+    def rating(self, place: Location) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
         if not self.rate_each or _last(place.facts, "replied", "rated", "said") != "replied":
             return ()
         return tuple(scale.filled(place.fill) for scale in _scales(self.rate_each))
 
-    def done(self, place: Place) -> bool:
+    def done(self, place: Location) -> bool:
         """Whether the problem was answered, left or skipped."""
         return any(event.kind in ("submitted", "skipped") for event in place.facts)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The problem on one side, the conversation on the other."""
-        text = (Text(place.fill(self.text)),) if self.text else ()
+        text = (TextBlock(place.fill(self.text)),) if self.text else ()
         waits, said = _waits(place.facts), count(place.facts, "said")
         left = messages_left(place, self.max_messages - said)
-        chat = Chat(
+        chat = ChatView(
             title=place.fill(self.assistant_label),
             messages=messages(place.facts),
             remaining=left,
@@ -129,15 +129,15 @@ class ChatStep(Step):
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
-        blocks = (*text, Asked(place.problem.text, copying=self.copying))
+        blocks = (*text, ProblemBlock(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
-    def _no_reply(self, place: Place) -> str:
+    def _no_reply(self, place: Location) -> str:
         """What is said in place of a reply."""
         *_, failed = (event for event in place.facts if event.kind == "failed")
-        return STOPPED if by_click(failed) else place.fill(self.on_failure.text)
+        return STOPPED if stopped_by_user(failed) else place.fill(self.on_failure.text)
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """say, rate, stop, retry, skip and submit, each when it is its turn."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
@@ -152,35 +152,35 @@ class ChatStep(Step):
             return ("retry", *skip, *leave)
         return (*(("say",) if left else ()), *leave)
 
-    def _given_up(self, place: Place) -> bool:
+    def _given_up(self, place: Location) -> bool:
         """Whether the participant asked again as often as the study says, to no avail."""
         tries = 0
         for event in place.facts:
-            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not by_click(event))
+            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not stopped_by_user(event))
         return tries > self.on_failure.after_retries
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply to the last message that has none; or the end, where the study ends for want of one."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
             name = place.fill(self.model)
             stopped = {"stopped": True} if _stopped(place.facts) else {}
-            said = prompt(place, name, spoken(place.facts), problem_in_prompt=self.problem_in_prompt)
-            return (Job("reply", place.path, {"model": name, "messages": said, **stopped}),)
+            said = prompt(place, name, messages_of(place.facts), problem_in_prompt=self.problem_in_prompt)
+            return (PendingTask("reply", place.path, {"model": name, "messages": said, **stopped}),)
         if waits != "failed" or self.on_failure.action != "stop" or not self._given_up(place):
             return ()
-        return (Job("finish", place.path, {"outcome": "technical_failure"}),)
+        return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
 
     def ends(self) -> Mapping[str, str]:
         """A technical failure, where the study ends for want of a reply."""
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
-    def last_words(self, place: Place) -> Ending:
+    def last_words(self, place: Location) -> EndPage:
         """Those for want of a reply, where the session ended for it."""
         stopped = place.state.outcome == "technical_failure"
-        return Ending(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else Ending()
+        return EndPage(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else EndPage()
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """What was said, rated, retried or answered."""
         match action.kind:
             case "say":

@@ -13,13 +13,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.errors import allowed
-from experiments.events import Action, Data, Event, Fact, Job
-from experiments.session.state import Place
-from experiments.study.answer_key import Wanted, example, impossible, passes
+from experiments.errors import suggestion
+from experiments.events import Action, Data, Event, Fact, PendingTask
+from experiments.session.state import Location
+from experiments.study.answer_key import Wanted, example, impossible, is_correct
 from experiments.study.fields import ANSWER, AnyField, Field, choice
-from experiments.study.i18n import say
-from experiments.study.screen import Asked, Block, Notice, Panel, Text
+from experiments.study.i18n import lazy
+from experiments.study.screen import Block, NoticeBlock, Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 RESERVED = ("passed", "tries", "check")
@@ -39,7 +39,7 @@ PASSED_BY = "`time_limit`: a participant who waits would pass it unjudged; write
 
 
 @step
-class Check(Step):
+class CheckStep(Step):
     """Questions with correct answers. Participants who do not give them are recorded, warned, or screened out, which
     ends the session."""
 
@@ -106,7 +106,7 @@ class Check(Step):
         """The questions; or the problem, whose options are its own."""
         return (ANSWER,) if self.ask_problem else self.questions
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The questions, with the names in them replaced; or the problem's options. None while there is a warning."""
         if self._warned(place):
             return ()
@@ -114,16 +114,16 @@ class Check(Step):
             return (choice(place.problem.options),)
         return tuple(question.filled(place.fill) for question in self.questions)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The questions, below what was not right at the last try; or the warning alone."""
         if self._warned(place):
-            return Panel(self.title, (Notice(place.fill(self.warning)),), button=self.button)
-        blocks: tuple[Block, ...] = (*self._again(place), *((Text(place.fill(self.text)),) if self.text else ()))
+            return Panel(self.title, (NoticeBlock(place.fill(self.warning)),), button=self.button)
+        blocks: tuple[Block, ...] = (*self._again(place), *((TextBlock(place.fill(self.text)),) if self.text else ()))
         if self.ask_problem:
-            blocks = (*blocks, Asked(place.problem.text))
+            blocks = (*blocks, ProblemBlock(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def _again(self, place: Place) -> tuple[Notice, ...]:
+    def _again(self, place: Location) -> tuple[NoticeBlock, ...]:
         """How many tries are left, and which questions were not right; nothing of what would have been."""
         missed = _missed(place)
         if not missed:
@@ -132,20 +132,20 @@ class Check(Step):
         texts = (" ".join(field.text.split()) for field in self.fields(place) if field.name in wrong)
         about = tuple(text for text in texts if text) if len(self.questions) > 1 else ()
         count = self.attempts - len(missed)
-        left = say(ONE_LEFT) if count == 1 else say(MORE_LEFT, count=count)
-        return (Notice(say(SOME_WRONG if about else ONE_WRONG, left=left), about),)
+        left = lazy(ONE_LEFT) if count == 1 else lazy(MORE_LEFT, count=count)
+        return (NoticeBlock(lazy(SOME_WRONG if about else ONE_WRONG, left=left), about),)
 
-    def done(self, place: Place) -> bool:
+    def done(self, place: Location) -> bool:
         """Whether it was left behind, and the session goes on."""
         return super().done(place) and not self._ends_here(place)
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """To answer, or to go on after a warning."""
         return () if super().done(place) else ("submit",)
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """The end, for who is screened out."""
-        return (Job("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
+        return (PendingTask("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
 
     def ends(self) -> Mapping[str, str]:
         """Screened out, or failed for want of attention."""
@@ -155,7 +155,7 @@ class Check(Step):
     def _outcome(self) -> str:
         return "failed_attention" if self.kind == "attention" else "screened_out"
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """What was answered: passed, missed with tries left or a warning to read, or failed."""
         missed = _missed(place)
         if self._warned(place):
@@ -171,14 +171,14 @@ class Check(Step):
     def _ended(self, values: Data, tries: int, *, passed: bool) -> Fact:
         return Fact("submitted", {**values, "passed": passed, "tries": tries, "check": self.kind})
 
-    def _wrong(self, place: Place, values: Data) -> list[str]:
+    def _wrong(self, place: Location, values: Data) -> list[str]:
         """The questions whose answers do not pass."""
         if self.ask_problem:
             return ["answer"] if values["answer"] != place.problem.answer else []
         judged = [question for question in self.questions if question.name in self.correct_answers]
-        return [one.name for one in judged if not passes(one, self.correct_answers[one.name], values[one.name])]
+        return [one.name for one in judged if not is_correct(one, self.correct_answers[one.name], values[one.name])]
 
-    def passing(self, place: Place) -> Mapping[str, Any]:
+    def passing(self, place: Location) -> Mapping[str, Any]:
         """An answer that passes to each question that is judged."""
         if self._warned(place):
             return {}
@@ -190,11 +190,11 @@ class Check(Step):
             if one.name in self.correct_answers
         }
 
-    def right_answers(self, place: Place) -> Mapping[str, Any]:
+    def right_answers(self, place: Location) -> Mapping[str, Any]:
         """What passes."""
         return super().right_answers(place) if self.ask_problem else self.correct_answers
 
-    def _warned(self, place: Place) -> bool:
+    def _warned(self, place: Location) -> bool:
         """Whether the last try was missed, and the warning is to be read."""
         return len(_missed(place)) >= self.attempts
 
@@ -202,7 +202,7 @@ class Check(Step):
         """Whether the policy holds, after so many failed attention checks."""
         return self.kind != "attention" or failures >= self.after_failures
 
-    def _ends_here(self, place: Place) -> bool:
+    def _ends_here(self, place: Location) -> bool:
         """Whether the session ends for what was answered here; what comes later never changes that."""
         given = next((event for event in place.facts if event.kind == "submitted"), None)
         if self.policy != "screen_out" or given is None or given.data["passed"]:
@@ -225,7 +225,7 @@ class Check(Step):
             name: impossible(asked[name], self.correct_answers[name]) for name in self.correct_answers if name in asked
         }
         return [
-            *(f"`correct_answers`: no question is called {name!r}{allowed(name, asked)}" for name in strays),
+            *(f"`correct_answers`: no question is called {name!r}{suggestion(name, asked)}" for name in strays),
             *(f"`correct_answers.{name}`: {fault}" for name, found in never.items() for fault in found),
             *(
                 [PASSED_BY]
@@ -235,7 +235,7 @@ class Check(Step):
         ]
 
 
-def _missed(place: Place) -> list[Event]:
+def _missed(place: Location) -> list[Event]:
     return [event for event in place.facts if event.kind == "missed"]
 
 

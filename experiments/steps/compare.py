@@ -14,36 +14,36 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.errors import Refused, allowed
-from experiments.events import Action, Data, Fact, Job
+from experiments.errors import Refused, suggestion
+from experiments.events import Action, Data, Fact, PendingTask
 from experiments.session import side_by_side as reading
 from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
     STOPPED,
-    by_click,
     cut,
     ended,
     messages,
     messages_left,
     prompt,
     read_message,
+    stopped_by_user,
 )
 from experiments.session.seeded_random import shuffled
-from experiments.session.side_by_side import BAD, SLOTS, TIE, Round, histories, placed, rounds, winner
-from experiments.session.state import Place
-from experiments.study.fields import Field, Single, Slider, Written
+from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
+from experiments.session.state import Location
+from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.recruitment import Paste
-from experiments.study.screen import Asked, Block, Chat, Panel, Text
-from experiments.study.screen import Reply as Shown
-from experiments.study.screen import Round as ShownRound
+from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, TextBlock
+from experiments.study.screen import ReplyView as Shown
+from experiments.study.screen import RoundView as ShownRound
 from experiments.study.step import Step, read_or_refuse, step
 
 CALLED = "{{assistant_label}}"
 
 
 @step
-class Compare(Step):
+class CompareStep(Step):
     """A conversation with several models at once, each in its own column."""
 
     step: Literal["compare"]
@@ -111,14 +111,14 @@ class Compare(Step):
     def asks(self) -> tuple[Field, ...]:
         """The vote."""
         if self.vote == "choice":
-            return (Single(name="winner", text=self.question, options=self._choices()),)
+            return (SingleChoice(name="winner", text=self.question, options=self._choices()),)
         return (Slider(name="score", text=self.score, left=self.worst, right=self.best),)
 
     def _choices(self, say: Callable[[str], str] = str) -> dict[str, str]:
         votes = {slot: say(self.better).replace(CALLED, say(called)) for slot, called in self._slots.items()}
         return {**votes, TIE: self.tie, BAD: self.bad}
 
-    def _ballot(self, place: Place) -> tuple[Field, ...]:
+    def _ballot(self, place: Location) -> tuple[Field, ...]:
         (asked,) = self.asks()
         if self.vote == "choice":
             options = self._choices(place.say)
@@ -132,28 +132,28 @@ class Compare(Step):
         """Nothing: its questions are put together from its texts."""
         return ()
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The vote, while it is due."""
         return self._ballot(place) if "vote" in self.offers(place) else ()
 
-    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+    def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The box for a message."""
-        return (*super().boxes(fields), Written(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
+        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
 
-    def _drawn(self, place: Place) -> Mapping[str, str]:
+    def _drawn(self, place: Location) -> Mapping[str, str]:
         """The models by slot: as they were drawn, or as the seed has them."""
         names = [place.fill(name) for name in self.models] or list(place.study.file.models)
         drawn = shuffled(names, place.state.seed, f"{place.path}:columns")
-        return placed(place.facts) or dict(zip(self._slots, drawn, strict=False))
+        return models_by_slot(place.facts) or dict(zip(self._slots, drawn, strict=False))
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The rounds, each with its replies side by side, and the vote while it is due."""
-        blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
+        blocks: list[Block] = [TextBlock(place.fill(self.text))] if self.text else []
         if place.scope.problem:
-            blocks.append(Asked(place.problem.text, copying=self.copying))
+            blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
         found = rounds(place.facts)
         left = messages_left(place, self.max_messages - len(found))
-        chat = Chat(
+        chat = ChatView(
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
             remaining=left,
@@ -168,19 +168,19 @@ class Compare(Step):
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _shown(self, place: Place, one: Round) -> ShownRound:
+    def _shown(self, place: Location, one: ComparisonRound) -> ShownRound:
         replies = []
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
-            failed = "" if missing is None else STOPPED if by_click(missing) else place.fill(self.no_reply_text)
+            failed = "" if missing is None else STOPPED if stopped_by_user(missing) else place.fill(self.no_reply_text)
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""
             replies.append(Shown(slot, place.fill(called), text, failed, outcome is None, how))
         return ShownRound(one.said.data["text"], tuple(replies), self._voted(place, one))
 
-    def _voted(self, place: Place, one: Round) -> str:
+    def _voted(self, place: Location, one: ComparisonRound) -> str:
         """The vote in words, for who gave it."""
         if one.vote is None:
             return ""
@@ -189,19 +189,19 @@ class Compare(Step):
         given = one.vote.data
         return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
-    def _waiting(self, found: Sequence[Round]) -> list[str]:
+    def _waiting(self, found: Sequence[ComparisonRound]) -> list[str]:
         """The columns whose reply is on its way."""
         return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
 
-    def _failed(self, found: Sequence[Round]) -> list[str]:
+    def _failed(self, found: Sequence[ComparisonRound]) -> list[str]:
         return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
 
-    def _stopped(self, found: Sequence[Round]) -> list[str]:
+    def _stopped(self, found: Sequence[ComparisonRound]) -> list[str]:
         """The columns that the participant cut short, whatever had come of them."""
         outcomes = found[-1].outcomes if found else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """say, stop, vote, retry and submit, each when it is its turn."""
         found = rounds(place.facts)
         if self._waiting(found):
@@ -215,7 +215,7 @@ class Compare(Step):
         end = "vote" if self.vote_when == "at_end" and found else "submit"
         return (*(("say",) if left else ()), *((end,) if enough else ()))
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply in each column that has none yet."""
         found = rounds(place.facts)
         waiting = self._waiting(found)
@@ -225,12 +225,12 @@ class Compare(Step):
         stopped = {"stopped": True} if found[-1].stopped else {}
         return tuple(self._job(place, slot, who[slot], past[slot], stopped) for slot in waiting)
 
-    def _job(self, place: Place, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> Job:
+    def _job(self, place: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> PendingTask:
         said = [event for pair in past for event in pair if event is not None]
         told = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
-        return Job("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
+        return PendingTask("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """What was said, retried, voted; or the end."""
         found = rounds(place.facts)
         match action.kind:
@@ -247,7 +247,7 @@ class Compare(Step):
             case _:
                 return (Fact("submitted"),)
 
-    def _retried(self, found: Sequence[Round], slot: Any) -> tuple[Fact, ...]:
+    def _retried(self, found: Sequence[ComparisonRound], slot: Any) -> tuple[Fact, ...]:
         """One column that failed is asked again, or all that did unless it is said which; and with it whatever was
         stopped, as a reply that was cut by a click is not to be compared with one that was asked for anew."""
         failed, stopped = self._failed(found), self._stopped(found)
@@ -265,7 +265,7 @@ class Compare(Step):
     def refers(self) -> tuple[str, ...]:
         """`better` and `score` have a `{{assistant_label}}` of their own."""
         own = {name: getattr(self, name).replace(CALLED, "") for name in ("better", "score")}
-        return super(Compare, self.model_copy(update=own)).refers()
+        return super(CompareStep, self.model_copy(update=own)).refers()
 
     def gives(self) -> tuple[str, ...]:
         """`winner`, the last vote by choice."""
@@ -285,6 +285,6 @@ class Compare(Step):
         unknown = [name for name in self.models if "{{" not in name and name not in models]
         few = len(self.models or models) < self.columns
         return [
-            *(f"no model is called {name!r}{allowed(name, models)}" for name in unknown),
+            *(f"no model is called {name!r}{suggestion(name, models)}" for name in unknown),
             *([f"has {len(self.models or models)} models for {self.columns} columns"] if few else []),
         ]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
-from experiments.session.state import Place
-from experiments.study.fields import Field, Single
-from experiments.study.screen import Asked, Panel, Text
+from experiments.session.state import Location
+from experiments.study.fields import Field, SingleChoice
+from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, step
 
-ASKED = Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
+ASKED = SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
 
 
 @step
-class Confidence(Step):
+class ConfidenceStep(Step):
     """ChatBench's confidence page: the question with its options greyed, and three degrees of confidence."""
 
     step: Literal["confidence"]
@@ -29,11 +29,11 @@ class Confidence(Step):
         """ChatBench's question and words (seeds 1.1)."""
         return (ASKED,)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The problem, then the question."""
         options = tuple((option.key, option.text) for option in place.problem.options)
-        problem = Asked(place.problem.text, options, self.copying)
-        return Panel(self.title, (Text(place.fill(self.text)), problem), self.fields(place), button=self.button)
+        problem = ProblemBlock(place.problem.text, options, self.copying)
+        return Panel(self.title, (TextBlock(place.fill(self.text)), problem), self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:
         """`confidence`, the degree chosen."""

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from experiments.events import Action, Fact, Job
-from experiments.session.state import Place
+from experiments.events import Action, Fact, PendingTask
+from experiments.session.state import Location
 from experiments.session.telemetry import disclosure
-from experiments.study.fields import Field, Tick
-from experiments.study.screen import Panel, Text
+from experiments.study.fields import Checkbox, Field
+from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, step
 
 
 @step
-class Consent(Step):
+class ConsentStep(Step):
     """A consent form with a checkbox. The study continues only once it is ticked."""
 
     admits = True
@@ -37,23 +37,23 @@ class Consent(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The box."""
-        return (Tick(name="agreed", text=self.checkbox),)
+        return (Checkbox(name="agreed", text=self.checkbox),)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The form and its box; below the author's text, what is recorded beside the answers."""
         texts = (self.text, disclosure(place.study))
-        form = tuple(Text(place.fill(text)) for text in texts if text)
+        form = tuple(TextBlock(place.fill(text)) for text in texts if text)
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """To agree, or not to."""
         if _declined(place):
             return ()
         return ("submit", "decline") if self.decline else ("submit",)
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """The end, for who does not agree."""
-        return (Job("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
+        return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """A limit after which the study would go on without consent."""
@@ -68,7 +68,7 @@ class Consent(Step):
         """No consent, where it can be declined."""
         return {"no_consent": ""} if self.decline else {}
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """Agreed, or declined; what stands in the form is not kept then."""
         return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
 
@@ -77,5 +77,5 @@ class Consent(Step):
         return ("agreed",)
 
 
-def _declined(place: Place) -> bool:
+def _declined(place: Location) -> bool:
     return any(event.kind == "declined" for event in place.facts)

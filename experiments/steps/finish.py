@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from experiments.events import Job
-from experiments.session.state import Place
-from experiments.study.recruitment import Address, Ending
+from experiments.events import PendingTask
+from experiments.session.state import Location
+from experiments.study.recruitment import Address, EndPage
 from experiments.study.screen import Panel
 from experiments.study.step import Step, step
 
 
 @step
-class Finish(Step):
+class FinishStep(Step):
     """The end of the study. The code is shown only after the event `finished` has been written to the log."""
 
     step: Literal["finish"]
@@ -26,26 +26,26 @@ class Finish(Step):
     url: Address = ""
     """The https address to which the code is submitted."""
 
-    def done(self, place: Place) -> bool:
+    def done(self, place: Location) -> bool:
         """Never: one stays here."""
         return False
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """Nothing."""
         return ()
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """The fact that the end was reached."""
-        return (Job("finish", place.path, {}),)
+        return (PendingTask("finish", place.path, {}),)
 
     def ends(self) -> Mapping[str, str]:
         """Complete, with its code."""
         return {"complete": self.code}
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """Nothing: thanks and the code are the last page's, once it is earned."""
         return Panel(self.title)
 
-    def last_words(self, place: Place) -> Ending:
+    def last_words(self, place: Location) -> EndPage:
         """Thanks and the code."""
-        return Ending(title=self.title, text=self.text, code=self.code, url=self.url)
+        return EndPage(title=self.title, text=self.text, code=self.code, url=self.url)

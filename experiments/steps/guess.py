@@ -14,12 +14,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field as About
 from pydantic import model_validator
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from experiments.events import Action, Fact
 from experiments.session.guesses import UNSURE, repliers, replies, true_options
 from experiments.session.seeded_random import shuffled
-from experiments.session.state import Place
-from experiments.study.fields import Field, Options, Scale, Single
+from experiments.session.state import Location
+from experiments.study.fields import Field, Options, Scale, SingleChoice
 from experiments.study.screen import Panel
 from experiments.study.step import Step, read_or_refuse, step
 from experiments.study.template import names
@@ -36,7 +36,7 @@ POINTS = {
 
 
 @step
-class Guess(Step):
+class GuessStep(Step):
     """Asks which model the participant thinks replied. At the end of a study it is about all conversations, within a
     loop about those of that turn."""
 
@@ -72,7 +72,7 @@ class Guess(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """The guess, with the keys that are recorded; and how sure they are."""
-        return (Single(name="guess", text=self.text, options=self._words), *self._scale())
+        return (SingleChoice(name="guess", text=self.text, options=self._words), *self._scale())
 
     def _scale(self) -> tuple[Field, ...]:
         points = Scale(type="scale", name="sure", text=self.confidence_text, options=self.confidence_points)
@@ -82,28 +82,28 @@ class Guess(Step):
         """Nothing stands above the question."""
         return ""
 
-    def _order(self, place: Place) -> dict[str, str]:
+    def _order(self, place: Location) -> dict[str, str]:
         """The author's keys in the participant's order, by the letters that a browser knows."""
         drawn = shuffled(list(self.options), place.state.seed, f"{place.path}:guess")
         return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The options in the participant's order, by letters; and the scale."""
         lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
         guess, *scale = self.asks()
         return tuple(field.filled(place.fill) for field in (guess.model_copy(update={"options": lettered}), *scale))
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The question or two."""
         return Panel(self.title, (), self.fields(place), button=self.button)
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The guess by the author's key, and the order in which the options were shown."""
         given = read_or_refuse(self.fields(place), action.data)
         order = self._order(place)
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
-    def right_answers(self, place: Place) -> Mapping[str, Any]:
+    def right_answers(self, place: Location) -> Mapping[str, Any]:
         """What is true of any of those who replied."""
         models = repliers(place.path, replies(place.state.events))
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
@@ -122,7 +122,7 @@ class Guess(Step):
         told = [label for label in self._words.values() if label in models]
         return [
             *(
-                f"`truth`: no model is called {name!r}{allowed(name, models)}"
+                f"`truth`: no model is called {name!r}{suggestion(name, models)}"
                 for name in self.truth
                 if name not in models
             ),
@@ -132,7 +132,7 @@ class Guess(Step):
                 if name not in self.truth
             ),
             *(
-                f"`truth`: {name} is {key!r}, which is not an option{allowed(key, self.options)}"
+                f"`truth`: {name} is {key!r}, which is not an option{suggestion(key, self.options)}"
                 for name, key in self.truth.items()
                 if key not in self.options
             ),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.events import Action, Fact
-from experiments.session.state import Place
-from experiments.study.fields import Field, Tick
-from experiments.study.screen import Panel, Text
+from experiments.session.state import Location
+from experiments.study.fields import Checkbox, Field
+from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 
 @step
-class Info(Step):
+class InfoStep(Step):
     """One or more pages of text: an introduction, instructions, a tutorial."""
 
     step: Literal["info"]
@@ -28,29 +28,29 @@ class Info(Step):
     def _pages(self) -> tuple[str, ...]:
         return self.pages or (self.text,)
 
-    def _turned(self, place: Place) -> int:
+    def _turned(self, place: Location) -> int:
         return sum(event.kind == "turned" for event in place.facts)
 
     def asks(self) -> tuple[Field, ...]:
         """The promise, if there is one."""
-        return (Tick(name="promised", text=self.promise),) if self.promise else ()
+        return (Checkbox(name="promised", text=self.promise),) if self.promise else ()
 
     def instructions(self) -> str:
         """All its pages."""
         return "\n\n".join(self._pages())
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The promise, once the last page is reached."""
         last = self._turned(place) >= len(self._pages()) - 1
         return super().fields(place) if last else ()
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The present page."""
         pages = self._pages()
         page = min(self._turned(place), len(pages) - 1)
-        return Panel(self.title, (Text(place.fill(pages[page])),), self.fields(place), button=self.button)
+        return Panel(self.title, (TextBlock(place.fill(pages[page])),), self.fields(place), button=self.button)
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """A page is turned; on the last, the step is done."""
         if self._turned(place) < len(self._pages()) - 1:
             return (Fact("turned", {"page": self._turned(place) + 1}),)

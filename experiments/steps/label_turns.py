@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.instruments.query_labels import LABELS, WRITE_IN
-from experiments.session.state import Place
-from experiments.study.fields import Field, Multiple, Short
-from experiments.study.screen import Block, Panel, Text, dialogue
+from experiments.session.state import Location
+from experiments.study.fields import Field, MultipleChoiceField, ShortText
+from experiments.study.screen import Block, Panel, TextBlock, dialogue
 from experiments.study.step import Step, step
 
 
 @step
-class LabelTurns(Step):
+class LabelTurnsStep(Step):
     """CheckMate's annotation page: any of ten labels and a write-in for each message to the assistant."""
 
     step: Literal["label_turns"]
@@ -33,27 +33,29 @@ class LabelTurns(Step):
     def asks(self) -> tuple[Field, ...]:
         """The labels and the write-in, which each message is asked for."""
         return (
-            Multiple(name="labels", text="What does the person's message do?", options=LABELS, required=False),
-            Short(name="other", text=WRITE_IN, required=False),
+            MultipleChoiceField(
+                name="labels", text="What does the person's message do?", options=LABELS, required=False
+            ),
+            ShortText(name="other", text=WRITE_IN, required=False),
         )
 
-    def _labels(self, place: Place) -> tuple[tuple[Field, ...], ...]:
+    def _labels(self, place: Location) -> tuple[tuple[Field, ...], ...]:
         count = sum(said.role == "user" for said in place.problem.dialogue)
         asked = super().fields(place)
         return tuple(
             tuple(field.model_copy(update={"name": f"{field.name}_{n}"}) for field in asked) for n in range(count)
         )
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """Labels and a write-in for each message, named `labels_0`, `other_0`, `labels_1` and so on."""
         return tuple(field for pair in self._labels(place) for field in pair)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The conversation, with the labels beside each message."""
         names = place.fill(self.user_label), place.fill(self.assistant_label)
         about = place.problem.text if self.show_problem else ""
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
-        blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def needs(self) -> frozenset[str]:

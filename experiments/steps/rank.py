@@ -6,16 +6,16 @@ from typing import Literal
 
 from experiments.events import Action, Event, Fact
 from experiments.session.conversation import messages
-from experiments.session.state import Place
-from experiments.study.fields import Field, Single
-from experiments.study.screen import Block, Panel, Text, Transcript
+from experiments.session.state import Location
+from experiments.study.fields import Field, SingleChoice
+from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 NUMBER = "{{number}}"
 
 
 @step
-class Rank(Step):
+class RankStep(Step):
     """CheckMate's final preference: a rank for each model, 1 for the best. Several models can have the same rank."""
 
     step: Literal["rank"]
@@ -34,17 +34,17 @@ class Rank(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def _turns(self, place: Place) -> int:
+    def _turns(self, place: Location) -> int:
         draw = place.state.draws.get(self._loop(place))
         return len(draw.items) if draw else 0
 
-    def _loop(self, place: Place) -> str:
+    def _loop(self, place: Location) -> str:
         return place.path.rpartition("/")[0] + "/" + self.loop if "/" in place.path else self.loop
 
-    def _chat(self, place: Place, number: int) -> tuple[Event, ...]:
+    def _chat(self, place: Location, number: int) -> tuple[Event, ...]:
         return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
 
-    def _name(self, place: Place, number: int) -> str:
+    def _name(self, place: Location, number: int) -> str:
         return place.fill(place.say(self.assistant_label).replace(NUMBER, str(number + 1)))
 
     def _ends(self, count: int | str, best: str, worst: str) -> dict[str, str]:
@@ -52,36 +52,40 @@ class Rank(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """A rank for each model: 1, the number of models, and the numbers between, which stand alone."""
-        return (Single(name="rank", text=self.assistant_label, options=self._ends("{{count}}", self.best, self.worst)),)
+        return (
+            SingleChoice(
+                name="rank", text=self.assistant_label, options=self._ends("{{count}}", self.best, self.worst)
+            ),
+        )
 
     def worded(self) -> tuple[Field, ...]:
         """Nothing: its questions are put together from its texts."""
         return ()
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """A rank for each turn of the loop, named `rank_0`, `rank_1` and so on, in the order in which they were met."""
         count = self._turns(place)
         if count < 2:
             return ()
         ranks = {str(rank): str(rank) for rank in range(1, count + 1)}
         ranks |= self._ends(count, place.fill(self.best), place.fill(self.worst))
-        return tuple(Single(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
+        return tuple(SingleChoice(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The transcripts, then the ranks."""
-        blocks: list[Block] = [Text(place.fill(self.text))] if self.text else []
+        blocks: list[Block] = [TextBlock(place.fill(self.text))] if self.text else []
         for number in range(self._turns(place)):
-            blocks.append(Transcript(self._name(place, number), messages(self._chat(place, number))))
+            blocks.append(TranscriptBlock(self._name(place, number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The ranks, and which loop they are of."""
         return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
 
     def refers(self) -> tuple[str, ...]:
         """`assistant_label` has a `{{number}}` of its own."""
         return super(
-            Rank, self.model_copy(update={"assistant_label": self.assistant_label.replace(NUMBER, "")})
+            RankStep, self.model_copy(update={"assistant_label": self.assistant_label.replace(NUMBER, "")})
         ).refers()
 
     def follows(self) -> tuple[str, ...]:

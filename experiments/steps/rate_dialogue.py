@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal
 
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
-from experiments.session.state import Place
-from experiments.study.fields import Field, Single
-from experiments.study.screen import Block, Panel, Text, dialogue
+from experiments.session.state import Location
+from experiments.study.fields import Field, SingleChoice
+from experiments.study.screen import Block, Panel, TextBlock, dialogue
 from experiments.study.step import Step, step
 
 
 @step
-class RateDialogue(Step):
+class RateDialogueStep(Step):
     """DICES's rating page: does the conversation make sense, and for each reason to call its last response unsafe
     No, Yes or Unsure.
 
@@ -36,7 +36,7 @@ class RateDialogue(Step):
 
     def asks(self) -> tuple[Field, ...]:
         """Q1, then each reason; named as the columns of the release."""
-        first = Single.model_validate(
+        first = SingleChoice.model_validate(
             {
                 "name": COMPREHENSION,
                 "text": "Is anything wrong with the conversation?",
@@ -47,15 +47,18 @@ class RateDialogue(Step):
         answers = {answer: answer for answer in ANSWERS}
         return (
             first,
-            *(Single(name=column, text=words, options=answers, matrix=heading) for heading, column, words in asked),
+            *(
+                SingleChoice(name=column, text=words, options=answers, matrix=heading)
+                for heading, column, words in asked
+            ),
         )
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The conversation with its last response marked, and the questions."""
         talk = dialogue(
             place.problem.dialogue, place.fill(self.user_label), place.fill(self.assistant_label), judged=True
         )
-        blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:

@@ -6,14 +6,14 @@ from typing import Literal
 
 from experiments.events import Event
 from experiments.session.conversation import messages, turns
-from experiments.session.state import Place
+from experiments.session.state import Location
 from experiments.study.fields import Field, Scale
-from experiments.study.screen import Block, Panel, Text, Transcript
+from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
 from experiments.study.step import Step, step
 
 
 @step
-class RateTurns(Step):
+class RateTurnsStep(Step):
     """CheckMate's rating page: for each message and its reply, helpfulness and correctness from 0 to 6."""
 
     step: Literal["rate_turns"]
@@ -32,25 +32,27 @@ class RateTurns(Step):
         """The scales, which each turn is rated on."""
         return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in self.scales)
 
-    def _facts(self, place: Place) -> list[Event]:
+    def _facts(self, place: Location) -> list[Event]:
         return [event for turn in turns(place.beside(self.chat)) for event in turn]
 
-    def _ratings(self, place: Place) -> tuple[tuple[Field, ...], ...]:
+    def _ratings(self, place: Location) -> tuple[tuple[Field, ...], ...]:
         scales = super().fields(place)
         return tuple(
             tuple(scale.model_copy(update={"name": f"{scale.name}_{n}"}) for scale in scales)
             for n in range(len(self._facts(place)) // 2)
         )
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """A scale for each turn, named `helpfulness_0`, `correctness_0`, `helpfulness_1` and so on."""
         return tuple(field for ratings in self._ratings(place) for field in ratings)
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The conversation, with the scales beside each turn."""
         problem = place.scope.problem.text if place.scope.problem else ""
-        talk = Transcript(place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place))
-        blocks: tuple[Block, ...] = (*((Text(place.fill(self.text)),) if self.text else ()), talk)
+        talk = TranscriptBlock(
+            place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place)
+        )
+        blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def follows(self) -> tuple[str, ...]:

@@ -6,9 +6,9 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from experiments.session.state import Place
+from experiments.session.state import Location
 from experiments.study.fields import AnyField, Field
-from experiments.study.screen import Asked, Block, Panel, Text, dialogue
+from experiments.study.screen import Block, Panel, ProblemBlock, TextBlock, dialogue
 from experiments.study.step import Step, step
 
 PERSON, CALLED = "Person", "AI assistant"
@@ -16,7 +16,7 @@ PERSON, CALLED = "Person", "AI assistant"
 
 
 @step
-class Survey(Step):
+class SurveyStep(Step):
     """A form: single and multiple choice, scales, numbers, short and long texts, each required or not."""
 
     step: Literal["survey"]
@@ -46,14 +46,14 @@ class Survey(Step):
         """The questions."""
         return self.questions
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """The text, the problem or the conversation if wanted, and the questions."""
-        blocks: tuple[Block, ...] = (Text(place.fill(self.text)),) if self.text else ()
+        blocks: tuple[Block, ...] = (TextBlock(place.fill(self.text)),) if self.text else ()
         if self.show_dialogue:
             about = place.problem.text if self.show_problem else ""
             blocks = (*blocks, dialogue(place.problem.dialogue, PERSON, CALLED, problem=about))
         elif self.show_problem:
-            blocks = (*blocks, Asked(place.problem.text))
+            blocks = (*blocks, ProblemBlock(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def gives(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from experiments.study.schema import Each, Node, Phase
+from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.template import names
 
@@ -22,7 +22,7 @@ def admitting(flow: Sequence[Node], factors: Collection[str]) -> str:
 def _leading(nodes: Sequence[Node], prefix: str, factors: Collection[str]) -> Iterator[str]:
     """The path of the consent, or "" for the first node that may need a place; nothing where neither is found."""
     for node in nodes:
-        if isinstance(node, Each) or node.when is not None or _depends(node, factors):
+        if isinstance(node, Loop) or node.when is not None or _depends(node, factors):
             yield ""
         elif isinstance(node, Phase):
             yield from _leading(node.flow, f"{prefix}{node.id}/", factors)

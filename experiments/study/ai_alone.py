@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from experiments.errors import Fault, allowed
-from experiments.study.base_model import Config
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.base_model import StrictModel
 from experiments.study.template import names
 from problems.problem import Problem
 
@@ -35,7 +35,7 @@ ATTENTION = "attention_check"
 NAMES = ("question", "reply")
 
 
-class Alone(Config):
+class AiAloneSpec(StrictModel):
     """How models answer the study's questions alone. The defaults are ChatBench's."""
 
     system: str = "You are a helpful AI assistant."
@@ -56,41 +56,49 @@ class Alone(Config):
     `{{reply}}` are filled in."""
 
 
-def alone_of(study: Study) -> Alone:
+def ai_alone_of(study: Study) -> AiAloneSpec:
     """The study's `ai_alone` settings, or the defaults (ChatBench's)."""
-    return study.file.ai_alone or Alone()
+    return study.file.ai_alone or AiAloneSpec()
 
 
-def alone_faults(study: Study) -> Iterator[Fault]:
+def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
     """Errors in the names under `ai_alone`."""
-    alone = alone_of(study)
+    alone = ai_alone_of(study)
     datasets = {problem.dataset for pool in study.pools.values() for problem in pool}
     for name in alone.dataset_labels:
         if name not in datasets:
-            yield Fault(
-                f"ai_alone.dataset_labels.{name}", f"no problem is of the dataset {name!r}{allowed(name, datasets)}"
+            yield ValidationIssue(
+                f"ai_alone.dataset_labels.{name}", f"no problem is of the dataset {name!r}{suggestion(name, datasets)}"
             )
     if alone.examples and alone.examples not in study.file.problems:
-        hint = allowed(alone.examples, study.file.problems)
-        yield Fault("ai_alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
+        hint = suggestion(alone.examples, study.file.problems)
+        yield ValidationIssue("ai_alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
     elif any(not problem.options or problem.answer is None for problem in study.pools.get(alone.examples, ())):
-        yield Fault("ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer")
+        yield ValidationIssue(
+            "ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer"
+        )
     if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
-        hint = allowed(alone.extractor, study.file.models)
-        yield Fault("ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`.")
+        hint = suggestion(alone.extractor, study.file.models)
+        yield ValidationIssue(
+            "ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`."
+        )
     yield from _extraction_faults(alone.extraction_prompt)
 
 
-def _extraction_faults(text: str) -> Iterator[Fault]:
+def _extraction_faults(text: str) -> Iterator[ValidationIssue]:
     used = list(names(text))
     for name in used:
         if name not in NAMES:
-            yield Fault("ai_alone.extraction_prompt", f"{{{{{name}}}}} is not defined here{allowed(name, NAMES)}")
+            yield ValidationIssue(
+                "ai_alone.extraction_prompt", f"{{{{{name}}}}} is not defined here{suggestion(name, NAMES)}"
+            )
     if "reply" not in used:
-        yield Fault("ai_alone.extraction_prompt", "does not contain {{reply}}, so the reply would not be read")
+        yield ValidationIssue(
+            "ai_alone.extraction_prompt", "does not contain {{reply}}, so the reply would not be read"
+        )
 
 
-def subject_of(alone: Alone, dataset: str) -> str:
+def subject_of(alone: AiAloneSpec, dataset: str) -> str:
     """The label of a dataset in a prompt."""
     labels: Mapping[str, str] = alone.dataset_labels
     return labels.get(dataset, dataset.replace("_", " "))
@@ -98,7 +106,7 @@ def subject_of(alone: Alone, dataset: str) -> str:
 
 def questions(study: Study) -> Iterator[Problem]:
     """The study's questions with options, each once: without attention checks, and without the examples."""
-    pools = (pool for name, pool in study.pools.items() if name != alone_of(study).examples)
+    pools = (pool for name, pool in study.pools.items() if name != ai_alone_of(study).examples)
     found = {problem.id: problem for pool in pools for problem in pool if problem.options}
     return (problem for problem in found.values() if problem.dataset != ATTENTION)
 
@@ -106,6 +114,6 @@ def questions(study: Study) -> Iterator[Problem]:
 def examples(study: Study) -> dict[str, tuple[Problem, ...]]:
     """The examples that may be shown with their answers, by dataset, in the order of the pool."""
     found: dict[str, tuple[Problem, ...]] = {}
-    for problem in study.pools.get(alone_of(study).examples, ()):
+    for problem in study.pools.get(ai_alone_of(study).examples, ()):
         found[problem.dataset] = (*found.get(problem.dataset, ()), problem)
     return found

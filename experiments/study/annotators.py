@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from experiments.errors import allowed
-from experiments.study.base_model import Config, Slug, Values
+from experiments.errors import suggestion
+from experiments.study.base_model import Slug, StrictModel, Values
 from experiments.study.template import names
 
 RIGHT = "right"
@@ -16,7 +16,7 @@ NAMES = ("conversation", "first_message", "question", "options", "problem", "cho
 """The names that a prompt can use."""
 
 
-class Annotating(Config):
+class AnnotatorSpec(StrictModel):
     """An annotator of the study's own: a prompt by which a model labels each finished conversation."""
 
     prompt: str
@@ -43,7 +43,7 @@ class Annotating(Config):
         told = list(names(prompt))
         for name in told:
             if name not in NAMES:
-                raise ValueError(f"uses the unknown name {name!r}{allowed(name, NAMES)}")
+                raise ValueError(f"uses the unknown name {name!r}{suggestion(name, NAMES)}")
         if not {"conversation", "first_message"} & set(told):
             raise ValueError("contains neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
         return prompt
@@ -51,26 +51,26 @@ class Annotating(Config):
     @field_validator("answer_schema")
     @classmethod
     def _usable(cls, schema: dict[str, Any]) -> dict[str, Any]:
-        if fault := schema_fault(schema):
+        if fault := schema_issue(schema):
             raise ValueError(fault)
         return schema
 
     @model_validator(mode="after")
-    def _of_one(self) -> Annotating:
+    def _of_one(self) -> AnnotatorSpec:
         own = set(names(self.prompt)) - {"conversation", "first_message"}
         if self.unit == "session" and own:
             raise ValueError(f"is about a session, which has no single {sorted(own)[0]!r}")
         return self
 
 
-class AnnotatorsFile(Config):
+class AnnotatorsFile(StrictModel):
     """A file of annotators, for conversations that already exist."""
 
-    annotators: dict[Slug, Annotating]
+    annotators: dict[Slug, AnnotatorSpec]
     """The annotators, by name."""
 
 
-def schema_fault(schema: Mapping[str, Any]) -> str:
+def schema_issue(schema: Mapping[str, Any]) -> str:
     """The error in the JSON schema of an annotator's answer; empty if it is valid."""
     from jsonschema import Draft202012Validator, SchemaError  # only who has such annotators waits for it
 

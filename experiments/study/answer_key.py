@@ -11,15 +11,15 @@ from typing import Annotated, Any, Self
 
 from pydantic import Discriminator, PlainValidator, Tag, WithJsonSchema, model_validator
 
-from experiments.errors import allowed
-from experiments.study.base_model import Config, typed
-from experiments.study.fields import LARGEST, Field, Invalid, Multiple, Number, Optioned, Slider, Tick
+from experiments.errors import suggestion
+from experiments.study.base_model import StrictModel, typed
+from experiments.study.fields import LARGEST, Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField, Number, Slider
 from experiments.study.template import names
 
 SHAPES = "needs an answer, a list of answers, or `{minimum: ..., maximum: ...}`"
 
 
-class Range(Config):
+class Range(StrictModel):
     """A range of numbers that pass. At least one end is given, and both ends are included."""
 
     minimum: float | None = None
@@ -64,7 +64,7 @@ Wanted = Annotated[
 """An answer, a list of answers, or a range of numbers."""
 
 
-def passes(question: Field, wanted: Any, given: Any) -> bool:
+def is_correct(question: Field, wanted: Any, given: Any) -> bool:
     """Whether an answer that was read from a form is accepted."""
     if isinstance(wanted, Range):
         return wanted.holds(given)
@@ -87,19 +87,19 @@ def impossible(question: Field, wanted: Any) -> Iterator[str]:
     answers = _listed(question, wanted)
     for one in answers:
         yield from _never(question, one)
-    if not answers and not isinstance(question, Multiple):
+    if not answers and not isinstance(question, MultipleChoiceField):
         yield "needs at least one answer"
     elif not answers and question.required:
         yield "the question must be answered, so it is never left without a choice; give it `required: false`"
 
 
 def _never(question: Field, wanted: Any) -> Iterator[str]:
-    if isinstance(question, Optioned):
+    if isinstance(question, ChoiceField):
         if _sent(question, wanted) not in question.options:
-            yield f"{wanted!r} is not an option of this question{allowed(_sent(question, wanted), question.options)}"
+            yield f"{wanted!r} is not an option of this question{suggestion(_sent(question, wanted), question.options)}"
     elif isinstance(wanted, str) and list(names(wanted)):
         yield f"{wanted!r} is compared literally; names in it are not filled in"
-    elif isinstance(question, Tick):
+    elif isinstance(question, Checkbox):
         if not isinstance(wanted, bool):
             yield f"{wanted!r} is not an answer to a checkbox: write true (ticked) or false (not ticked)"
         elif question.required and not wanted:
@@ -117,16 +117,16 @@ def _listed(question: Field, wanted: Any) -> Sequence[Any]:
 
 def _read(question: Field, wanted: Any) -> list[Any]:
     """The accepted answers as the question would record them."""
-    if isinstance(question, Multiple):
+    if isinstance(question, MultipleChoiceField):
         return [question.accept([_sent(question, one) for one in _listed(question, wanted)]) or None]
-    if isinstance(question, Tick):
+    if isinstance(question, Checkbox):
         return [True if one is True else None for one in _listed(question, wanted)]
     return [question.accept(_sent(question, one)) for one in _listed(question, wanted)]
 
 
 def _sent(question: Field, value: Any) -> str:
     """A value as a browser sends it: text. An option is as it was typed, of other numbers 4.0 is 4."""
-    if isinstance(question, Optioned):
+    if isinstance(question, ChoiceField):
         return typed(value) if typed(value) in question.options else str(value)  # `True` in older documents
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -141,7 +141,7 @@ def _numbers(question: Field, wanted: Range) -> Iterator[float]:
     """Answers to a question that are numbers; of a line without gaps those at its ends and at the range's."""
     if isinstance(question, Slider):
         yield from range(question.minimum, question.maximum + 1, question.step)
-    elif isinstance(question, Optioned) and not isinstance(question, Multiple):
+    elif isinstance(question, ChoiceField) and not isinstance(question, MultipleChoiceField):
         read = (question.accept(key) for key in question.options)
         yield from (value for value in read if isinstance(value, int | float))
     elif isinstance(question, Number):

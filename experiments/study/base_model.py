@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 
-class Config(BaseModel):
+class StrictModel(BaseModel):
     """A part of a study file: unknown keys are errors, values never change."""
 
     model_config = ConfigDict(

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from experiments.errors import NoSuchCell, allowed
-from experiments.study.recruitment import Cap
-from experiments.study.schema import Factor, OneOf, weights
+from experiments.errors import NoSuchCell, suggestion
+from experiments.study.recruitment import Quota
+from experiments.study.schema import Factor, FromTag, weights
 from experiments.study.template import fill
 from problems.problem import Problem
 
@@ -48,7 +48,7 @@ def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def beyond(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
+def outside_cell(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
     """The factor with which there come to be more cells than `most`; None where there are no more. No more than that
     many are ever built."""
     found: list[Mapping[str, str]] = [{}]
@@ -62,7 +62,7 @@ def beyond(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) 
 
 def options_of(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
     """The values that a factor can have where the factors above it have these, each with its weight."""
-    if not isinstance(factor, OneOf):
+    if not isinstance(factor, FromTag):
         return weights(factor)
     pool, _, tag = factor.one_of.partition(".")
     wanted = {key: fill(value, lambda name: got.get(name, "")) for key, value in factor.where.items()}
@@ -74,14 +74,14 @@ def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, f
     return {value: weight / sum(options.values()) for value, weight in options.items()}
 
 
-def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Cap]) -> tuple[Cell, ...]:
+def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Quota]) -> tuple[Cell, ...]:
     """The cells in which somebody new can begin."""
     reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CellStatus:
     """A cell with who counts in it, and what its share of those in open cells would be; `shut` says why none is due."""
 
     values: Mapping[str, str]
@@ -91,7 +91,7 @@ class Standing:
     shut: Literal["", "off", "full"] = ""
 
 
-def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> tuple[Standing, ...]:
+def cell_statuses(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Quota]) -> tuple[CellStatus, ...]:
     """How cells stand against their targets, from how many have completed each and are live in it."""
     counts = [(cell.values, done + live) for cell, done, live in counted]
     free = open_cells([cell for cell, _, _ in counted], counts, caps)
@@ -99,14 +99,14 @@ def standings(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Cap]) -> 
     opened = {id(cell) for cell in free}
     total = sum(done + live for cell, done, live in counted if id(cell) in opened)
     return tuple(
-        Standing(cell.values, done, live, cell.weight / whole * total)
+        CellStatus(cell.values, done, live, cell.weight / whole * total)
         if id(cell) in opened
-        else Standing(cell.values, done, live, None, _shut(cell, caps))
+        else CellStatus(cell.values, done, live, None, _shut(cell, caps))
         for cell, done, live in counted
     )
 
 
-def _shut(cell: Cell, caps: Sequence[Cap]) -> Literal["off", "full"]:
+def _shut(cell: Cell, caps: Sequence[Quota]) -> Literal["off", "full"]:
     return "off" if any(held.max == 0 and matches(cell.values, held.where) for held in caps) else "full"
 
 
@@ -126,12 +126,12 @@ def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools
     found: dict[str, str] = {}
     for name, value in parse_values(texts):
         if name not in factors:
-            raise NoSuchCell(f"{name}={value}: there is no such factor{allowed(name, factors)}")
+            raise NoSuchCell(f"{name}={value}: there is no such factor{suggestion(name, factors)}")
         if name in found:
             raise NoSuchCell(f"{name}={value}: nobody has two values of {name}; {found[name]} was given as well.")
         values = {cell.values[name] for cell in cells(factors, pools)}
         if value not in values:
-            raise NoSuchCell(f"{name}={value}: {name} has no such value{allowed(value, values)}")
+            raise NoSuchCell(f"{name}={value}: {name} has no such value{suggestion(value, values)}")
         found[name] = value
     return found
 

@@ -16,8 +16,8 @@ from pydantic import BeforeValidator, WithJsonSchema, model_validator
 from pydantic import Field as About
 
 from experiments.instruments.scales import QUESTIONS, SCALES
-from experiments.study.base_model import Config, Name, typed
-from experiments.study.i18n import say
+from experiments.study.base_model import Name, StrictModel, typed
+from experiments.study.i18n import lazy
 from experiments.study.recruitment import Paste
 from problems.problem import Option
 
@@ -32,7 +32,7 @@ class Invalid(ValueError):
         return text
 
 
-class Field(Config):
+class Field(StrictModel):
     """What all fields have: a name for the data, a text for the person, and whether an answer is required."""
 
     name: Name
@@ -66,7 +66,7 @@ class Field(Config):
         return {"text": fill(self.text), "help": fill(self.help)}
 
 
-class Written(Field):
+class TextField(Field):
     """A box for words of one's own."""
 
     max_chars: int
@@ -87,7 +87,7 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
     if required and not text:
         raise Invalid("Please answer this question.")
     if len(text) > max_chars:
-        told = say(
+        told = lazy(
             "Please use at most {most:,} characters. You have entered {count:,}.", most=max_chars, count=len(text)
         )
         raise Invalid(told)
@@ -127,7 +127,7 @@ Options = Annotated[
 ]
 
 
-class Optioned(Field):
+class ChoiceField(Field):
     """A field with a closed set of options: stored value -> what people read."""
 
     options: Options = {}
@@ -145,7 +145,7 @@ class Optioned(Field):
         return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
 
 
-class Single(Optioned):
+class SingleChoice(ChoiceField):
     """One of several options."""
 
     type: Literal["single_choice"] = "single_choice"
@@ -167,7 +167,7 @@ class Single(Optioned):
         return self
 
 
-class Multiple(Optioned):
+class MultipleChoiceField(ChoiceField):
     """Any number of several options; kept in the order in which they are listed."""
 
     type: Literal["multiple_choice"] = "multiple_choice"
@@ -185,7 +185,7 @@ class Multiple(Optioned):
         return self
 
 
-class Scale(Optioned):
+class Scale(ChoiceField):
     """A rating on a named scale (helpfulness, correctness, solo_solve, confidence) or on points of your own. Points
     that are numbers are stored as integers."""
 
@@ -202,9 +202,9 @@ class Scale(Optioned):
             return raw
         name = raw["scale"]
         if name not in SCALES:
-            from experiments.errors import allowed
+            from experiments.errors import suggestion
 
-            raise ValueError(f"no scale is called {name!r}{allowed(str(name), list(SCALES))}")
+            raise ValueError(f"no scale is called {name!r}{suggestion(str(name), list(SCALES))}")
         points = {"options": dict(SCALES[name]), "text": QUESTIONS[name], "name": name}
         return {**points, **raw}
 
@@ -254,10 +254,10 @@ class Number(Field):
     def _range(self) -> str:
         low, high = self.minimum, self.maximum
         if low is not None and high is not None:
-            return say("Please enter a number from {low} to {high}.", low=f"{low:g}", high=f"{high:g}")
+            return lazy("Please enter a number from {low} to {high}.", low=f"{low:g}", high=f"{high:g}")
         if low is not None:
-            return say("Please enter a number of at least {low}.", low=f"{low:g}")
-        return say("Please enter a number of at most {high}.", high=f"{LARGEST if high is None else high:g}")
+            return lazy("Please enter a number of at least {low}.", low=f"{low:g}")
+        return lazy("Please enter a number of at most {high}.", high=f"{LARGEST if high is None else high:g}")
 
 
 class Slider(Field):
@@ -294,7 +294,7 @@ class Slider(Field):
         return {**super()._texts(fill), "left": fill(self.left), "right": fill(self.right)}
 
 
-class Short(Written):
+class ShortText(TextField):
     """A line of text."""
 
     type: Literal["short_text"] = "short_text"
@@ -302,7 +302,7 @@ class Short(Written):
     """The maximum length of the text, in characters."""
 
 
-class Long(Written):
+class LongText(TextField):
     """Several lines of text."""
 
     type: Literal["long_text"] = "long_text"
@@ -310,7 +310,7 @@ class Long(Written):
     """The maximum length of the text, in characters."""
 
 
-class Tick(Field):
+class Checkbox(Field):
     """A box to tick: a promise or a consent."""
 
     type: Literal["checkbox"] = "checkbox"
@@ -322,29 +322,32 @@ class Tick(Field):
         raise Invalid("Please tick the box to continue.")
 
 
-AnyField = Annotated[Single | Multiple | Scale | Number | Slider | Short | Long | Tick, About(discriminator="type")]
+AnyField = Annotated[
+    SingleChoice | MultipleChoiceField | Scale | Number | Slider | ShortText | LongText | Checkbox,
+    About(discriminator="type"),
+]
 
 
-KINDS = (Single, Multiple, Scale, Number, Slider, Short, Long, Tick)
+KINDS = (SingleChoice, MultipleChoiceField, Scale, Number, Slider, ShortText, LongText, Checkbox)
 """All that a page can show."""
 
 
 def draft_chars(field: Field) -> int:
     """How many characters a field's value may have while it is being typed or chosen."""
-    if isinstance(field, Short | Long):
+    if isinstance(field, ShortText | LongText):
         return field.max_chars
-    return sum(len(value) + 4 for value in field.options) if isinstance(field, Multiple) else SHORT_CHARS
+    return sum(len(value) + 4 for value in field.options) if isinstance(field, MultipleChoiceField) else SHORT_CHARS
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class FormReading:
     """What came of reading a form: the values to keep, or what is wrong with each field."""
 
     values: dict[str, Any]
     faults: dict[str, str]
 
 
-def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> Reading:
+def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
     """Read every field; what was not asked is ignored."""
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
@@ -353,7 +356,7 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> Reading:
             values[item.name] = item.read(given.get(item.name))
         except Invalid as fault:
             faults[item.name] = fault.said
-    return Reading(values, faults)
+    return FormReading(values, faults)
 
 
 ANSWER = Field(name="answer", text="{{problem.text}}")
@@ -361,6 +364,6 @@ ANSWER = Field(name="answer", text="{{problem.text}}")
 
 
 @lru_cache(maxsize=1_000)
-def choice(options: tuple[Option, ...]) -> Single:
+def choice(options: tuple[Option, ...]) -> SingleChoice:
     """One of a problem's options; made once, as it is the same for all who meet the problem."""
-    return Single(name="answer", options={option.key: option.text for option in options})
+    return SingleChoice(name="answer", options={option.key: option.text for option in options})

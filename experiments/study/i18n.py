@@ -9,31 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-class Said(str):
+class LazyString(str):
     """A text in English with the pattern that it was made from."""
 
     pattern: str
     values: Mapping[str, object]
 
-    def __new__(cls, pattern: str, values: Mapping[str, object]) -> Said:
+    def __new__(cls, pattern: str, values: Mapping[str, object]) -> LazyString:
         """The pattern with its values in it."""
         said = super().__new__(cls, pattern.format(**values))
         said.pattern, said.values = pattern, values
         return said
 
-    def __reduce__(self) -> tuple[type[Said], tuple[str, Mapping[str, object]]]:
+    def __reduce__(self) -> tuple[type[LazyString], tuple[str, Mapping[str, object]]]:
         """What a copy is made of."""
-        return Said, (self.pattern, self.values)
+        return LazyString, (self.pattern, self.values)
 
 
-def say(pattern: str, **values: object) -> Said:
+def lazy(pattern: str, **values: object) -> LazyString:
     """A sentence with values: `say("{count} are left", count=3)`."""
-    return Said(pattern, values)
+    return LazyString(pattern, values)
 
 
 def translated(text: str, catalogue: Mapping[str, str]) -> str:
     """A text as a catalogue has it, by the English pattern; the text itself where it has none."""
-    if isinstance(text, Said):
+    if isinstance(text, LazyString):
         values = {
             name: translated(value, catalogue) if isinstance(value, str) else value
             for name, value in text.values.items()

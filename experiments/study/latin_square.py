@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from experiments.study.cells import matching, values_of
-from experiments.study.schema import Each, Node
+from experiments.study.schema import Loop, Node
 from experiments.study.template import names
 from problems.problem import Problem
 
@@ -28,18 +28,18 @@ def square(size: int) -> tuple[tuple[int, ...], ...]:
     return (*rows, *(row[::-1] for row in rows)) if size % 2 and size > 1 else tuple(rows)
 
 
-def arranged(things: Sequence[T], row: str) -> list[T]:
+def apply_order(things: Sequence[T], row: str) -> list[T]:
     """The things in the order of a row, whose number is counted from 1; a row too many begins again."""
     rows = square(len(things))
     return [things[number] for number in rows[(int(row) - 1) % len(rows)]]
 
 
-def of_items(node: Each) -> str:
+def of_items(node: Loop) -> str:
     """The factor that says in which order a loop's turns come."""
     return f"{node.each}_order"
 
 
-def of_companions(node: Each, name: str) -> str:
+def of_companions(node: Loop, name: str) -> str:
     """The factor that says in which order what stands beside them comes."""
     return f"{node.each}_{name}_order"
 
@@ -49,7 +49,7 @@ def order_factors(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]])
     return {name: tuple(str(n + 1) for n in range(len(square(size)))) for name, size in _sizes(nodes, pools)}
 
 
-def size_of(node: Each, pools: Mapping[str, Sequence[Problem]]) -> int | None:
+def size_of(node: Loop, pools: Mapping[str, Sequence[Problem]]) -> int | None:
     """How many turns a loop has for everybody; None where that differs."""
     wish = node.take or node.up_to
     if wish or any(list(names(value)) for value in node.where.values()):
@@ -60,7 +60,7 @@ def size_of(node: Each, pools: Mapping[str, Sequence[Problem]]) -> int | None:
 
 def _sizes(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> Iterator[tuple[str, int]]:
     for node in nodes:
-        if isinstance(node, Each):
+        if isinstance(node, Loop):
             if node.order == LATIN:
                 yield of_items(node), size_of(node, pools) or 0
             if node.vary_order == LATIN:

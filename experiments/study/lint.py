@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from experiments.study.schema import Each, Node, Phase
+from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _unproven(study: Study) -> Iterator[str]:
 def _steps(nodes: Sequence[Node], where: str, *, late: bool) -> Iterator[_At]:
     for number, node in enumerate(nodes):
         at = f"{where}[{number}]"
-        if isinstance(node, Phase | Each):
+        if isinstance(node, Phase | Loop):
             late = True
             yield from _steps(node.flow, f"{at}.flow", late=True)
         else:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag
 
-from experiments.study.base_model import Config, Slug, Values
+from experiments.study.base_model import Slug, StrictModel, Values
 
 
-class Price(Config):
+class Price(StrictModel):
     """The price of a model, in the study's currency per million tokens."""
 
     prompt: Annotated[float, Field(ge=0)]
@@ -23,7 +23,7 @@ class Price(Config):
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
-class PickText(Config):
+class PromptByFactor(StrictModel):
     """A text for each value of a factor or of a loop's variable."""
 
     by: Slug
@@ -33,13 +33,13 @@ class PickText(Config):
 
 
 Texts = Annotated[
-    Annotated[str, Tag("str")] | Annotated[PickText, Tag("PickText")],
-    Discriminator(lambda value: "PickText" if isinstance(value, Mapping | PickText) else "str"),
+    Annotated[str, Tag("str")] | Annotated[PromptByFactor, Tag("PromptByFactor")],
+    Discriminator(lambda value: "PromptByFactor" if isinstance(value, Mapping | PromptByFactor) else "str"),
 ]
 """One text for all, or one for each value. A union with tags, so that a fault in the one is not told of the other."""
 
 
-class Model(Config):
+class ModelSpec(StrictModel):
     """A model that replies. The address and the key of its server are settings, not part of the study."""
 
     backend: str

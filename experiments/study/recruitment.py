@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field
 
-from experiments.study.base_model import Config, Slug
+from experiments.study.base_model import Slug, StrictModel
 
 
 def _address(text: str) -> str:
@@ -32,7 +32,7 @@ Amount = Annotated[
 """Money, exactly: a study is the same whether its file says 0.1, 0.10 or "0.10"."""
 
 
-class Ending(Config):
+class EndPage(StrictModel):
     """The last page of an outcome, and its completion code."""
 
     title: str = ""
@@ -46,7 +46,7 @@ class Ending(Config):
     Prolific it is made from the code by default."""
 
 
-class Recruitment(Config):
+class Recruitment(StrictModel):
     """Where participants come from, and what happens when one comes again."""
 
     channels: tuple[Recruiter, ...] = ()
@@ -67,7 +67,7 @@ class Recruitment(Config):
     or Prolific's token; otherwise a page explains that the link does not identify the participant."""
 
 
-class Cap(Config):
+class Quota(StrictModel):
     """How many participants are wanted, counting those who have completed the study or are taking part."""
 
     where: dict[Slug, str] = {}
@@ -85,7 +85,7 @@ class Cap(Config):
         return cls(where=data.get("where", {}), max=data["most"])
 
 
-class Times(Config):
+class SessionLimits(StrictModel):
     """Time limits of a session, and how long a place is held. All in seconds."""
 
     time_limit_s: Annotated[float, Field(gt=0)] | None = None
@@ -101,7 +101,7 @@ class Times(Config):
     comes back later still continues."""
 
 
-class Bonus(Config):
+class Bonus(StrictModel):
     """A rule for a bonus payment to participants who complete the study."""
 
     per: Literal["correct_answer", "answer", "completion"]

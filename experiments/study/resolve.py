@@ -17,18 +17,18 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from experiments.errors import Fault, StudyError, allowed
+from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.instruments.query_labels import LABELS, WRITE_IN
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.admission import admitting
-from experiments.study.base_model import Config
+from experiments.study.base_model import StrictModel
 from experiments.study.latin_square import order_factors
-from experiments.study.model_spec import Model
-from experiments.study.schema import Each, Factor, Groups, Node, Phase, Pick, ProtocolFile, StudyFile, models
+from experiments.study.model_spec import ModelSpec
+from experiments.study.schema import ByFactor, Factor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
-from experiments.study.validation import check
-from experiments.study.validation_errors import apart, faults_of, mended
+from experiments.study.validation import validate
+from experiments.study.validation_errors import drop_consequential, issues_of, parse_leniently
 from problems.problem import Problem
 
 Json = Any
@@ -75,7 +75,7 @@ class Study:
         """A problem of a pool by its id."""
         return self._index[pool, problem_id]
 
-    def model(self, name: str) -> Model:
+    def model(self, name: str) -> ModelSpec:
         """A model of the study by its name there."""
         return self.file.models[name]
 
@@ -85,7 +85,7 @@ def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]
         if isinstance(node, Step):
             yield prefix + node.id, node
         else:
-            turn = "[*]" if isinstance(node, Each) else ""
+            turn = "[*]" if isinstance(node, Loop) else ""
             yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")
 
 
@@ -96,11 +96,11 @@ def resolve(
 ) -> Study:
     """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
     name = str(raw.get("study", "study"))
-    sound, faults = mended(StudyFile, raw)
+    sound, faults = parse_leniently(StudyFile, raw)
     if sound is None:
         raise StudyError(name, faults)
     file: StudyFile = sound
-    wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in refs_of(node)}
+    wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in protocol_refs(node)}
     read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
     text = json.dumps(
         {
@@ -112,9 +112,9 @@ def resolve(
         ensure_ascii=False,
         separators=(",", ":"),
     )
-    found: list[Fault] = []
+    found: list[ValidationIssue] = []
     study = _study(file, read, pools, text, sorted(protocols), found)
-    faults += apart(raw, faults, [*found, *check(study)])
+    faults += drop_consequential(raw, faults, [*found, *validate(study)])
     if faults:
         raise StudyError(name, faults)
     return study
@@ -141,8 +141,10 @@ def restore(document: str) -> Study:
         read = {key: ProtocolFile.model_validate(raw) for key, raw in parts["protocols"].items()}
     except ValidationError as error:
         name, raw = f"{parts['file'].get('study')}, as it was published", parts["file"]
-        faults = faults_of(error, raw)
-        raise StudyError(name, [*faults, Fault("", "install the package again that it was written with")]) from error
+        faults = issues_of(error, raw)
+        raise StudyError(
+            name, [*faults, ValidationIssue("", "install the package again that it was written with")]
+        ) from error
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     return _study(file, read, pools, document, sorted(read), [])
 
@@ -153,16 +155,16 @@ def _study(
     pools: Mapping[str, Sequence[Problem]],
     document: str,
     known: Sequence[str],
-    faults: list[Fault],
+    faults: list[ValidationIssue],
 ) -> Study:
     flow = _inline(file.flow, protocols, known, "flow", faults)
-    dealt = {key: deal(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
+    dealt = {key: assign_groups(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
     return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, index)
 
 
-def _plain(model: Config) -> Json:
+def _plain(model: StrictModel) -> Json:
     """A file as plain JSON with all that it leaves to defaults: where a default changes, it is another study."""
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
@@ -172,7 +174,7 @@ def _protocol_file(name: str, raw: Mapping[str, Json]) -> ProtocolFile:
     try:
         return ProtocolFile.model_validate(raw)
     except ValidationError as error:
-        raise StudyError(f"protocol {name}", faults_of(error, raw)) from None
+        raise StudyError(f"protocol {name}", issues_of(error, raw)) from None
 
 
 def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
@@ -182,10 +184,10 @@ def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
         yield from nodes_of(getattr(node, "flow", ()))
 
 
-def refs_of(node: Node) -> tuple[str, ...]:
+def protocol_refs(node: Node) -> tuple[str, ...]:
     """The protocols that a node names."""
     do = getattr(node, "do", None)
-    return tuple(do.pick.values()) if isinstance(do, Pick) else (do,) if do else ()
+    return tuple(do.pick.values()) if isinstance(do, ByFactor) else (do,) if do else ()
 
 
 def protocol_name(ref: str) -> str:
@@ -198,13 +200,13 @@ def _inline(
     protocols: Mapping[str, ProtocolFile],
     known: Sequence[str],
     where: str,
-    faults: list[Fault],
+    faults: list[ValidationIssue],
 ) -> tuple[Node, ...]:
     """The nodes with each `do` replaced by its protocol's steps; alternatives carry the condition that selects them."""
     done: list[Node] = []
     for number, node in enumerate(nodes):
         at = f"{where}[{number}]"
-        if isinstance(node, Phase | Each):
+        if isinstance(node, Phase | Loop):
             flow = _inline(node.flow, protocols, known, f"{at}.flow", faults)
             parts = [(_protocol(ref, protocols, known, f"{at}.do", faults), when) for ref, when in _choices(node)]
             faults += _strays(node, [step.id for steps, _ in parts for step in steps], f"{at}.with")
@@ -216,30 +218,32 @@ def _inline(
     return tuple(done)
 
 
-def _strays(node: Node, ids: Sequence[str], where: str) -> list[Fault]:
+def _strays(node: Node, ids: Sequence[str], where: str) -> list[ValidationIssue]:
     """Changes to steps that no protocol here has."""
     strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
-    return [Fault(where, f"no step of the protocol is called {name!r}{allowed(name, ids)}") for name in strays]
+    return [
+        ValidationIssue(where, f"no step of the protocol is called {name!r}{suggestion(name, ids)}") for name in strays
+    ]
 
 
 def _choices(node: Node) -> list[tuple[str, dict[str, Any]]]:
     do = getattr(node, "do", None)
-    if isinstance(do, Pick):
+    if isinstance(do, ByFactor):
         return [(ref, {do.by: value}) for value, ref in do.pick.items()]
     return [(do, {})] if do else []
 
 
 def _protocol(
-    ref: str, protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str, faults: list[Fault]
+    ref: str, protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str, faults: list[ValidationIssue]
 ) -> tuple[Node, ...]:
     name, _, version = ref.partition("@")
     if name not in protocols:
-        faults.append(Fault(where, f"no protocol is called {name!r}{allowed(name, known)}"))
+        faults.append(ValidationIssue(where, f"no protocol is called {name!r}{suggestion(name, known)}"))
         return ()
     found = protocols[name]
     if version and version != str(found.version):
         faults.append(
-            Fault(
+            ValidationIssue(
                 where,
                 f"{name!r} is at version {found.version}, not {version!r}; write {name}@{found.version}",
             )
@@ -252,7 +256,7 @@ def _changed(
     changes: Mapping[str, Any],
     condition: Mapping[str, Any],
     where: str,
-    faults: list[Fault],
+    faults: list[ValidationIssue],
 ) -> tuple[Node, ...]:
     """A protocol's steps with a study's changes and the condition under which they are done."""
     done = []
@@ -262,13 +266,13 @@ def _changed(
             try:
                 node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})
             except ValidationError as error:
-                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in faults_of(error, raw)]
+                faults += [replace(fault, where=f"{where}.{node.id}.{fault.where}") for fault in issues_of(error, raw)]
         when = {**(node.when or {}), **condition} or None
         done.append(node.model_copy(update={"when": when}))
     return tuple(done)
 
 
-def deal(pool: Sequence[Problem], groups: Groups | None) -> tuple[Problem, ...]:
+def assign_groups(pool: Sequence[Problem], groups: ProblemGroups | None) -> tuple[Problem, ...]:
     """The problems with their group as a tag: full groups only, in the pool's order."""
     if groups is None:
         return tuple(pool)
@@ -282,7 +286,7 @@ def deal(pool: Sequence[Problem], groups: Groups | None) -> tuple[Problem, ...]:
     return tuple(replace(p, tags={**p.tags, groups.tag: tags[p.id]}) if p.id in tags else p for p in pool)
 
 
-def _dealt(members: Sequence[Problem], groups: Groups) -> tuple[dict[str, int], int]:
+def _dealt(members: Sequence[Problem], groups: ProblemGroups) -> tuple[dict[str, int], int]:
     size = groups.size
     kinds = Counter(item.dataset for item in members) if isinstance(size, dict) else {"": len(members)}
     need = {kind: size.get(kind, 0) if isinstance(size, dict) else size for kind in kinds}

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
-from experiments.study.ai_alone import Alone
-from experiments.study.annotators import Annotating
-from experiments.study.base_model import Condition, Config, Slug
-from experiments.study.model_spec import Model
-from experiments.study.recruitment import Bonus, Cap, Ending, OutcomeName, Paste, Recruitment, Times
+from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.annotators import AnnotatorSpec
+from experiments.study.base_model import Condition, Slug, StrictModel
+from experiments.study.model_spec import ModelSpec
+from experiments.study.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
 from experiments.study.step import kinds
 
 
-class Groups(Config):
+class ProblemGroups(StrictModel):
     """Divide problems into numbered groups (batches, sets), in the order of the file. Left-over problems have no
     group."""
 
@@ -35,14 +35,14 @@ class Groups(Config):
     """Whether numbers start at 0 again for each value of the tag in `within`, or continue across values."""
 
 
-class Source(Config):
+class ProblemSource(StrictModel):
     """A pool of problems and its source."""
 
     source: str
     """The kind of source: chatbench, checkmate, dices, jsonl, or one that a package adds."""
     path: str = "sample"
     """A file or folder, relative to the study file; `sample` is the sample that comes with Parley."""
-    groups: Groups | None = None
+    groups: ProblemGroups | None = None
     """How the problems are divided into batches or sets."""
 
 
@@ -50,7 +50,7 @@ HEAVIEST = 1e6
 """The greatest weight of a value: sums and shares of weights stay exact."""
 
 
-class OneOf(Config):
+class FromTag(StrictModel):
     """A factor whose values are the values of a tag of the problems, such as their batches."""
 
     one_of: str
@@ -60,12 +60,12 @@ class OneOf(Config):
 
 
 Factor = Annotated[
-    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0, le=HEAVIEST)]] | OneOf,
+    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0, le=HEAVIEST)]] | FromTag,
     Field(description="Equally likely values, values with weights, or the values of a tag of the problems."),
 ]
 
 
-class Pick(Config):
+class ByFactor(StrictModel):
     """A protocol for each value of a factor."""
 
     by: Slug
@@ -74,7 +74,7 @@ class Pick(Config):
     """The values of the factor, each with the name of a protocol."""
 
 
-class Phase(Config):
+class Phase(StrictModel):
     """A part of the study with a heading. Questions are numbered within it."""
 
     phase: str
@@ -95,7 +95,7 @@ class Phase(Config):
         return {"id": "-".join(words), **raw}
 
 
-class Each(Config):
+class Loop(StrictModel):
     """A loop: its steps once for each problem of a pool, or for each group of problems, drawn for the participant; or
     just so many times.
 
@@ -128,7 +128,7 @@ class Each(Config):
     """Whether the order of these values is random or a row of a Latin square."""
     until: Condition | None = None
     """The loop ends early once this condition holds at the end of a turn."""
-    do: str | Pick | None = None
+    do: str | ByFactor | None = None
     """The name of the protocol to run for each, with `@version` to require that version; or a protocol for each value
     of a factor."""
     with_: dict[str, dict[str, Any]] = Field(default={}, alias="with")
@@ -186,7 +186,7 @@ Translations = Annotated[
 ]
 
 
-class StudyFile(Config):
+class StudyFile(StrictModel):
     """A study: its participants, problems, models, conditions and steps."""
 
     study: Slug
@@ -213,9 +213,9 @@ class StudyFile(Config):
     """What happens when a reply reveals which model wrote it. `flag`: the reply is flagged in the log. `mask`: the
     revealing words are masked as well. `regenerate`: the model is asked again, and the words are masked if the new
     reply reveals it too."""
-    problems: dict[Slug, Source] = {}
+    problems: dict[Slug, ProblemSource] = {}
     """The pools of problems, by the name that `each` refers to."""
-    models: dict[str, Model] = {}
+    models: dict[str, ModelSpec] = {}
     """The models that reply, by their name in the data."""
     currency: str = "USD"
     """The currency of the models' prices."""
@@ -225,14 +225,14 @@ class StudyFile(Config):
     factors: dict[Slug, Factor] = {}
     """The experimental factors. Each participant is assigned a combination on arrival; combinations are balanced over
     participants who have completed the study or are taking part."""
-    quotas: tuple[Cap, ...] = ()
+    quotas: tuple[Quota, ...] = ()
     """How many participants are wanted, in total and for certain values of factors. `parley quota` changes them in a
     running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
-    outcomes: dict[OutcomeName, Ending] = {}
+    outcomes: dict[OutcomeName, EndPage] = {}
     """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
-    session_limits: Times = Times()
+    session_limits: SessionLimits = SessionLimits()
     """How long a session may take, and how long a place is held."""
     paste: Paste = "log"
     """What happens when participants paste into a box that does not specify it: `allow` records nothing, `log` records
@@ -240,9 +240,9 @@ class StudyFile(Config):
     telemetry: bool = True
     """Whether times of reading and typing, pasting, copying and leaving the page are recorded, without any content. The
     consent form states this, and nothing is recorded before consent."""
-    ai_alone: Alone | None = None
+    ai_alone: AiAloneSpec | None = None
     """How models answer the same questions without people (`parley ai-alone`)."""
-    annotators: dict[Slug, Annotating] | None = None
+    annotators: dict[Slug, AnnotatorSpec] | None = None
     """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
     annotate`)."""
     bonus: tuple[Bonus, ...] = ()
@@ -261,12 +261,12 @@ class StudyFile(Config):
     @classmethod
     def _possible(cls, factors: dict[str, Any]) -> dict[str, Any]:
         for name, factor in factors.items():
-            if not isinstance(factor, OneOf) and not any(weights(factor).values()):
+            if not isinstance(factor, FromTag) and not any(weights(factor).values()):
                 raise ValueError(f"{name!r} has no value that can be drawn")
         return factors
 
 
-class ProtocolFile(Config):
+class ProtocolFile(StrictModel):
     """A named, versioned list of steps for one problem, to which studies refer."""
 
     protocol: Slug
@@ -296,10 +296,10 @@ def tag_of(node: Any) -> str | None:
 @cache
 def models() -> Mapping[str, Any]:
     """The study file's and the protocol file's models, complete with every kind of step that is installed."""
-    members = {**kinds(), "phase": Phase, "each": Each}
+    members = {**kinds(), "phase": Phase, "each": Loop}
     union = Union[tuple(Annotated[cls, Tag(name)] for name, cls in members.items())]  # type: ignore[valid-type]  # noqa: UP007
     names = {"Node": Annotated[union, Discriminator(tag_of)]}
-    for model in (Phase, Each, StudyFile, ProtocolFile):
+    for model in (Phase, Loop, StudyFile, ProtocolFile):
         model.model_rebuild(force=True, _types_namespace=names)
     return MappingProxyType({"study": StudyFile, "protocol": ProtocolFile, "nodes": members})
 

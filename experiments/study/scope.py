@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from experiments.study.base_model import Condition
-from experiments.study.schema import OneOf, weights
+from experiments.study.schema import FromTag, weights
 from experiments.study.template import names
 from problems.problem import Problem
 
@@ -15,7 +15,7 @@ Values = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Names:
+class NameScope:
     """What may be referred to at a place. `values` are those of factors and loops' variables; `limits` are the ones
     for which the place is reached, as the conditions around it say; `asked` gathers which models reply where."""
 
@@ -24,7 +24,7 @@ class Names:
     have: frozenset[str] = frozenset()
     values: Values = field(default_factory=dict)
     limits: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list, compare=False)
+    asked: list[ModelUse] = field(default_factory=list, compare=False)
 
     def within(self, when: Condition | None) -> Self:
         """The names that are known inside of what is only done if a condition holds."""
@@ -39,12 +39,12 @@ class Names:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelUse:
     """A place at which a model may reply."""
 
     model: str
     at: str
-    names: Names
+    names: NameScope
 
 
 def as_words(wanted: object) -> frozenset[str]:
@@ -55,7 +55,7 @@ def as_words(wanted: object) -> frozenset[str]:
 
 def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
     """The values that can be drawn for a factor."""
-    if not isinstance(factor, OneOf):
+    if not isinstance(factor, FromTag):
         return tuple(weights(factor))  # type: ignore[arg-type]
     pool, _, tag = factor.one_of.partition(".")
     return drawn_values(pools.get(pool, ()), tag, factor.where)

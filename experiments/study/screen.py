@@ -15,7 +15,7 @@ from problems import problem
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextBlock:
     """A passage of the researcher's, in Markdown."""
 
     kind: ClassVar[str] = "text"
@@ -23,7 +23,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ProblemBlock:
     """The problem being worked on; `options` are shown greyed where they are not a field of the form."""
 
     kind: ClassVar[str] = "problem"
@@ -37,7 +37,7 @@ Ended = Literal["", "cut_off", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ChatMessage:
     """One message of a conversation, as the participant knows its sender."""
 
     role: Literal["You", "Bot"]
@@ -46,7 +46,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class TranscriptBlock:
     """A finished conversation to look back on; `ratings[i]` are the fields that rate its i-th turn, if any.
 
     A turn is a message of "You" and what follows it. `you` and `bot` are what the two are called, the title standing
@@ -55,7 +55,7 @@ class Transcript:
 
     kind: ClassVar[str] = "transcript"
     title: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     problem: str = ""
     ratings: tuple[tuple[Field, ...], ...] = ()
     you: str = "You"
@@ -64,7 +64,7 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class NoticeBlock:
     """What has to be said about the answers that were given: a sentence, and the questions that it is about."""
 
     kind: ClassVar[str] = "notice"
@@ -73,7 +73,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """A code, and where to take it; `complete` if it is that of the whole study done."""
 
     kind: ClassVar[str] = "code"
@@ -82,11 +82,11 @@ class Code:
     complete: bool = True
 
 
-Block = Text | Asked | Transcript | Notice | Code
+Block = TextBlock | ProblemBlock | TranscriptBlock | NoticeBlock | CodeBlock
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReplyView:
     """What stands in a column of a round: the reply, or why there is none yet. Its slot says which column it is."""
 
     slot: str
@@ -98,23 +98,23 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class RoundView:
     """A message with its replies side by side, and the vote in words once it is given."""
 
     message: str
-    replies: tuple[Reply, ...]
+    replies: tuple[ReplyView, ...]
     voted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Chat:
+class ChatView:
     """The conversation beside the form: what was said, and what may be said next.
 
     With `columns` it is one with several at once, told round by round; `rating` is then the vote.
     """
 
     title: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     remaining: int
     max_chars: int
     rating: tuple[Field, ...] = ()
@@ -123,7 +123,7 @@ class Chat:
     minimum: int = 0
     dollar_maths: bool = False
     columns: int = 0
-    rounds: tuple[Round, ...] = ()
+    rounds: tuple[RoundView, ...] = ()
     paste: Paste = "allow"
 
     @property
@@ -141,14 +141,14 @@ class Panel:
     title: str = ""
     blocks: tuple[Block, ...] = ()
     fields: tuple[Field, ...] = ()
-    chat: Chat | None = None
+    chat: ChatView | None = None
     button: str = "Continue"
     decline: str = ""
     """The words of a second button, by which people do not agree; none where it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProgressView:
     """How far it is: words ("Phase 2, question 3 of 9") and a share of the whole, from 0 to 1."""
 
     words: str
@@ -172,7 +172,7 @@ class Screen:
     path: str
     seen: int
     panel: Panel
-    progress: Progress
+    progress: ProgressView
     actions: tuple[str, ...]
     ended: bool = False
     outcome: str = ""
@@ -181,18 +181,18 @@ class Screen:
     """When the screen may be left, and when its time is over."""
 
 
-def dialogue(said: Sequence[problem.Message], person: str, called: str, **more: Any) -> Transcript:
+def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, **more: Any) -> TranscriptBlock:
     """A conversation between others: nobody is "You" in it, and what its source calls them is not told."""
     roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
-    messages = tuple(Message(roles[message.role], message.text) for message in said)
-    return Transcript("The conversation", messages, you=person, bot=called, **more)
+    messages = tuple(ChatMessage(roles[message.role], message.text) for message in said)
+    return TranscriptBlock("The conversation", messages, you=person, bot=called, **more)
 
 
 def asked(screen: Screen) -> Iterator[Field]:
     """Every field that a screen asks for: of its form, of turns to be rated, of a chat's rating or vote."""
     yield from screen.panel.fields
     for block in screen.panel.blocks:
-        if isinstance(block, Transcript):
+        if isinstance(block, TranscriptBlock):
             yield from (field for turn in block.ratings for field in turn)
     if screen.panel.chat is not None:
         yield from screen.panel.chat.rating

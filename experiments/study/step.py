@@ -14,18 +14,18 @@ from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.errors import Refused
-from experiments.events import Action, Fact, Job
-from experiments.study.base_model import Condition, Config, Slug
-from experiments.study.fields import Field, Written, read_form
-from experiments.study.recruitment import Ending
+from experiments.events import Action, Fact, PendingTask
+from experiments.study.base_model import Condition, Slug, StrictModel
+from experiments.study.fields import Field, TextField, read_form
+from experiments.study.recruitment import EndPage
 from experiments.study.screen import Panel
 from problems.plugins import Registry
 
 if TYPE_CHECKING:
-    from experiments.session.state import Place
+    from experiments.session.state import Location
 
 
-class Limit(Config):
+class TimeLimit(StrictModel):
     """A time limit for a screen. The server enforces it, whether or not the participant is there."""
 
     after_s: Annotated[float, About(gt=0)]
@@ -40,7 +40,7 @@ class Limit(Config):
     study (WCAG 2.2.1)."""
 
 
-class Step(Config):
+class Step(StrictModel):
     """What all steps have. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
 
     admits: ClassVar[bool] = False
@@ -53,7 +53,7 @@ class Step(Config):
     """The heading of its screen."""
     when: Condition | None = None
     """The condition under which it is run. Always by default."""
-    time_limit: Limit | None = None
+    time_limit: TimeLimit | None = None
     """How long the step may take. No limit by default."""
     min_time_s: Annotated[float, About(ge=0, le=3600)] = 0
     """The minimum time in seconds before participants can leave the step."""
@@ -71,35 +71,35 @@ class Step(Config):
         """The fields whose words are translated; none where they are put together from texts of the step's own keys."""
         return self.asks()
 
-    def fields(self, place: Place) -> tuple[Field, ...]:
+    def fields(self, place: Location) -> tuple[Field, ...]:
         """The form that `submit` reads: what is asked, in the words that hold at this place."""
         return tuple(field.filled(place.fill) for field in self.asks())
 
-    def boxes(self, fields: Sequence[Field]) -> tuple[Written, ...]:
+    def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """Where people can write: those of its fields, and the box for a message if it has one."""
-        return tuple(field for field in fields if isinstance(field, Written))
+        return tuple(field for field in fields if isinstance(field, TextField))
 
     def instructions(self) -> str:
         """What stands above its questions, as it is written in the study, for the codebook."""
         return str(getattr(self, "text", ""))
 
-    def panel(self, place: Place) -> Panel:
+    def panel(self, place: Location) -> Panel:
         """What the screen shows."""
         raise NotImplementedError
 
-    def done(self, place: Place) -> bool:
+    def done(self, place: Location) -> bool:
         """Whether the participant has left this step behind; once that is so it stays so, whatever comes."""
         return any(event.kind == "submitted" for event in place.facts)
 
-    def offers(self, place: Place) -> tuple[str, ...]:
+    def offers(self, place: Location) -> tuple[str, ...]:
         """The actions open to the participant now."""
         return ("submit",)
 
-    def last_words(self, place: Place) -> Ending:
+    def last_words(self, place: Location) -> EndPage:
         """What it says on the last page, where the session ended at it."""
-        return Ending()
+        return EndPage()
 
-    def owed(self, place: Place) -> tuple[Job, ...]:
+    def owed(self, place: Location) -> tuple[PendingTask, ...]:
         """What the world still has to do here: replies, side by side, or one other thing."""
         return ()
 
@@ -107,17 +107,17 @@ class Step(Config):
         """The outcomes that a session can have by ending here, each with the step's own completion code for it."""
         return {}
 
-    def passing(self, place: Place) -> Mapping[str, Any]:
+    def passing(self, place: Location) -> Mapping[str, Any]:
         """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
         return {}
 
-    def right_answers(self, place: Place) -> Mapping[str, Any]:
+    def right_answers(self, place: Location) -> Mapping[str, Any]:
         """What is right of its questions, by name, as `core/right.py` reads it: for researchers, and on no screen."""
         problem = place.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.needs()
         return {"answer": problem.answer} if judged and problem and "answer" in self.gives() else {}
 
-    def decide(self, place: Place, action: Action) -> tuple[Fact, ...]:
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 

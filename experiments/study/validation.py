@@ -14,14 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from experiments.errors import Fault, allowed
-from experiments.study.ai_alone import alone_faults
-from experiments.study.cells import MOST_CELLS, beyond
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.ai_alone import validate_ai_alone
+from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.fields import KINDS, Field
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
-from experiments.study.model_spec import Model, PickText
-from experiments.study.schema import Each, Node, OneOf, Phase, Pick, weights
-from experiments.study.scope import Asked, Names, Values, as_words, drawn_values, factor_values
+from experiments.study.model_spec import ModelSpec, PromptByFactor
+from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
+from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.step import Step
 from experiments.study.template import SLOT, names
 from problems.problem import Problem
@@ -36,7 +36,7 @@ REPLY = frozenset({"reply"})
 """In scope once a model may have replied: after a conversation, and in a loop only after it in the same turn."""
 
 
-def check(study: Study) -> list[Fault]:
+def validate(study: Study) -> list[ValidationIssue]:
     """All errors of a resolved study."""
     known = frozenset({"language", *study.constants, *study.factors})
     have = frozenset({"model"} & known)
@@ -46,106 +46,116 @@ def check(study: Study) -> list[Fault]:
     factors = [*_factors(study)]
     cells = factors or [*_cells(study)]
     faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
-    faults += alone_faults(study)
-    scope, found = _flow(study, study.flow, Names(known, frozenset(), have, values), "flow")
+    faults += validate_ai_alone(study)
+    scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
-        faults.append(Fault("flow", "must end with a `finish` step, which shows the completion code"))
+        faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))
     elif last and last.when:
-        faults.append(Fault(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition"))
+        faults.append(
+            ValidationIssue(f"flow[{len(study.flow) - 1}].when", "the last `finish` must not have a condition")
+        )
     return faults
 
 
-def _fallbacks(study: Study) -> Iterator[Fault]:
+def _fallbacks(study: Study) -> Iterator[ValidationIssue]:
     for name, model in study.file.models.items():
         for other in model.fallback:
             if other == name or other not in study.file.models:
                 others = [known for known in study.file.models if known != name]
-                yield Fault(
-                    f"models.{name}.fallback", f"{other!r} is not another model of the study{allowed(other, others)}"
+                yield ValidationIssue(
+                    f"models.{name}.fallback", f"{other!r} is not another model of the study{suggestion(other, others)}"
                 )
 
 
-def _prices(study: Study) -> Iterator[Fault]:
+def _prices(study: Study) -> Iterator[ValidationIssue]:
     missing = [name for name, model in study.file.models.items() if model.price is None]
     if study.file.cost_limit is not None and missing:
-        yield Fault("cost_limit", f"needs a `price` for each model; there is none for {', '.join(missing)}")
+        yield ValidationIssue("cost_limit", f"needs a `price` for each model; there is none for {', '.join(missing)}")
 
 
-def _bonus(study: Study) -> Iterator[Fault]:
+def _bonus(study: Study) -> Iterator[ValidationIssue]:
     for number, rule in enumerate(study.file.bonus):
         for place, pool in enumerate(rule.pools):
             yield from _pool(study, pool, f"bonus[{number}].pools[{place}]")
 
 
-def _factors(study: Study) -> Iterator[Fault]:
+def _factors(study: Study) -> Iterator[ValidationIssue]:
     for number, (name, factor) in enumerate(study.file.factors.items()):
         where = f"factors.{name}"
-        if isinstance(factor, OneOf):
+        if isinstance(factor, FromTag):
             yield from _pool(study, factor.one_of, f"{where}.one_of", tag_needed=True)
             earlier = frozenset(list(study.file.factors)[:number])
             yield from _unknown(factor.where.values(), earlier, f"{where}.where")
         elif name == "model":
             for value in weights(factor):
                 if value not in study.file.models:
-                    yield Fault(where, f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+                    yield ValidationIssue(
+                        where, f"no model is called {value!r}{suggestion(value, list(study.file.models))}"
+                    )
 
 
-def _cells(study: Study) -> Iterator[Fault]:
+def _cells(study: Study) -> Iterator[ValidationIssue]:
     """Checked only if the factors themselves are valid."""
-    if (last := beyond(study.factors, study.pools)) is not None:
-        yield Fault(
+    if (last := outside_cell(study.factors, study.pools)) is not None:
+        yield ValidationIssue(
             "factors",
             f"{', '.join(study.factors)}: together they have more than {MOST_CELLS:,} combinations, from {last!r} on. "
             "Participants are balanced over each combination. Remove values or factors",
         )
 
 
-def _caps(study: Study) -> Iterator[Fault]:
+def _caps(study: Study) -> Iterator[ValidationIssue]:
     for number, cap in enumerate(study.file.quotas):
         for name, value in cap.where.items():
             factor = study.factors.get(name)
             where = f"quotas[{number}].where"
             if factor is None:
-                yield Fault(where, f"{name!r} is not a factor{allowed(name, list(study.factors))}")
+                yield ValidationIssue(where, f"{name!r} is not a factor{suggestion(name, list(study.factors))}")
             elif value not in (values := factor_values(factor, study.pools)):
-                yield Fault(where, f"{value!r} is not a value of {name}{allowed(value, values)}")
+                yield ValidationIssue(where, f"{value!r} is not a value of {name}{suggestion(value, values)}")
 
 
-def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[Fault]:
+def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[ValidationIssue]:
     pool, _, tag = of.partition(".")
     if pool not in study.pools:
-        yield Fault(where, f"no pool of problems is called {pool!r}{allowed(pool, list(study.pools))}")
+        yield ValidationIssue(where, f"no pool of problems is called {pool!r}{suggestion(pool, list(study.pools))}")
         return
     tags = {key for item in study.pools[pool] for key in item.tags}
     if tag and tag not in tags:
-        yield Fault(where, f"no problem of {pool!r} has the tag {tag!r}{allowed(tag, sorted(tags))}")
+        yield ValidationIssue(where, f"no problem of {pool!r} has the tag {tag!r}{suggestion(tag, sorted(tags))}")
     elif tag_needed and not tag:
-        yield Fault(where, f"needs a tag after the pool, such as `{pool}.{min(tags, default='batch')}`")
+        yield ValidationIssue(where, f"needs a tag after the pool, such as `{pool}.{min(tags, default='batch')}`")
 
 
-def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[Fault]:
+def _unknown(texts: Iterable[str], known: frozenset[str], where: str) -> Iterator[ValidationIssue]:
     for text in texts:
         for name in names(text):
             if name not in known:
-                yield Fault(where, f"{{{{{name}}}}} is not defined here{allowed(name, sorted(known))}")
+                yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, sorted(known))}")
 
 
-def _flow(study: Study, nodes: Sequence[Node], scope: Names, where: str) -> tuple[Names, list[Fault]]:
+def _flow(study: Study, nodes: Sequence[Node], scope: NameScope, where: str) -> tuple[NameScope, list[ValidationIssue]]:
     """The names defined after these nodes, and the errors of the nodes."""
-    faults: list[Fault] = []
+    faults: list[ValidationIssue] = []
     ids: dict[str, Node] = {}
     for number, node in enumerate(nodes):
         at = f"{where}[{number}]"
         if node.id in ids and not _exclusive(ids[node.id], node):
             faults.append(
-                Fault(at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`")
+                ValidationIssue(
+                    at, f"{node.id!r} is the id of an earlier step beside it; give one of them another `id`"
+                )
             )
         ids[node.id] = node
         for name in node.when or {}:
             if name not in scope.known:
-                faults.append(Fault(f"{at}.when", f"{name!r} is not defined here{allowed(name, sorted(scope.known))}"))
+                faults.append(
+                    ValidationIssue(
+                        f"{at}.when", f"{name!r} is not defined here{suggestion(name, sorted(scope.known))}"
+                    )
+                )
         scope, found = _node(study, node, scope, at)
         faults += found
     return scope, faults
@@ -157,16 +167,16 @@ def _exclusive(one: Node, other: Node) -> bool:
     return any(name in b and not as_words(a[name]) & as_words(b[name]) for name in a)
 
 
-def _node(study: Study, node: Node, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+def _node(study: Study, node: Node, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
     if isinstance(node, Phase):
         inner, faults = _flow(study, node.flow, scope.within(node.when), f"{at}.flow")
         return replace(inner, have=scope.have | (inner.have & REPLY), limits=scope.limits), faults
-    if isinstance(node, Each):
+    if isinstance(node, Loop):
         return _each(study, node, scope, at)
     return _step(study, node, scope, at)
 
 
-def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
     faults = list(_unknown(node.refers(), scope.known, at))
     missing = node.needs() - scope.have
     for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
@@ -179,18 +189,18 @@ def _step(study: Study, node: Step, scope: Names, at: str) -> tuple[Names, list[
             "reply": "needs a conversation with a model before it; within a loop, in the same turn",
             "response": "needs finished conversations that end with the chatbot; some problems here do not",
         }[need]
-        faults.append(Fault(at, f"a {node.step!r} step {reason}"))
+        faults.append(ValidationIssue(at, f"a {node.step!r} step {reason}"))
     models = list(study.file.models)
     inside = scope.within(node.when)
     asked = node.asks_models(models)
-    scope.asked.extend(Asked(model, at, inside) for model in may_reply(asked, models, inside))
-    faults += [Fault(at, words) for words in (*node.faults(models), *_not_shown(node))]
+    scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
+    faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
     for other in node.follows():
         if other not in scope.steps:
             faults.append(
-                Fault(
+                ValidationIssue(
                     at,
-                    f"refers to {other!r}, which is not an earlier step{allowed(other, sorted(scope.steps))}",
+                    f"refers to {other!r}, which is not an earlier step{suggestion(other, sorted(scope.steps))}",
                 )
             )
     known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
@@ -206,10 +216,10 @@ def _not_shown(node: Step) -> Iterator[str]:
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
 
 
-def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[Fault]]:
+def _each(study: Study, node: Loop, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
     faults = [*_unknown(node.where.values(), scope.known, f"{at}.where"), *_draws(study, node, at)]
     faults += _pool(study, node.of, f"{at}.of") if node.of else ()
-    if isinstance(node.do, Pick):
+    if isinstance(node.do, ByFactor):
         faults += _pick(study, node.do, at)
     pool = study.pools.get(node.pool, ())
     inside = {node.each, "number", "last", *node.vary}
@@ -218,7 +228,7 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
         have |= {"problem", *_kept(pool)}
-    if isinstance(node.do, Pick):
+    if isinstance(node.do, ByFactor):
         inside.add(node.do.by)  # an unknown factor is reported once, not for every step
     inner = replace(
         scope.within(node.when),
@@ -229,11 +239,13 @@ def _each(study: Study, node: Each, scope: Names, at: str) -> tuple[Names, list[
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:
         if name not in after.known:
-            faults.append(Fault(f"{at}.until", f"{name!r} is not defined here{allowed(name, sorted(after.known))}"))
+            faults.append(
+                ValidationIssue(f"{at}.until", f"{name!r} is not defined here{suggestion(name, sorted(after.known))}")
+            )
     return replace(scope, steps=scope.steps | {node.id}, have=scope.have | (after.have & REPLY)), faults + found
 
 
-def _loop_values(node: Each, pool: Sequence[Problem]) -> Values:
+def _loop_values(node: Loop, pool: Sequence[Problem]) -> Values:
     """The values that can be drawn for a loop's variable; none if the loop only repeats."""
     return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
 
@@ -245,74 +257,88 @@ def _kept(pool: Sequence[Problem]) -> Iterator[str]:
             yield name
 
 
-def _draws(study: Study, node: Each, at: str) -> Iterator[Fault]:
+def _draws(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
     for value in node.vary.get("model", ()):
         if value not in study.file.models:
-            yield Fault(f"{at}.vary", f"no model is called {value!r}{allowed(value, list(study.file.models))}")
+            yield ValidationIssue(
+                f"{at}.vary", f"no model is called {value!r}{suggestion(value, list(study.file.models))}"
+            )
     pool = study.pools.get(node.pool)
     if pool is None:
         return
     if not pool:
-        yield Fault(f"{at}.of", f"the pool {node.pool!r} has no problem")
+        yield ValidationIssue(f"{at}.of", f"the pool {node.pool!r} has no problem")
     tags = {key for item in pool for key in item.tags}
     for name in (*node.where, *((node.strata,) if node.strata else ())):
         if name not in tags and pool:
-            yield Fault(at, f"no problem of {node.pool!r} has the tag {name!r}{allowed(name, sorted(tags))}")
+            yield ValidationIssue(
+                at, f"no problem of {node.pool!r} has the tag {name!r}{suggestion(name, sorted(tags))}"
+            )
     yield from _wheres(node, pool, at)
     yield from _target(node, f"{at}.target")
     yield from _square(study, node, at)
     if node.take and node.tag is None and node.take > len(pool):
-        yield Fault(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
+        yield ValidationIssue(f"{at}.take", f"{node.take} is more than the {len(pool)} problems of {node.pool!r}")
 
 
-def _target(node: Each, at: str) -> Iterator[Fault]:
+def _target(node: Loop, at: str) -> Iterator[ValidationIssue]:
     if node.target is None:
         return
     if node.tag is not None:
-        yield Fault(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
+        yield ValidationIssue(at, f"counts problems, but this loop is over groups ({node.of}); write `of: {node.pool}`")
     if not node.take and not node.up_to:
-        yield Fault(at, "needs `take` or `up_to`: when every participant gets all problems there is nothing to balance")
+        yield ValidationIssue(
+            at, "needs `take` or `up_to`: when every participant gets all problems there is nothing to balance"
+        )
     if node.order != "shuffled":
-        yield Fault(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
+        yield ValidationIssue(at, f"draws by chance and does not go with `order: {node.order}`; leave `order` out")
     if node.strata:
-        yield Fault(at, "does not go with `strata`; keep one of them")
+        yield ValidationIssue(at, "does not go with `strata`; keep one of them")
 
 
-def _square(study: Study, node: Each, at: str) -> Iterator[Fault]:
+def _square(study: Study, node: Loop, at: str) -> Iterator[ValidationIssue]:
     if node.order == LATIN:
         size = size_of(node, study.pools)
         if size is None:
-            yield Fault(f"{at}.order", "needs `take`: how many there are differs between participants")
+            yield ValidationIssue(f"{at}.order", "needs `take`: how many there are differs between participants")
         elif size > MOST_ROWS:
-            yield Fault(f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`")
+            yield ValidationIssue(
+                f"{at}.order", f"a Latin square of {size} is too large; at most {MOST_ROWS}: use `shuffled`"
+            )
         if node.strata:
-            yield Fault(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
+            yield ValidationIssue(f"{at}.order", "a Latin square does not go with `strata`; keep one of them")
     for name in (of_items(node), *(of_companions(node, other) for other in node.vary)):
         if name in study.file.factors:
-            yield Fault(at, f"has an order named {name!r}, which is also the name of a factor; rename the factor")
-
-
-def _wheres(node: Each, pool: Sequence[Problem], at: str) -> Iterator[Fault]:
-    for name, value in node.where.items():
-        values = sorted({item.tags[name] for item in pool if name in item.tags})
-        if values and value not in values and not list(names(value)):
-            yield Fault(f"{at}.where", f"no problem of {node.pool!r} has {name} {value!r}{allowed(value, values)}")
-
-
-def _pick(study: Study, pick: Pick, at: str) -> Iterator[Fault]:
-    factor = study.file.factors.get(pick.by)
-    if factor is None:
-        yield Fault(f"{at}.do.by", f"no factor is called {pick.by!r}{allowed(pick.by, list(study.file.factors))}")
-    elif not isinstance(factor, OneOf):
-        for value in [value for value in weights(factor) if value not in pick.pick]:
-            yield Fault(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
-        for value in [value for value in pick.pick if value not in weights(factor)]:
-            yield Fault(
-                f"{at}.do.pick", f"{value!r} is not a value of {pick.by}{allowed(value, list(weights(factor)))}"
+            yield ValidationIssue(
+                at, f"has an order named {name!r}, which is also the name of a factor; rename the factor"
             )
 
 
-def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tuple[str, ...]:
+def _wheres(node: Loop, pool: Sequence[Problem], at: str) -> Iterator[ValidationIssue]:
+    for name, value in node.where.items():
+        values = sorted({item.tags[name] for item in pool if name in item.tags})
+        if values and value not in values and not list(names(value)):
+            yield ValidationIssue(
+                f"{at}.where", f"no problem of {node.pool!r} has {name} {value!r}{suggestion(value, values)}"
+            )
+
+
+def _pick(study: Study, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
+    factor = study.file.factors.get(pick.by)
+    if factor is None:
+        yield ValidationIssue(
+            f"{at}.do.by", f"no factor is called {pick.by!r}{suggestion(pick.by, list(study.file.factors))}"
+        )
+    elif not isinstance(factor, FromTag):
+        for value in [value for value in weights(factor) if value not in pick.pick]:
+            yield ValidationIssue(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")
+        for value in [value for value in pick.pick if value not in weights(factor)]:
+            yield ValidationIssue(
+                f"{at}.do.pick", f"{value!r} is not a value of {pick.by}{suggestion(value, list(weights(factor)))}"
+            )
+
+
+def may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> tuple[str, ...]:
     """The models to which a step's keys can refer at a place."""
     found: dict[str, None] = {}
     for text in texts:
@@ -324,7 +350,7 @@ def may_reply(texts: Sequence[str], models: Sequence[str], scope: Names) -> tupl
     return tuple(model for model in found if model in models)
 
 
-def prompt_faults(models: Mapping[str, Model], asked: Sequence[Asked]) -> Iterator[Fault]:
+def prompt_faults(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
     """Errors in the system prompts of the models that reply anywhere in the study, each reported once."""
     told: set[tuple[str, str]] = set()
     for use in asked:
@@ -334,12 +360,12 @@ def prompt_faults(models: Mapping[str, Model], asked: Sequence[Asked]) -> Iterat
         ):
             if (where, name) not in told:
                 told.add((where, name))
-                yield Fault(where, fault)
+                yield ValidationIssue(where, fault)
     for model in dict.fromkeys(use.model for use in asked):
         yield from _stray_prompts(model, models[model], [use.names for use in asked if use.model == model])
 
 
-def _prompt_texts(model: Model, where: str) -> Iterator[tuple[str, str]]:
+def _prompt_texts(model: ModelSpec, where: str) -> Iterator[tuple[str, str]]:
     """The prompts, each with its path in the file."""
     if isinstance(model.system, str):
         yield where, model.system
@@ -347,20 +373,20 @@ def _prompt_texts(model: Model, where: str) -> Iterator[tuple[str, str]]:
         yield from ((f"{where}.pick.{value}", text) for value, text in model.system.pick.items())
 
 
-def _unknown_in_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
+def _unknown_in_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, str]]:
     for where, text in _prompt_texts(model, _prompt_at(use.model)):
         for name in names(text):
             if name not in use.names.known:
-                hint = allowed(name, use.names.known)
+                hint = suggestion(name, use.names.known)
                 yield where, name, f"{{{{{name}}}}} is not defined at {use.at}, where the model replies{hint}"
 
 
-def _picked_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
-    if not isinstance(model.system, PickText):
+def _picked_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, str]]:
+    if not isinstance(model.system, PromptByFactor):
         return
     by, where = model.system.by, _prompt_at(use.model)
     if by not in use.names.values:
-        hint = allowed(by, use.names.values)
+        hint = suggestion(by, use.names.values)
         yield f"{where}.by", by, f"no factor or loop is called {by!r} at {use.at}, where the model replies{hint}"
         return
     for value in use.names.possible(by):
@@ -368,15 +394,17 @@ def _picked_prompt(model: Model, use: Asked) -> Iterator[tuple[str, str, str]]:
             yield f"{where}.pick", value, f"has no prompt for {by} = {value!r}"
 
 
-def _stray_prompts(name: str, model: Model, scopes: Sequence[Names]) -> Iterator[Fault]:
+def _stray_prompts(name: str, model: ModelSpec, scopes: Sequence[NameScope]) -> Iterator[ValidationIssue]:
     """Errors for prompts of values that do not occur."""
-    if not isinstance(model.system, PickText):
+    if not isinstance(model.system, PromptByFactor):
         return
     by = model.system.by
     known = {value for scope in scopes for value in scope.values.get(by, ())}
     for value in model.system.pick if known else ():
         if value not in known:
-            yield Fault(f"{_prompt_at(name)}.pick.{value}", f"{value!r} is not a value of {by}{allowed(value, known)}")
+            yield ValidationIssue(
+                f"{_prompt_at(name)}.pick.{value}", f"{value!r} is not a value of {by}{suggestion(value, known)}"
+            )
 
 
 def _prompt_at(model: str) -> str:

@@ -15,16 +15,26 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from experiments.errors import Fault, allowed
-from experiments.study.ai_alone import Alone
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES
-from experiments.study.model_spec import Model, PickText
-from experiments.study.recruitment import Bonus, Cap, Ending, Recruitment, Times
-from experiments.study.schema import Each, Groups, OneOf, Phase, Pick, Source, StudyFile, models, tag_of
+from experiments.study.model_spec import ModelSpec, PromptByFactor
+from experiments.study.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
+from experiments.study.schema import (
+    ByFactor,
+    FromTag,
+    Loop,
+    Phase,
+    ProblemGroups,
+    ProblemSource,
+    StudyFile,
+    models,
+    tag_of,
+)
 
 
-def faults_of(error: ValidationError, raw: Any) -> list[Fault]:
+def issues_of(error: ValidationError, raw: Any) -> list[ValidationIssue]:
     """All errors of a validation, with their paths in the file."""
     return [_fault(item, raw) for item in error.errors(include_url=False)]
 
@@ -35,24 +45,24 @@ def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
     return [*path, item["loc"][-1]] if item["type"] == "missing" else path
 
 
-def _fault(item: Mapping[str, Any], raw: Any) -> Fault:
+def _fault(item: Mapping[str, Any], raw: Any) -> ValidationIssue:
     path = path_of(item, raw)
     where = _write(path)
     kind, given = item["type"], item.get("input")
     if kind == "extra_forbidden":
-        return Fault(where, f"no such key{allowed(str(path[-1]), _siblings(item['loc'], path))}")
+        return ValidationIssue(where, f"no such key{suggestion(str(path[-1]), _siblings(item['loc'], path))}")
     if kind == "missing":
-        return Fault(where, "is missing")
+        return ValidationIssue(where, "is missing")
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        return Fault(where, _tag_fault(item, given))
+        return ValidationIssue(where, _tag_fault(item, given))
     message = item["msg"].removeprefix("Value error, ")
     if item.get("ctx", {}).get("pattern") == NAMES:
         message = "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`"
     if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
-        return Fault(where, message[:1].lower() + message[1:])
+        return ValidationIssue(where, message[:1].lower() + message[1:])
     hint = "; put it in quotes if it is a text" if kind == "string_type" else ""
     shown = f"{given!r}" if isinstance(given, str) else json.dumps(given, default=repr)
-    return Fault(where, f"{shown}: {message[:1].lower()}{message[1:]}{hint}")
+    return ValidationIssue(where, f"{shown}: {message[:1].lower()}{message[1:]}{hint}")
 
 
 def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
@@ -62,14 +72,14 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
         known = [name for name in models()["nodes"] if name not in ("phase", "each")]
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
-        return f"no step is called {named!r}{allowed(str(named), known)}"
+        return f"no step is called {named!r}{suggestion(str(named), known)}"
     from experiments.study.fields import KINDS
 
     known = sorted(kind.model_fields["type"].default for kind in KINDS)
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
-    return f"no question type is called {named!r}{allowed(str(named), known)}"
+    return f"no question type is called {named!r}{suggestion(str(named), known)}"
 
 
 def _path(loc: Sequence[int | str], raw: Any) -> list[int | str]:
@@ -99,18 +109,19 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         **models()["nodes"],
         **fields,
         "phase": Phase,
-        "each": Each,
-        **{member.__name__: member for member in (OneOf, Pick, PickText, Range)},  # pydantic locates them by class
+        "each": Loop,
+        # pydantic locates the members of a union by their classes
+        **{member.__name__: member for member in (FromTag, ByFactor, PromptByFactor, Range)},
     }
     parents = {
-        "ai_alone": Alone,
-        "problems": Source,
-        "models": Model,
-        "groups": Groups,
-        "outcomes": Ending,
+        "ai_alone": AiAloneSpec,
+        "problems": ProblemSource,
+        "models": ModelSpec,
+        "groups": ProblemGroups,
+        "outcomes": EndPage,
         "recruitment": Recruitment,
-        "session_limits": Times,
-        "quotas": Cap,
+        "session_limits": SessionLimits,
+        "quotas": Quota,
         "bonus": Bonus,
     }
     owner: Any = StudyFile
@@ -128,10 +139,10 @@ SOUND: Mapping[str, Mapping[str, Any]] = {
 """Lists and mappings of a file that are not steps, with a valid replacement for a part that is set aside."""
 
 
-def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[Fault]]:
+def parse_leniently(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, list[ValidationIssue]]:
     """The readable part of a file (None if there is none), and all its errors of form."""
     models()
-    rest, faults = copy.deepcopy(dict(raw)), list[Fault]()
+    rest, faults = copy.deepcopy(dict(raw)), list[ValidationIssue]()
     aside: list[list[int | str]] = []
     for _ in range(ROUNDS):
         try:
@@ -139,7 +150,7 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
         except ValidationError as error:
             known = {str(fault) for fault in faults}
             found = [(path_of(item, rest), item["type"]) for item in error.errors(include_url=False)]
-            for (path, kind), fault in zip(found, faults_of(error, rest), strict=True):
+            for (path, kind), fault in zip(found, issues_of(error, rest), strict=True):
                 if str(fault) not in known and not (kind == "missing" and path in aside):
                     faults.append(fault)
             aside += [path for path, _ in found]
@@ -151,7 +162,9 @@ def mended(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any | None, 
     return None, faults
 
 
-def apart(raw: Mapping[str, Any], told: Sequence[Fault], found: Sequence[Fault]) -> list[Fault]:
+def drop_consequential(
+    raw: Mapping[str, Any], told: Sequence[ValidationIssue], found: Sequence[ValidationIssue]
+) -> list[ValidationIssue]:
     """The errors of meaning that do not only follow from a part that could not be read."""
     words = {part for fault in told for part in _named(raw, fault.where)}
     if not words:

@@ -12,16 +12,16 @@ from typing import Any
 
 from experiments.events import Data
 from experiments.session.guesses import UNSURE
-from experiments.session.state import Place
-from experiments.study.answer_key import Range, passes
-from experiments.study.fields import Field, Invalid, Multiple, Optioned, Tick
+from experiments.session.state import Location
+from experiments.study.answer_key import Range, is_correct
+from experiments.study.fields import Checkbox, ChoiceField, Field, Invalid, MultipleChoiceField
 from experiments.study.step import Step
 
 TICKED, NOT_TICKED = "Ticked", "Not ticked"
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnswerView:
     """A question with its answer in words; `given` is empty where there is none, `correct` None where none is right."""
 
     name: str
@@ -35,7 +35,7 @@ class Answered:
     correct: bool | None = None
 
 
-def answered(place: Place, fields: Sequence[Field], given: Data) -> tuple[Answered, ...]:
+def answered(place: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
     """The answers to some questions that were put at a place, as far as any were given."""
     right = place.node.right_answers(place) if isinstance(place.node, Step) else {}
     return tuple(_answered(field, given, right) for field in fields if field.name in given)
@@ -49,13 +49,13 @@ def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
 def _letters(field: Field, given: Data) -> Mapping[str, str]:
     """The letters by which a browser knew options that were shown in an order of the participant's own."""
     order = {key: letter for letter, key in zip(ascii_lowercase, given.get("order", ()), strict=False)}
-    return order if isinstance(field, Optioned) and set(field.options) <= set(order.values()) else {}
+    return order if isinstance(field, ChoiceField) and set(field.options) <= set(order.values()) else {}
 
 
-def _answered(field: Field, given: Data, right: Mapping[str, Any]) -> Answered:
+def _answered(field: Field, given: Data, right: Mapping[str, Any]) -> AnswerView:
     value, letters = given[field.name], _letters(field, given)
     shown = _as_shown(value, letters)
-    known = Answered(field.name, field.text, words(field, shown), value, isinstance(field, Optioned))
+    known = AnswerView(field.name, field.text, words(field, shown), value, isinstance(field, ChoiceField))
     if field.name not in right:
         return known
     wanted = _as_shown(right[field.name], letters)
@@ -72,19 +72,19 @@ def _as_shown(value: Any, letters: Mapping[str, str]) -> Any:
 def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
     """None where the two cannot be compared: what stood in a form that ran out of time may be anything."""
     try:
-        return passes(field, wanted, given)
+        return is_correct(field, wanted, given)
     except Invalid:
         return None
 
 
 def words(field: Field, value: Any) -> tuple[str, ...]:
     """An answer as it was read on the screen."""
-    if isinstance(field, Tick):
+    if isinstance(field, Checkbox):
         return (TICKED if value else NOT_TICKED,)
     if value is None or value == "" or value == []:
         return ()
     several = value if isinstance(value, tuple | list) else (value,)
-    options = field.options if isinstance(field, Optioned) else {}
+    options = field.options if isinstance(field, ChoiceField) else {}
     return tuple(options.get(str(one), f"{one}") for one in several)
 
 
@@ -93,6 +93,6 @@ def _right_words(field: Field, wanted: Any) -> tuple[str, ...]:
         low, high = wanted.minimum, wanted.maximum
         ends = (f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else "")
         return (" and ".join(end for end in ends if end),)
-    if isinstance(wanted, tuple | list) and not isinstance(field, Multiple):
+    if isinstance(wanted, tuple | list) and not isinstance(field, MultipleChoiceField):
         return tuple(word for one in wanted for word in words(field, one))
     return words(field, wanted)

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.session.state import State
 from experiments.study.recruitment import Bonus
 from experiments.study.resolve import Study
-from experiments.views.problem_history import Unit, units
+from experiments.views.problem_history import ProblemTurn, problem_turns
 from problems.problem import Problem
 
 ASKING = ("answer", "chat", "check")
@@ -24,7 +24,7 @@ NOTHING = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)
-class Earned:
+class BonusEarned:
     """What a rule gives: for how many, and how much."""
 
     rule: Bonus
@@ -33,7 +33,7 @@ class Earned:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class GradedProblem:
     """A problem that was met, and its answers in the order in which they were given."""
 
     pool: str
@@ -48,22 +48,22 @@ class Question:
         return right[-1] if counts == "last" else all(right) if counts == "all" else any(right)
 
 
-def questions(study: Study, state: State) -> tuple[Question, ...]:
+def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
     """Every problem that was met, once."""
-    found: dict[tuple[str, str], Question] = {}
-    for unit in units(study, state):
+    found: dict[tuple[str, str], GradedProblem] = {}
+    for unit in problem_turns(study, state):
         key = (unit.pool, unit.problem.id)
         before = found[key].answers if key in found else ()
-        found[key] = Question(unit.pool, unit.problem, (*before, *_answers(unit)))
+        found[key] = GradedProblem(unit.pool, unit.problem, (*before, *_answers(unit)))
     return tuple(found.values())
 
 
-def _answers(unit: Unit) -> list[Any]:
+def _answers(unit: ProblemTurn) -> list[Any]:
     given = (step.submitted.data.get("answer") for step in unit.steps if step.kind in ASKING and step.submitted)
     return [answer for answer in given if answer is not None]
 
 
-def earned(study: Study, state: State) -> tuple[Earned, ...]:
+def earned(study: Study, state: State) -> tuple[BonusEarned, ...]:
     """What each rule of the study gives; nothing unless the session is complete."""
     if state.outcome != "complete" or not study.file.bonus:
         return ()
@@ -71,13 +71,13 @@ def earned(study: Study, state: State) -> tuple[Earned, ...]:
     return tuple(_earned(rule, asked) for rule in study.file.bonus)
 
 
-def _earned(rule: Bonus, asked: tuple[Question, ...]) -> Earned:
+def _earned(rule: Bonus, asked: tuple[GradedProblem, ...]) -> BonusEarned:
     count = _count(rule, [question for question in asked if not rule.pools or question.pool in rule.pools])
     amount = rule.amount * count
-    return Earned(rule, count, amount if rule.max is None else min(amount, rule.max))
+    return BonusEarned(rule, count, amount if rule.max is None else min(amount, rule.max))
 
 
-def _count(rule: Bonus, asked: list[Question]) -> int:
+def _count(rule: Bonus, asked: list[GradedProblem]) -> int:
     if rule.per == "completion":
         return 1
     if rule.per == "answer":

@@ -9,17 +9,17 @@ from itertools import pairwise
 from experiments.events import Data, Event
 from experiments.session.conversation import ended
 from experiments.session.side_by_side import rounds
-from experiments.session.state import Place
+from experiments.session.state import Location
 from experiments.study.fields import Field
-from experiments.study.screen import Chat, Panel, Transcript
+from experiments.study.screen import ChatView, Panel, TranscriptBlock
 from experiments.study.step import Step
-from experiments.views.answers import Answered, answered
+from experiments.views.answers import AnswerView, answered
 
 FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TranscriptLine:
     """A message of a conversation: `called` is its sender as the participant knows them, `model` who it really was.
 
     `mark` says what is the matter with it: cut_off, stopped, or failed, where there is no text but a reason.
@@ -34,20 +34,20 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TranscriptTurn:
     """A message with what came back, what was answered about it, and the vote in words."""
 
-    lines: tuple[Line, ...]
-    answers: tuple[Answered, ...] = ()
+    lines: tuple[TranscriptLine, ...]
+    answers: tuple[AnswerView, ...] = ()
     voted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ConversationView:
     """A conversation; `again` if it is one to look back on, or others'. `waiting` if a reply is on its way."""
 
     title: str
-    turns: tuple[Turn, ...]
+    turns: tuple[TranscriptTurn, ...]
     again: bool = False
     waiting: bool = False
 
@@ -57,35 +57,35 @@ class Talk:
         return any(turn.answers for turn in self.turns)
 
 
-def talks(place: Place, panel: Panel, given: Data) -> tuple[Talk, ...]:
+def conversations_of(place: Location, panel: Panel, given: Data) -> tuple[ConversationView, ...]:
     """The conversations on a screen: those looked back on, with the answers given there, and the one that is held."""
-    found = [_transcript(place, block, given) for block in panel.blocks if isinstance(block, Transcript)]
+    found = [_transcript(place, block, given) for block in panel.blocks if isinstance(block, TranscriptBlock)]
     if panel.chat is not None:
         held = _rounds(panel.chat, place.facts) if panel.chat.columns else _chat(place, panel.chat)
-        found.append(Talk(panel.chat.title, held, waiting=panel.chat.waiting))
+        found.append(ConversationView(panel.chat.title, held, waiting=panel.chat.waiting))
     return tuple(found)
 
 
-def _transcript(place: Place, block: Transcript, given: Data) -> Talk:
+def _transcript(place: Location, block: TranscriptBlock, given: Data) -> ConversationView:
     """Its turns, each begun by "You"; whole where nothing is rated."""
     called = {"You": block.you, "Bot": block.bot or block.title}
-    lines = [Line(said.role, called[said.role], said.text, mark=said.ended) for said in block.messages]
+    lines = [TranscriptLine(said.role, called[said.role], said.text, mark=said.ended) for said in block.messages]
     starts = [number for number, line in enumerate(lines) if line.role == "You"] if block.ratings else []
     cuts = [*(starts if starts[:1] == [0] else [0, *starts]), len(lines)]
     parts = [tuple(lines[a:b]) for a, b in pairwise(cuts) if a < b]
     asked: list[tuple[Field, ...]] = [*([()] * (len(parts) - len(block.ratings))), *block.ratings]
-    turns = (Turn(part, answered(place, fields, given)) for part, fields in zip(parts, asked, strict=False))
-    return Talk(block.title, tuple(turns), again=True)
+    turns = (TranscriptTurn(part, answered(place, fields, given)) for part, fields in zip(parts, asked, strict=False))
+    return ConversationView(block.title, tuple(turns), again=True)
 
 
-def _chat(place: Place, chat: Chat) -> tuple[Turn, ...]:
+def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
     """What was said, replied and rated, in turns; replies that could not be had are told as well."""
-    turns: list[tuple[list[Line], list[Answered]]] = []
+    turns: list[tuple[list[TranscriptLine], list[AnswerView]]] = []
     replied: list[int] = []
     for event in place.facts:
         match event.kind:
             case "said":
-                turns.append(([Line("You", "You", event.data["text"], event.at_us)], []))
+                turns.append(([TranscriptLine("You", "You", event.data["text"], event.at_us)], []))
             case "replied" | "failed" if turns:
                 replied += [len(turns) - 1] if event.kind == "replied" else []
                 turns[-1][0].append(_reply(event, chat.title))
@@ -93,28 +93,28 @@ def _chat(place: Place, chat: Chat) -> tuple[Turn, ...]:
                 turns[replied[event.data["turn"]]][1].extend(answered(place, _asked(place), event.data))
             case _:
                 pass
-    return tuple(Turn(tuple(lines), tuple(answers)) for lines, answers in turns)
+    return tuple(TranscriptTurn(tuple(lines), tuple(answers)) for lines, answers in turns)
 
 
-def _asked(place: Place) -> tuple[Field, ...]:
+def _asked(place: Location) -> tuple[Field, ...]:
     """The scales that are put beside each reply."""
     asked = place.node.asks() if isinstance(place.node, Step) else ()
     return tuple(field.filled(place.fill) for field in asked if field.name != "answer")
 
 
-def _reply(event: Event, called: str) -> Line:
+def _reply(event: Event, called: str) -> TranscriptLine:
     model = str(event.data.get("model", ""))
     if event.kind == "failed":
-        return Line("Bot", called, str(event.data.get("reason", "")), event.at_us, model, FAILED)
-    return Line("Bot", called, event.data["text"], event.at_us, model, ended(event))
+        return TranscriptLine("Bot", called, str(event.data.get("reason", "")), event.at_us, model, FAILED)
+    return TranscriptLine("Bot", called, event.data["text"], event.at_us, model, ended(event))
 
 
-def _rounds(chat: Chat, facts: Sequence[Event]) -> tuple[Turn, ...]:
+def _rounds(chat: ChatView, facts: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
     """The rounds of a conversation with several at once, by what the columns are called."""
     turns = []
     for told, shown in zip(rounds(facts), chat.rounds, strict=True):
-        said = Line("You", "You", told.said.data["text"], told.said.at_us)
+        said = TranscriptLine("You", "You", told.said.data["text"], told.said.at_us)
         outcomes = [(told.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
         replies = (_reply(outcome, called) for outcome, called in outcomes if outcome is not None)
-        turns.append(Turn((said, *replies), voted=shown.voted))
+        turns.append(TranscriptTurn((said, *replies), voted=shown.voted))
     return tuple(turns)

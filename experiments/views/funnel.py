@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from experiments.session.state import Place, State, meets
-from experiments.session.telemetry import folded
+from experiments.session.state import Location, State, matches_value
+from experiments.session.telemetry import without_indices
 from experiments.study.base_model import Condition
 from experiments.study.resolve import Study
-from experiments.study.schema import Each, Node
+from experiments.study.schema import Loop, Node
 from experiments.study.step import Step
 
 COMPLETE = "complete"
@@ -23,7 +23,7 @@ Prefixes = Callable[[], Iterator[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FunnelStep:
     """A step of a study by its folded path, with the conditions on it and on what it stands in."""
 
     path: str
@@ -34,12 +34,15 @@ class Stage:
     def of(self, factors: Mapping[str, str]) -> bool:
         """Whether participants with these factors can come to it."""
         return all(
-            meets(factors[name], wanted) for when in self.whens for name, wanted in when.items() if name in factors
+            matches_value(factors[name], wanted)
+            for when in self.whens
+            for name, wanted in when.items()
+            if name in factors
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SessionGroup:
     """So many sessions with the same factors at the same step; `oldest_us` is the earliest of their last facts."""
 
     factors: Mapping[str, str]
@@ -52,7 +55,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class StepCount:
     """A step: whose condition has it (`of`), who came at least this far, who stopped there, who is there now and since
     when at most."""
 
@@ -70,43 +73,43 @@ class Met:
 class Funnel:
     """The steps in order; `elsewhere` are sessions at none of them: of another version, or erased."""
 
-    steps: tuple[Met, ...]
+    steps: tuple[StepCount, ...]
     elsewhere: int
 
 
-def stages(study: Study) -> tuple[Stage, ...]:
+def funnel_steps(study: Study) -> tuple[FunnelStep, ...]:
     """The steps of a study in order; alternatives for different conditions may have the same path."""
     return tuple(_stages(study.flow, "", ()))
 
 
-def _stages(nodes: Sequence[Node], prefix: str, whens: tuple[Condition, ...]) -> Iterator[Stage]:
+def _stages(nodes: Sequence[Node], prefix: str, whens: tuple[Condition, ...]) -> Iterator[FunnelStep]:
     for node in nodes:
         held = (*whens, node.when) if node.when else whens
         if isinstance(node, Step):
-            yield Stage(prefix + node.id, node.step, node.title, held)
+            yield FunnelStep(prefix + node.id, node.step, node.title, held)
         else:
             yield from _stages(node.flow, _inside(node, prefix), held)
 
 
 def _inside(node: Node, prefix: str) -> str:
-    return f"{prefix}{node.id}{'[*]' if isinstance(node, Each) else ''}/"
+    return f"{prefix}{node.id}{'[*]' if isinstance(node, Loop) else ''}/"
 
 
-def furthest(place: Place) -> str:
+def furthest(place: Location) -> str:
     """The folded path of the step furthest down the study that was come to, for who is at a place."""
     turn = next((turn for turn in place.scope.turns if turn.index), None)
     if turn is None:
-        return folded(place.path)
+        return without_indices(place.path)
     loop = turn.prefix.rpartition("[")[0]
-    found = _last(turn.node.flow, folded(turn.prefix), lambda: _back(loop, turn.index), place)
-    return found or folded(place.path)
+    found = _last(turn.node.flow, without_indices(turn.prefix), lambda: _back(loop, turn.index), place)
+    return found or without_indices(place.path)
 
 
 def _back(loop: str, index: int) -> Iterator[str]:
     return (f"{loop}[{number}]/" for number in range(index, -1, -1))
 
 
-def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Place) -> str:
+def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Location) -> str:
     """The last of these steps that has facts in any of these turns; empty if none has."""
     known = place.state.facts
     for node in reversed(nodes):
@@ -120,7 +123,7 @@ def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Place) 
 
 def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
     """The turns of a loop, or the inside of a phase, in each of the turns around it."""
-    if not isinstance(node, Each):
+    if not isinstance(node, Loop):
         return lambda: (f"{prefix}{node.id}/" for prefix in prefixes())
     return lambda: (
         turn
@@ -130,9 +133,9 @@ def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
     )
 
 
-def funnel(study: Study, groups: Iterable[Group]) -> Funnel:
+def funnel(study: Study, groups: Iterable[SessionGroup]) -> Funnel:
     """How far the sessions of a study came, from groups of them."""
-    every = stages(study)
+    every = funnel_steps(study)
     counts = {name: Counter[str]() for name in ("of", "came", "stopped", "now")}
     since: dict[str, int] = {}
     elsewhere = 0
@@ -150,7 +153,7 @@ def funnel(study: Study, groups: Iterable[Group]) -> Funnel:
             counts["stopped"][group.place] += group.number
     first = {stage.path: stage for stage in reversed(every)}
     met = (
-        Met(
+        StepCount(
             path,
             first[path].kind,
             first[path].title,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
-from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, Stop, reached, trail
+from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, VisitedNode, visited, visited_path
 from experiments.study.resolve import Study
 from experiments.study.schema import Phase
 from experiments.study.step import Step
@@ -26,7 +26,7 @@ LASTING[UNITS] = LASTING[TRAIL]
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class StepRecord:
     """A step of a unit that was reached: its id and kind, and its facts, oldest first."""
 
     id: str
@@ -40,7 +40,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class RatedTurn:
     """A turn of a conversation: a message, its reply and the ratings given to it."""
 
     message: Event
@@ -49,7 +49,7 @@ class Spoken:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class ProblemTurn:
     """One problem as a participant met it. `position` counts from 0 over the session, `turn` within its loop;
     `groups` are the groups of problems (sets, batches) whose loops are around it, outermost first.
     """
@@ -63,24 +63,24 @@ class Unit:
     loop: str
     values: Mapping[str, str]
     groups: tuple[str, ...]
-    steps: tuple[Done, ...]
+    steps: tuple[StepRecord, ...]
 
     def answered(self, name: str) -> Any:
         """The answer of that name in any step of the unit; None if there is none."""
         given = [submitted.data.get(name) for step in self.steps if (submitted := step.submitted)]
         return next((value for value in given if value is not None), None)
 
-    def step(self, kind: str) -> Done | None:
+    def step(self, kind: str) -> StepRecord | None:
         """The unit's first step of a kind."""
         return next((step for step in self.steps if step.kind == kind), None)
 
-    def spoken(self) -> tuple[Spoken, ...]:
+    def spoken(self) -> tuple[RatedTurn, ...]:
         """The turns of its conversation, with ratings given at once or at the end."""
         chat, later = self.step("chat"), self.step("rate_turns")
         pairs = turns(chat.events) if chat else []
         rated = {e.data["turn"]: e.data for e in chat.events if e.kind == "rated"} if chat else {}
         given = later.submitted.data if later and later.submitted else {}
-        return tuple(Spoken(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
+        return tuple(RatedTurn(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
 
     def events(self) -> list[Event]:
         """All its facts in order."""
@@ -92,16 +92,16 @@ def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -
     return {name: value for name, value in {**at_once, **later}.items() if name != "turn" and value is not None}
 
 
-def units(study: Study, state: State) -> tuple[Unit, ...]:
+def problem_turns(study: Study, state: State) -> tuple[ProblemTurn, ...]:
     """Every problem that the participant has come to, in order."""
-    key, known = (UNITS, study.hash), trail(study, state)
+    key, known = (UNITS, study.hash), visited_path(study, state)
     phases = [node.id for node in study.flow if isinstance(node, Phase)]
-    grouped: dict[str, list[Stop]] = {}
+    grouped: dict[str, list[VisitedNode]] = {}
     for stop in known.stops:
         turn = _turn(stop)
         if turn is not None and isinstance(stop.node, Step):
             grouped.setdefault(turn, []).append(stop)
-    behind: dict[str, Unit] = state.memo.get(key, {})
+    behind: dict[str, ProblemTurn] = state.memo.get(key, {})
     found = [
         behind.get(prefix) or _unit(state, prefix, stops, position, phases)
         for position, (prefix, stops) in enumerate(grouped.items())
@@ -111,20 +111,20 @@ def units(study: Study, state: State) -> tuple[Unit, ...]:
     return tuple(found)
 
 
-def each_unit(*until: str) -> Callable[[Callable[[State, Unit], T]], Callable[[Study, State], list[T]]]:
+def each_problem_turn(*until: str) -> Callable[[Callable[[State, ProblemTurn], T]], Callable[[Study, State], list[T]]]:
     """What a pure function finds of each unit, in order; kept as long as the unit is, and until there is a fact of one
     of these kinds. Beside the unit it reads nothing of the state but the seed and what such facts tell."""
 
-    def of_each(find: Callable[[State, Unit], T]) -> Callable[[Study, State], list[T]]:
+    def of_each(find: Callable[[State, ProblemTurn], T]) -> Callable[[Study, State], list[T]]:
         name = f"{find.__module__}.{find.__qualname__}"
         LASTING[name] = LASTING[UNITS] | set(until)
 
         @wraps(find)
         def found(study: Study, state: State) -> list[T]:
             key = (name, study.hash)
-            known: dict[str, tuple[Unit, T]] = state.memo.get(key, {})
-            now: dict[str, tuple[Unit, T]] = {}
-            for unit in units(study, state):
+            known: dict[str, tuple[ProblemTurn, T]] = state.memo.get(key, {})
+            now: dict[str, tuple[ProblemTurn, T]] = {}
+            for unit in problem_turns(study, state):
                 kept = known.get(unit.prefix)
                 now[unit.prefix] = kept if kept and kept[0] is unit else (unit, find(state, unit))
             state.memo[key] = now
@@ -135,16 +135,16 @@ def each_unit(*until: str) -> Callable[[Callable[[State, Unit], T]], Callable[[S
     return of_each
 
 
-def _turn(stop: Stop) -> str | None:
+def _turn(stop: VisitedNode) -> str | None:
     """The prefix of the problem's turn: the innermost loop over problems, if that is the innermost loop."""
     turns = stop.scope.turns
     return turns[-1].prefix if turns and turns[-1].node.over_problems else None
 
 
-def _unit(state: State, prefix: str, stops: Sequence[Stop], position: int, phases: list[str]) -> Unit:
+def _unit(state: State, prefix: str, stops: Sequence[VisitedNode], position: int, phases: list[str]) -> ProblemTurn:
     scope = stops[0].scope
     done = tuple(
-        Done(stop.node.id, stop.node.step, state.facts.get(stop.path, NO_EVENTS))
+        StepRecord(stop.node.id, stop.node.step, state.facts.get(stop.path, NO_EVENTS))
         for stop in stops
         if isinstance(stop.node, Step)
     )
@@ -153,19 +153,19 @@ def _unit(state: State, prefix: str, stops: Sequence[Stop], position: int, phase
     assert scope.problem is not None  # noqa: S101  (a turn over problems has one)
     groups = tuple(scope.values[outer.node.each] for outer in scope.turns if not outer.node.over_problems)
     loop = prefix.rpartition("[")[0]
-    return Unit(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
+    return ProblemTurn(prefix, scope.pool, scope.problem, phase, position, turn.index, loop, scope.values, groups, done)
 
 
 def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:
     """Every conversation with several models side by side, with or without a problem: its path and its facts."""
     return tuple(
         (place.path, place.facts)
-        for place in reached(study, state)
+        for place in visited(study, state)
         if isinstance(place.node, Step) and place.node.step == "compare"
     )
 
 
-def took_ms(state: State, step: Done) -> int | None:
+def took_ms(state: State, step: StepRecord) -> int | None:
     """Milliseconds from when a step came on the screen to when it was submitted; None if it was not.
 
     A screen is shown by the fact before the step's first, whoever's it is (the last step submitted, a draw); notes,

@@ -20,9 +20,9 @@ from functools import lru_cache
 from typing import Any
 
 from experiments.events import Event
-from experiments.session.state import Place, State, reached
+from experiments.session.state import Location, State, visited
 from experiments.session.timing import spans
-from experiments.study.fields import Field, Scale, Single, Slider, Tick
+from experiments.study.fields import Checkbox, Field, Scale, SingleChoice, Slider
 from experiments.study.resolve import Study
 from experiments.study.step import Step
 
@@ -68,7 +68,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
     """What is odd about a session as far as it has come; nothing about who withdrew."""
     if state.outcome == "withdrawn":
         return ()
-    places = [place for place in reached(study, state) if isinstance(place.node, Step)]
+    places = [place for place in visited(study, state) if isinstance(place.node, Step)]
     asked: dict[int, tuple[Field, ...]] = {}
     for place in places:
         if id(place.node) not in asked:
@@ -78,7 +78,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
     return tuple(flag for flag in found if flag is not None)
 
 
-Met = Sequence[tuple[Place, tuple[Field, ...]]]
+Met = Sequence[tuple[Location, tuple[Field, ...]]]
 """The steps that were come to, each with what it asks."""
 
 
@@ -103,7 +103,7 @@ def _screens(met: Met, state: State) -> Iterator[_Screen]:
         texts = [text for text in _texts(place, asked) if text not in known]
         known.update(texts)
         if place.path in took:
-            questions = sum(not isinstance(field, Tick) for field in asked)
+            questions = sum(not isinstance(field, Checkbox) for field in asked)
             yield _Screen(place.path, sum(map(_words, texts)), questions, took[place.path])
 
 
@@ -113,7 +113,7 @@ def _words(text: str) -> int:
     return len(text.split())
 
 
-def _texts(place: Place, asked: Sequence[Field]) -> Iterator[str]:
+def _texts(place: Location, asked: Sequence[Field]) -> Iterator[str]:
     """What stands on a screen beside what was written by models and participants in this session."""
     assert isinstance(place.node, Step)  # noqa: S101
     yield place.say(place.node.instructions())
@@ -142,9 +142,9 @@ def _straight(met: Met) -> Flag | None:
     return Flag("straight_lined", f"All {len(values)} ratings, in {len(sets)} sets, are {values[0]}.", sets[0][0])
 
 
-def _ratings(place: Place, asked: Sequence[Field]) -> list[str]:
+def _ratings(place: Location, asked: Sequence[Field]) -> list[str]:
     """The ratings given at a place: on scales and lines, and in tables."""
-    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, Single) and f.matrix)}
+    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, SingleChoice) and f.matrix)}
     if not names:
         return []
     given: list[Mapping[str, Any]] = [event.data for event in place.facts if event.kind in RATED]

@@ -16,14 +16,14 @@ from typing import Any
 
 from experiments.events import NOTES, Event
 from experiments.session.annotations import ANNOTATED
-from experiments.session.engine import evolve, fold, owed, screen
-from experiments.session.state import Place, State, here, language_of, reached
+from experiments.session.engine import apply, fold, pending_tasks, screen
+from experiments.session.state import Location, State, current_location, language_of, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study
-from experiments.study.screen import Screen, Transcript
+from experiments.study.screen import Screen, TranscriptBlock
 from experiments.study.step import Step
-from experiments.views.answers import Answered, answered
-from experiments.views.conversations import Talk, talks
+from experiments.views.answers import AnswerView, answered
+from experiments.views.conversations import ConversationView, conversations_of
 
 OVER = LEAVING_EVENTS | {"declined", "finished"}
 """Kinds of facts by which a place is left, also where the session ends with it."""
@@ -60,7 +60,7 @@ WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class TranscriptRemark:
     """What was said beside a session: a note, a flag, an exclusion, an annotation; `who` is the researcher or the model
     that said it, where one is told."""
 
@@ -72,7 +72,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class VisitedPage:
     """A screen as it was before it was left, by which kind of fact (none while it is there), and what was given.
 
     `answers` are those to the form; what is about a turn of a conversation stands in `talks`.
@@ -81,22 +81,22 @@ class Page:
     screen: Screen
     kind: str
     at_us: int | None
-    answers: tuple[Answered, ...] = ()
-    talks: tuple[Talk, ...] = ()
+    answers: tuple[AnswerView, ...] = ()
+    talks: tuple[ConversationView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class StepVisit:
     """A place that was reached: its pages, and when it came on the screen and was left (None while it is there)."""
 
     path: str
     step: str
-    pages: tuple[Page, ...]
+    pages: tuple[VisitedPage, ...]
     shown_us: int
     left_us: int | None
     since_us: int
     """How long it came after the place before it was shown; 0 for the first."""
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[TranscriptRemark, ...] = ()
 
     @property
     def title(self) -> str:
@@ -110,16 +110,16 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class SessionTranscript:
     """A whole session. `last` is its last page, once it has ended; `remarks` are those from after that."""
 
     begun_us: int
     language: str
     factors: Mapping[str, str]
     outcome: str
-    visits: tuple[Visit, ...] = ()
+    visits: tuple[StepVisit, ...] = ()
     last: Screen | None = None
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[TranscriptRemark, ...] = ()
 
 
 @dataclass(slots=True)
@@ -128,17 +128,17 @@ class _Stay:
 
     step: str
     shown_us: int
-    pages: list[Page] = field(default_factory=list)
+    pages: list[VisitedPage] = field(default_factory=list)
     left: Event | None = None
     told: int = 0
     """How many of the place's facts the pages have told."""
 
 
-def story(study: Study, events: Iterable[Event]) -> Story:
+def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
     """A session as its facts tell it; of one that was withdrawn there is nothing but that."""
     final = fold(events)
     said = [remark(event) for event in final.events if event.kind in NOTES or event.kind == "withdrew"]
-    known = Story(
+    known = SessionTranscript(
         begun_us=final.events[0].at_us if final.events else 0,
         language=language_of(study, final),
         factors=final.factors,
@@ -153,21 +153,21 @@ def story(study: Study, events: Iterable[Event]) -> Story:
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
     """The places that were on the screen, by path, in the order in which they were."""
-    places = {place.path: place for place in reached(study, final)}
+    places = {place.path: place for place in visited(study, final)}
     found: dict[str, _Stay] = {}
     state = State()
     for event in final.events:
         if event.kind in PAGES and event.path in places:
             _tell(study, found, replace(places[event.path], state=state), event)
-        state = evolve(state, event)
-    now = here(study, final)
-    begun = final.seq > 0 and not any(job.kind == "assign" for job in owed(study, final))
+        state = apply(state, event)
+    now = current_location(study, final)
+    begun = final.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final))
     if now is not None and begun and not final.outcome:
         _tell(study, found, now, None)
     return {path: stay for path, stay in found.items() if stay.pages}
 
 
-def _tell(study: Study, found: dict[str, _Stay], place: Place, event: Event | None) -> None:
+def _tell(study: Study, found: dict[str, _Stay], place: Location, event: Event | None) -> None:
     """Add the page that was left by a fact, or is there now; what is over at once was never on a screen."""
     if not isinstance(place.node, Step):
         return
@@ -180,15 +180,19 @@ def _tell(study: Study, found: dict[str, _Stay], place: Place, event: Event | No
         stay.left = event
 
 
-def _page(study: Study, place: Place, event: Event | None) -> Page:
+def _page(study: Study, place: Location, event: Event | None) -> VisitedPage:
     shown = screen(study, place.state)
     panel, given = shown.panel, given_by(event)
     rated = {
-        item.name for block in panel.blocks if isinstance(block, Transcript) for one in block.ratings for item in one
+        item.name
+        for block in panel.blocks
+        if isinstance(block, TranscriptBlock)
+        for one in block.ratings
+        for item in one
     }
     answers = answered(place, [item for item in panel.fields if item.name not in rated], given)
     kind, at_us = (event.kind, event.at_us) if event else ("", None)
-    return Page(shown, kind, at_us, answers, talks(place, panel, given))
+    return VisitedPage(shown, kind, at_us, answers, conversations_of(place, panel, given))
 
 
 def given_by(event: Event | None) -> Mapping[str, Any]:
@@ -204,7 +208,7 @@ def given_by(event: Event | None) -> Mapping[str, Any]:
             return {}
 
 
-def _visits(stays: Mapping[str, _Stay], said: Sequence[Remark]) -> Iterator[Visit]:
+def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
     """The visits, each with what was remarked until it was left."""
     before_us, told = None, 0
     for path, stay in stays.items():
@@ -212,24 +216,24 @@ def _visits(stays: Mapping[str, _Stay], said: Sequence[Remark]) -> Iterator[Visi
         since_us = 0 if before_us is None else stay.shown_us - before_us
         left_us = stay.left.at_us if stay.left else None
         remarks = tuple(said[told : max(told, until)])
-        yield Visit(path, stay.step, tuple(stay.pages), stay.shown_us, left_us, since_us, remarks)
+        yield StepVisit(path, stay.step, tuple(stay.pages), stay.shown_us, left_us, since_us, remarks)
         before_us, told = stay.shown_us, max(told, until)
 
 
-def remark(event: Event) -> Remark:
+def remark(event: Event) -> TranscriptRemark:
     """A note, flag, exclusion or annotation in words."""
     data = event.data
     if event.kind == ANNOTATED:
         said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
-        return Remark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
+        return TranscriptRemark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
     words = data.get("words") or ()
     told = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
     about = ": ".join([*told, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
-    return Remark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
+    return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class TimelineEntry:
     """A fact on the time line: its number, how long after the beginning it was, and what it was in a word or two."""
 
     number: int
@@ -240,11 +244,13 @@ class Moment:
     path: str
 
 
-def moments(events: Sequence[Event]) -> tuple[Moment, ...]:
+def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
     """The time line of a session, a moment for each fact."""
     begun_us = events[0].at_us if events else 0
     return tuple(
-        Moment(number, event.at_us, event.at_us - begun_us, WORDS.get(event.kind, event.kind), event.by, event.path)
+        TimelineEntry(
+            number, event.at_us, event.at_us - begun_us, WORDS.get(event.kind, event.kind), event.by, event.path
+        )
         for number, event in enumerate(events, 1)
     )
 

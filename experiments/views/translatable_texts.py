@@ -12,9 +12,9 @@ from typing import Any
 
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import disclosure
-from experiments.study.base_model import Config
+from experiments.study.base_model import StrictModel
 from experiments.study.resolve import Study, nodes_of
-from experiments.study.schema import Each, Phase
+from experiments.study.schema import Loop, Phase
 from experiments.study.step import Step
 from experiments.study.template import SLOT
 
@@ -38,12 +38,12 @@ def prompts_of(study: Study) -> tuple[str, ...]:
     return tuple(text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values()))
 
 
-def squeezed(text: str) -> str:
+def normalize_whitespace(text: str) -> str:
     """A text without its line breaks: how it is wrapped in a file is no part of what it says."""
     return " ".join(text.split())
 
 
-def strays(study: Study, language: str) -> tuple[str, ...]:
+def unused_translations(study: Study, language: str) -> tuple[str, ...]:
     """What is translated into a language and is no text of the study: perhaps the text was changed since."""
     known = {*texts_of(study), *prompts_of(study), study.file.contact}
     return tuple(text for text in study.file.translations.get(language, {}) if text not in known)
@@ -55,7 +55,7 @@ def _all(study: Study) -> Iterator[str]:
     for node in nodes_of(study.flow):
         if isinstance(node, Phase):
             yield node.phase
-        elif isinstance(node, Each):
+        elif isinstance(node, Loop):
             yield noun_of(node)
         elif isinstance(node, Step):
             yield from texts_in(node)
@@ -64,7 +64,7 @@ def _all(study: Study) -> Iterator[str]:
         yield from texts_in(ending)
 
 
-def texts_in(part: Config) -> Iterator[str]:
+def texts_in(part: StrictModel) -> Iterator[str]:
     """The texts of a step, a question or another part of a study."""
     for name, value in vars(part).items():
         if name not in NOT_READ:
@@ -74,7 +74,7 @@ def texts_in(part: Config) -> Iterator[str]:
 def _strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Config):
+    elif isinstance(value, StrictModel):
         yield from texts_in(value)
     elif isinstance(value, Mapping):
         yield from (text for item in value.values() for text in _strings(item))

@@ -14,12 +14,12 @@ from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from storage import tables
-from storage.accounts.audit_log import Deed, Deeds
+from storage.accounts.audit_log import AuditEntry, AuditLog
 from storage.accounts.invitations import SPENT, Invitations
-from storage.accounts.login_sessions import Logins, Means
+from storage.accounts.login_sessions import AccountContext, LoginSessions
 from storage.accounts.passwords import Passwords, refuse_weak
-from storage.accounts.roles import FIRST, ROLES, STRANGER, TERMINAL, Role, called, name_for, role_for
-from storage.db.engine import Database, alone, writer
+from storage.accounts.roles import FIRST, ROLES, STRANGER, TERMINAL, Role, name_for, role_for, role_label
+from storage.db.engine import Database, advisory_xact_lock, writer
 from storage.errors import AccountError
 
 ONE_AT_A_TIME = 0xACC0
@@ -45,8 +45,8 @@ class Accounts:
         self._database = database
         self._clock_us = clock_us
         self._passwords = Passwords(hasher)
-        self._deeds = Deeds(database, clock_us)
-        self.logins = Logins(Means(database, clock_us, self._passwords, self._deeds))
+        self._deeds = AuditLog(database, clock_us)
+        self.logins = LoginSessions(AccountContext(database, clock_us, self._passwords, self._deeds))
         self.invitations = Invitations(database, clock_us, self._deeds)
 
     def everybody(self) -> tuple[Account, ...]:
@@ -76,13 +76,13 @@ class Accounts:
             raise AccountError(SPENT)
         row = self._row(name, password, role)
         with writer(self._database) as connection, connection.begin():
-            alone(connection, ONE_AT_A_TIME)
+            advisory_xact_lock(connection, ONE_AT_A_TIME)
             self.invitations.use(connection, token)
             self._make(connection, row, row["name"])
 
     def set_password(self, name: str, password: str, by: str, *, keep: str = "") -> None:
         """Give an account another password, and end its logins but the one that is kept."""
-        name = called(name)
+        name = role_label(name)
         refuse_weak(password, name)
         kept = self._passwords.kept(password)
         with writer(self._database) as connection, connection.begin():
@@ -97,7 +97,7 @@ class Accounts:
 
     def change_role(self, name: str, role: str, by: str) -> None:
         """Make an owner an analyst or the other way round, from their next click."""
-        name, known = called(name), role_for(role)
+        name, known = role_label(name), role_for(role)
         with writer(self._database) as connection, connection.begin():
             if known != "owner":
                 self._refuse_last(connection, name)
@@ -106,7 +106,7 @@ class Accounts:
 
     def remove(self, name: str, by: str) -> None:
         """Let somebody in no more, from this moment; what they did stays told."""
-        name = called(name)
+        name = role_label(name)
         with writer(self._database) as connection, connection.begin():
             self._refuse_last(connection, name)
             self._change(connection, name, {"removed_us": self._clock_us()})
@@ -117,7 +117,7 @@ class Accounts:
         """Keep what somebody did, and with which study, session or account."""
         self._deeds.did(who, what, about)
 
-    def deeds(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[Deed, ...]:
+    def deeds(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
         """What was done, newest first, by one person or by all; `before` is the id at which the last page ended."""
         return self._deeds.read(who, before, most)
 
@@ -143,7 +143,7 @@ class Accounts:
 
     def _refuse_last(self, connection: Connection, name: str) -> None:
         """Raise AccountError where nobody would be left who can let others in."""
-        alone(connection, ONE_AT_A_TIME)
+        advisory_xact_lock(connection, ONE_AT_A_TIME)
         owners = select(_who.name).where(_who.role == "owner", _who.removed_us.is_(None))
         if connection.execute(owners).scalars().all() == [name]:
             raise AccountError(f"{name} is the only owner, and there must be one. Make another account an owner first.")

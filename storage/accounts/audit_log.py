@@ -15,7 +15,7 @@ _deed = tables.deeds.c
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AuditEntry:
     """One thing that somebody did; `about` says with which study, session or account."""
 
     id: int
@@ -25,7 +25,7 @@ class Deed:
     about: str
 
 
-class Deeds:
+class AuditLog:
     """The table of deeds, which only grows."""
 
     def __init__(self, database: Database, clock_us: Callable[[], int]) -> None:
@@ -42,7 +42,7 @@ class Deeds:
         with writer(self._database) as connection, connection.begin():
             self.tell(connection, who, what, about)
 
-    def read(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[Deed, ...]:
+    def read(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
         """The newest deeds first, of one person or of all; `before` is the id at which the last page ended."""
         wanted = select(*_deed).order_by(_deed.id.desc()).limit(most)
         if who:
@@ -50,7 +50,7 @@ class Deeds:
         if before is not None:
             wanted = wanted.where(_deed.id < before)
         with self._database.connect() as connection:
-            return tuple(Deed(*row) for row in connection.execute(wanted))
+            return tuple(AuditEntry(*row) for row in connection.execute(wanted))
 
 
 def _line(text: str) -> str:

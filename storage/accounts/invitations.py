@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sqlalchemy import ColumnElement, Connection, and_, insert, or_, select, update
 
 from storage import tables
-from storage.accounts.audit_log import Deeds
+from storage.accounts.audit_log import AuditLog
 from storage.accounts.login_sessions import TOKEN_BYTES, digest
 from storage.accounts.roles import FIRST, TERMINAL, Role, role_for
 from storage.db.engine import Database, writer
@@ -29,7 +29,7 @@ _HONOURED = or_(_invited.by == TERMINAL, and_(_invited.by == FIRST, ~ANYBODY), _
 class Invitations:
     """The table of invitations."""
 
-    def __init__(self, database: Database, clock_us: Callable[[], int], deeds: Deeds) -> None:
+    def __init__(self, database: Database, clock_us: Callable[[], int], deeds: AuditLog) -> None:
         self._database = database
         self._clock_us = clock_us
         self._deeds = deeds

@@ -13,10 +13,10 @@ from sqlalchemy import Connection, and_, bindparam, insert, select, update
 from sqlalchemy.exc import OperationalError
 
 from storage import tables
-from storage.accounts.audit_log import Deeds
-from storage.accounts.login_throttle import MINUTE_US, Limit, Tries, limits, neighbourhood
+from storage.accounts.audit_log import AuditLog
+from storage.accounts.login_throttle import MINUTE_US, LoginThrottle, TryLimit, client_network, limits
 from storage.accounts.passwords import Passwords
-from storage.accounts.roles import NAME, STRANGER, Role, called
+from storage.accounts.roles import NAME, STRANGER, Role, role_label
 from storage.db.engine import Database, writer
 from storage.errors import AccountError, LoginRefused, TooMany
 
@@ -39,7 +39,7 @@ _LOOK = select(_who.name, _who.role, _login.made_us, _login.seen_us).where(
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class LoginSession:
     """Whose a login is; `login` names it among the others and is no token."""
 
     name: str
@@ -47,21 +47,21 @@ class Known:
     login: str
 
 
-class Means(NamedTuple):
+class AccountContext(NamedTuple):
     """What logins and accounts stand on, made once for both."""
 
     database: Database
     clock_us: Callable[[], int]
     passwords: Passwords
-    deeds: Deeds
+    deeds: AuditLog
 
 
-class Logins:
+class LoginSessions:
     """The table of logins."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: AccountContext) -> None:
         self._database, self._clock_us, self._passwords, self._deeds = means
-        self._tries = Tries(self._clock_us)
+        self._tries = LoginThrottle(self._clock_us)
         self._told_us: dict[str, int] = {}
 
     def log_in(self, name: str, password: str, address: str, browser: str = "") -> str:
@@ -69,7 +69,7 @@ class Logins:
 
         `browser` names one that was logged in to this account before: it is not held up by what others try.
         """
-        name, near = called(name), neighbourhood(address)
+        name, near = role_label(name), client_network(address)
         counted = limits(name if NAME.fullmatch(name) else "", near, browser)
         self._refuse_flood(name, near, *counted)
         kept = self._kept(name)
@@ -82,13 +82,13 @@ class Logins:
 
     def check(self, name: str, password: str) -> None:
         """Raise AccountError unless this is somebody's present password; tries are counted as for logging in."""
-        counted = Limit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
+        counted = TryLimit(f"change of {name}")  # only who is logged in comes here, so no stranger can use it up
         self._refuse_flood(name, "the console", counted)
         if not self._passwords.fits(self._kept(name), password):
             raise AccountError("That is not your current password, so nothing was changed. Try again.")
         self._tries.undo(counted)
 
-    def visitor(self, token: str) -> Known | None:
+    def visitor(self, token: str) -> LoginSession | None:
         """Whose token it is; None if it is nobody's, or too old, or was not used for too long."""
         if not token or len(token) > LONGEST_TOKEN:
             return None
@@ -99,7 +99,7 @@ class Logins:
             return None
         if now_us - found.seen_us >= SEEN_EVERY_US:
             self._saw(login, now_us)
-        return Known(found.name, found.role, login)
+        return LoginSession(found.name, found.role, login)
 
     def log_out(self, token: str) -> None:
         """End a login, whoever still has its token."""
@@ -122,7 +122,7 @@ class Logins:
         with self._database.connect() as connection:
             return connection.execute(wanted).scalar()
 
-    def _refuse_flood(self, name: str, near: str, *counted: Limit) -> None:
+    def _refuse_flood(self, name: str, near: str, *counted: TryLimit) -> None:
         """Raise TooMany where a limit is reached. The log says so once a minute for each account that there is; what
         was typed in place of one may be a password, and is not kept."""
         if not (wait_s := self._tries.take(*counted)):

@@ -18,7 +18,7 @@ PER_ACCOUNT = 100
 """Wrong tries in an hour for one account, of all browsers that were never logged in to it."""
 
 
-class Limit(NamedTuple):
+class TryLimit(NamedTuple):
     """At most so many tries in a window of time under a key, such as an account or an address."""
 
     key: str
@@ -26,16 +26,16 @@ class Limit(NamedTuple):
     window_us: int = MINUTE_US
 
 
-class Tries:
+class LoginThrottle:
     """The tries of late, under each limit that they count for."""
 
     def __init__(self, clock_us: Callable[[], int]) -> None:
         self._clock_us = clock_us
         self._lock = threading.Lock()
-        self._taken: dict[Limit, list[int]] = {}
+        self._taken: dict[TryLimit, list[int]] = {}
         self._swept_us = 0
 
-    def take(self, *limits: Limit) -> int:
+    def take(self, *limits: TryLimit) -> int:
         """Count a try under each limit and give 0; or, where one is reached, count none and give seconds to wait."""
         now_us = self._clock_us()
         with self._lock:
@@ -47,7 +47,7 @@ class Tries:
             self._taken |= {one: [*times, now_us] for one, times in recent.items()}
             return 0
 
-    def undo(self, *limits: Limit) -> None:
+    def undo(self, *limits: TryLimit) -> None:
         """Count a try no longer: it ended well."""
         with self._lock:
             for one in limits:
@@ -61,20 +61,20 @@ class Tries:
             self._swept_us = now_us
 
 
-def limits(name: str, near: str, browser: str) -> tuple[Limit, ...]:
+def limits(name: str, near: str, browser: str) -> tuple[TryLimit, ...]:
     """What a try to log in counts for. A `browser` that was logged in to this account before counts for itself alone:
     nobody else can use up what it has."""
     if browser:
         own = f"browser {browser}"
-        return Limit(own), Limit(own, PER_PAIR, HOUR_US)
+        return TryLimit(own), TryLimit(own, PER_PAIR, HOUR_US)
     return (
-        Limit(f"address {near}"),
-        Limit(f"account {name} from {near}", PER_PAIR, HOUR_US),
-        Limit(f"account {name}", PER_ACCOUNT, HOUR_US),
+        TryLimit(f"address {near}"),
+        TryLimit(f"account {name} from {near}", PER_PAIR, HOUR_US),
+        TryLimit(f"account {name}", PER_ACCOUNT, HOUR_US),
     )
 
 
-def neighbourhood(address: str) -> str:
+def client_network(address: str) -> str:
     """What one computer can choose from: an IPv4 address, or the 64 bits of a network of IPv6."""
     try:
         found = ipaddress.ip_address(address)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage.errors import AccountError
 
 Role = Literal["owner", "analyst"]
@@ -19,19 +19,19 @@ STRANGER = "not logged in"
 NAME = re.compile(r"[a-z0-9][a-z0-9._@+-]{0,59}")
 
 
-def called(name: str) -> str:
+def role_label(name: str) -> str:
     """A name as it is kept, which is without capitals."""
     return name.strip().lower()
 
 
 def name_for(name: str) -> str:
     """The name of a new account in its stored form; raises AccountError where none can be called so."""
-    if not NAME.fullmatch(called(name)):
+    if not NAME.fullmatch(role_label(name)):
         raise AccountError(
             f"{name!r} cannot be an account name: use 1 to 60 of the letters a to z, digits and . _ - + @, and start "
             "with a letter or a digit. An e-mail address is fine."
         )
-    return called(name)
+    return role_label(name)
 
 
 def role_for(role: str) -> Role:
@@ -39,4 +39,4 @@ def role_for(role: str) -> Role:
     for known in ROLES:
         if role == known:
             return known
-    raise AccountError(f"{role!r} is not a role{allowed(role, ROLES)}")
+    raise AccountError(f"{role!r} is not a role{suggestion(role, ROLES)}")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from storage import tables
-from storage.accounts.audit_log import Deeds
+from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database
 from storage.errors import StorageError
 
@@ -17,13 +17,13 @@ WHO, WHAT = "parley", "recorded the secret's fingerprint"
 _deed = tables.deeds.c
 
 
-def recognise(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
+def verify_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
     """Take the secret that a database is used with for the first time; raises StorageError for any other than that."""
     wanted = select(_deed.about).where(_deed.who == WHO, _deed.what == WHAT).order_by(_deed.id.desc()).limit(1)
     with database.connect() as connection:
         known = connection.execute(wanted).scalar()
     if known is None:
-        take(database, secret, clock_us)
+        adopt_secret(database, secret, clock_us)
     elif known != _fingerprint(secret):
         raise StorageError(
             "the secret (PARLEY_SECRET, or the file beside an SQLite database) is not the one that this database was "
@@ -32,9 +32,9 @@ def recognise(database: Database, secret: str, clock_us: Callable[[], int]) -> N
         )
 
 
-def take(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
+def adopt_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
     """From now on a database is used with this secret."""
-    Deeds(database, clock_us).did(WHO, WHAT, _fingerprint(secret))
+    AuditLog(database, clock_us).did(WHO, WHAT, _fingerprint(secret))
 
 
 def _fingerprint(secret: str) -> str:

@@ -18,7 +18,7 @@ _cell, _try, _fact, _session = cells.c, tables.attempts.c, tables.events.c, tabl
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatedBy:
+class AnnotatorProgress:
     """What was asked of a model for an annotator, and what became of it; `unparsed` are replies that say nothing."""
 
     annotator: str
@@ -33,7 +33,7 @@ class AnnotatedBy:
     """None where no reply's cost is known."""
 
 
-def annotated_by(database: Database, study: str) -> list[AnnotatedBy]:
+def annotated_by(database: Database, study: str) -> list[AnnotatorProgress]:
     """Each annotator and model of a study, in the order of their names."""
     joined = cells.outerjoin(tables.attempts, and_(_try.cell == _cell.cell, _try.sample == 0, _try.step == 0))
     came = {
@@ -66,7 +66,7 @@ def _became(replied: int, refused: int, failed: int) -> str:
     return "unparsed" if replied else "refused" if refused else "failed" if failed else "missing"
 
 
-def _standing(by: tuple[str, str], counts: Counter[str], cost: float | None) -> AnnotatedBy:
+def _standing(by: tuple[str, str], counts: Counter[str], cost: float | None) -> AnnotatorProgress:
     became = {word: counts[word] for word in ("annotated", "unparsed", "refused", "failed", "missing")}
     asked = 0 if by[1] == NOBODY else sum(counts.values())
-    return AnnotatedBy(by[0], by[1], asked, **became, cost=cost)
+    return AnnotatorProgress(by[0], by[1], asked, **became, cost=cost)

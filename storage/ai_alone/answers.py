@@ -17,8 +17,8 @@ from storage import tables
 from storage.ai_alone.cells import Kind
 from storage.db.engine import Database, writer
 from storage.db.recorded_schemas import recorded_schemas
-from storage.db.upsert import Whose, upsert_rows
-from storage.schemas.base import Row, Tally
+from storage.db.upsert import RowOwner, upsert_rows
+from storage.schemas.base import AiAloneTally, ReleasedRow
 from storage.schemas.registry import schemas
 from storage.tables import answers, cells
 
@@ -27,7 +27,7 @@ _answer, _cell, _try = answers.c, cells.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What a sample of a cell came to; `right` is None where it does not count."""
 
     cell: str
@@ -38,7 +38,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MethodProgress:
     """How far a model has come with a method in a dataset, and how it did."""
 
     model: str
@@ -52,7 +52,7 @@ class Standing:
     """None where no reply's cost is known."""
 
 
-def keep_answers(database: Database, study: str, whole: Sequence[str], found: Iterable[Answer]) -> int:
+def save_answers(database: Database, study: str, whole: Sequence[str], found: Iterable[ModelAnswer]) -> int:
     """Put what was read of these cells in the place of what was there; the number of samples."""
     rows = [
         {
@@ -72,7 +72,7 @@ def keep_answers(database: Database, study: str, whole: Sequence[str], found: It
     return len(rows)
 
 
-def derive(database: Database, study: str) -> int:
+def derive_answers(database: Database, study: str) -> int:
     """Make the rows of a study's released tables that follow from its answers anew; how many there are."""
     with writer(database) as connection, connection.begin():
         for name in recorded_schemas(connection, study):
@@ -82,11 +82,11 @@ def derive(database: Database, study: str) -> int:
                     mine = own.c["_study"] == study, own.c["_session"] == ""
                     connection.execute(delete(own).where(*mine))
         rows = alone_rows(connection, study)
-        upsert_rows(connection, Whose(study), rows)
+        upsert_rows(connection, RowOwner(study), rows)
     return len(rows)
 
 
-def alone_rows(connection: Connection, study: str) -> list[Row]:
+def alone_rows(connection: Connection, study: str) -> list[ReleasedRow]:
     """The rows of released tables that a study's answers imply."""
     found = list(_tallies(connection, study))
     return [row for name in recorded_schemas(connection, study) for row in schemas()[name].alone_rows(found)]
@@ -97,7 +97,7 @@ def asked_alone(connection: Connection, study: str) -> bool:
     return connection.execute(select(_cell.cell).where(*_mine(study)).limit(1)).first() is not None
 
 
-def standings(database: Database, study: str) -> list[Standing]:
+def method_progress(database: Database, study: str) -> list[MethodProgress]:
     """How a study's models stand, by model, method and dataset, in the order in which they were first planned."""
     by = _cell.model, _cell.name, _cell.dataset
     with database.connect() as connection:
@@ -110,7 +110,7 @@ def standings(database: Database, study: str) -> list[Standing]:
         for *key, outcome, count, counted, right in connection.execute(read):
             found[tuple(key)][outcome] = (count, counted, right)
     return [
-        Standing(
+        MethodProgress(
             model=model,
             name=name,
             dataset=dataset,
@@ -124,14 +124,16 @@ def standings(database: Database, study: str) -> list[Standing]:
     ]
 
 
-def sum_of(parts: Sequence[Standing]) -> Standing:
+def sum_of(parts: Sequence[MethodProgress]) -> MethodProgress:
     """Several standings of a model and a method as one, of no dataset."""
     outcomes: Counter[str] = Counter()
     for one in parts:
         outcomes.update(one.outcomes)
     costs = [one.cost for one in parts if one.cost is not None]
     wanted, counted, right = (sum(getattr(one, name) for one in parts) for name in ("wanted", "counted", "right"))
-    return Standing(parts[0].model, parts[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None)
+    return MethodProgress(
+        parts[0].model, parts[0].name, "", wanted, outcomes, counted, right, sum(costs) if costs else None
+    )
 
 
 def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
@@ -140,7 +142,7 @@ def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
     return {tuple(key): cost for *key, cost in connection.execute(spent.group_by(*by))}
 
 
-def _tallies(connection: Connection, study: str) -> Iterator[Tally]:
+def _tallies(connection: Connection, study: str) -> Iterator[AiAloneTally]:
     """What the answers to each problem add up to, by model and method; a model's problems in the order of its plan."""
     answered = and_(_answer.outcome == "answered", _answer.answer.is_not(None))
     counted = _answer.right.is_not(None)
@@ -153,7 +155,7 @@ def _tallies(connection: Connection, study: str) -> Iterator[Tally]:
     by = _cell.model, _cell.dataset, _cell.problem, _cell.name
     wanted = select(*by, *numbers).join(answers, _joined()).where(*_mine(study)).group_by(*by)
     for row in connection.execute(wanted.order_by(_cell.model, func.min(_cell.position), _cell.problem)):
-        yield Tally(*row)
+        yield AiAloneTally(*row)
 
 
 def _mine(study: str) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ class StoredCell:
 FIELDS = tuple(StoredCell.__slots__)
 
 
-def keep_cells(database: Database, study: str, found: Iterable[StoredCell]) -> None:
+def save_cells(database: Database, study: str, found: Iterable[StoredCell]) -> None:
     """Write a study's cells; one that is there is described anew, and keeps the most samples that were ever wanted."""
     rest = iter(found)
     with writer(database) as connection, connection.begin():

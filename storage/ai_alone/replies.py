@@ -22,7 +22,7 @@ BROUGHT = or_(_own.reason.is_(None), _SETTLED)
 """Whether an attempt is for good: it brought a reply, or an outcome of its own such as a refusal."""
 
 
-class Stored(NamedTuple):
+class StoredReply(NamedTuple):
     """What of a reply its readers need; `text` is None where `reason` says why."""
 
     cell: str
@@ -33,7 +33,7 @@ class Stored(NamedTuple):
     finish_reason: str | None
 
 
-class Progress(NamedTuple):
+class SampleProgress(NamedTuple):
     """How far a sample has come: how many of its steps brought a reply, and whether it has ended without one."""
 
     cell: str
@@ -42,7 +42,7 @@ class Progress(NamedTuple):
     ended: bool
 
 
-def progress(database: Database, keys: Iterable[str]) -> Iterator[Progress]:
+def progress(database: Database, keys: Iterable[str]) -> Iterator[SampleProgress]:
     """How far the samples of cells have come, without their texts; those of which nothing is there are left out."""
     steps = func.sum(case((_own.reason.is_(None), 1), else_=0))
     ended = func.max(case((_SETTLED, 1), else_=0))
@@ -50,7 +50,7 @@ def progress(database: Database, keys: Iterable[str]) -> Iterator[Progress]:
         wanted = select(_own.cell, _own.sample, steps, ended).where(_own.cell.in_(some))
         with database.connect() as connection:
             for cell, sample, count, over in connection.execute(wanted.group_by(_own.cell, _own.sample)):
-                yield Progress(cell, sample, count, bool(over))
+                yield SampleProgress(cell, sample, count, bool(over))
 
 
 def texts(database: Database, cell: str, sample: int) -> tuple[str, ...]:
@@ -60,17 +60,17 @@ def texts(database: Database, cell: str, sample: int) -> tuple[str, ...]:
         return tuple(connection.execute(select(_own.text).where(*mine).order_by(_own.step)).scalars())
 
 
-def stored(database: Database, keys: Iterable[str]) -> Iterator[Stored]:
+def stored(database: Database, keys: Iterable[str]) -> Iterator[StoredReply]:
     """What came of every step of some cells, or how it failed last; cell by cell in the order of their keys, within one
     by sample and step."""
-    columns = [_own[name] for name in Stored._fields]
+    columns = [_own[name] for name in StoredReply._fields]
     latest = case((BROUGHT, 0), else_=1), _own.started_us.desc(), _own.number.desc()
     for some in _parts(sorted(set(keys))):
         wanted = select(*columns).where(_own.cell.in_(some)).order_by(_own.cell, _own.sample, _own.step, *latest)
         with database.connect() as connection:
             rows = connection.execute(wanted.execution_options(yield_per=ROWS_AT_ONCE))
             for _, tries in groupby(rows, key=lambda row: row[:3]):
-                found = Stored(*next(tries))
+                found = StoredReply(*next(tries))
                 yield found if found.reason is None else found._replace(text=None)
 
 
@@ -80,6 +80,6 @@ def _parts(keys: Iterable[str]) -> Iterator[list[str]]:
         yield some
 
 
-def brought(reason: str | None) -> bool:
+def has_result(reason: str | None) -> bool:
     """Whether an attempt is for good: a reply, or an outcome of its own such as a refusal."""
     return reason is None or reason in SETTLED

@@ -34,7 +34,7 @@ _fact, _try = tables.events.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """A run: what it was told to do, what it said of its end (None while it asks, or if it was killed), and what is
     there of it: calls that brought a reply, were refused by the model, or failed; and what they cost."""
 
@@ -66,7 +66,7 @@ def _add(database: Database, run: str, seq: int, kind: str, told: Mapping[str, A
         append_events(connection, [(run, event)])
 
 
-def runs(database: Database, study: str | None = None) -> list[Run]:
+def runs(database: Database, study: str | None = None) -> list[StoredRun]:
     """The runs of a study, or of all, oldest first."""
     began = select(_fact.stream, _fact.at_us, _fact.data).where(_fact.kind == BEGAN).order_by(_fact.at_us)
     with database.connect() as connection:
@@ -74,7 +74,9 @@ def runs(database: Database, study: str | None = None) -> list[Run]:
         mine = _fact.stream.in_([one.stream for one in found])
         ends = connection.execute(select(_fact.stream, _fact.data).where(mine, _fact.kind == ENDED))
         ended = {stream: data for stream, data in ends}
-        return [Run(one.stream, one.at_us, one.data, ended.get(one.stream), *_there(connection, one)) for one in found]
+        return [
+            StoredRun(one.stream, one.at_us, one.data, ended.get(one.stream), *_there(connection, one)) for one in found
+        ]
 
 
 def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:

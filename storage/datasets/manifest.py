@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.resolve import Study
-from storage.schemas.base import Column, Released, Schema
+from storage.schemas.base import Column, ReleasedTable, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ExportedFile:
     """A written file: its path within the export, its columns in order, and how many of its cells a spreadsheet would
     run as a formula, by column."""
 
-    table: Released
+    table: ReleasedTable
     path: str
     columns: tuple[Column, ...]
     rows: int
@@ -26,7 +26,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class FilterStep:
     """What one step of a filter left: how many participants and how many answers."""
 
     step: str
@@ -35,7 +35,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class SessionSelection:
     """Which sessions an export was restricted to: what was asked of them, of how many, and whom that left out.
 
     `left_out` says why and how many, each session once; `excluded` are researchers' reasons, also where those sessions
@@ -55,7 +55,7 @@ class Selected:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportManifest:
     """An export: whose sessions it holds, its files, and what explains them.
 
     `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first; none
@@ -68,12 +68,12 @@ class Exported:
     origin: str
     sessions: int
     folder: Path
-    files: tuple[File, ...]
+    files: tuple[ExportedFile, ...]
     studies: tuple[Study, ...] = ()
     sources: tuple[Mapping[str, Any], ...] = ()
-    filtered: tuple[Kept, ...] = ()
+    filtered: tuple[FilterStep, ...] = ()
     safe: bool = False
-    selected: Selected | None = None
+    selected: SessionSelection | None = None
     withdrawn: int = 0
     """How many sessions were withdrawn: they are erased, and among none of the numbers."""
     users: tuple[tuple[str, int], ...] = ()

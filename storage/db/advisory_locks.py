@@ -26,7 +26,7 @@ KEEPALIVES = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_k
 11 seconds. By itself it would take two hours."""
 
 
-class Claims(Protocol):
+class AdvisoryLocks(Protocol):
     """What this process has claimed, by names."""
 
     def take(self, *names: str) -> Future[bool]:
@@ -42,16 +42,16 @@ class Claims(Protocol):
         ...
 
 
-def claims_of(engine: Engine, *, shared: bool) -> Claims | None:
+def claims_of(engine: Engine, *, shared: bool) -> AdvisoryLocks | None:
     """The claims of this process; None where nobody else serves the database: an SQLite file that is not `shared` by
     workers."""
     if engine.dialect.name == "postgresql":
-        return PostgresClaims(engine)
+        return PostgresLocks(engine)
     file = file_of(str(engine.url))
-    return FileClaims(beside(file, "claims")) if shared and file is not None else None
+    return FileLocks(beside(file, "claims")) if shared and file is not None else None
 
 
-class FileClaims:
+class FileLocks:
     """A locked file for each claim, in a folder; it is deleted while it is locked, so that nobody locks it later."""
 
     def __init__(self, folder: Path) -> None:
@@ -90,7 +90,7 @@ class FileClaims:
         self._held.clear()
 
 
-class PostgresClaims:
+class PostgresLocks:
     """Advisory locks. The connection is opened with the first, and anew if it is lost."""
 
     def __init__(self, engine: Engine) -> None:

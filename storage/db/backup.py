@@ -20,7 +20,7 @@ from pathlib import Path
 
 from storage.db.addresses import file_of
 from storage.db.checksums import sums
-from storage.db.private_files import create, narrow, put, writing
+from storage.db.private_files import create, restrict_to_owner, write_private, writing
 from storage.errors import StorageError
 
 STEP = 1_000
@@ -40,7 +40,7 @@ _UNREADABLE = "SELECT stream FROM event WHERE NOT json_valid(data) LIMIT 1"
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class BackupCheck:
     """A database's file that was looked at: SQLite finds no damage, and every stream's facts are numbered from 1."""
 
     file: Path
@@ -53,11 +53,11 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Restored:
+class RestoreResult:
     """What was put back, where what was there is now, and sessions that were withdrawn since the backup; None where
     what was there is too damaged to tell."""
 
-    checked: Checked
+    checked: BackupCheck
     aside: Path | None
     withdrawn: tuple[str, ...] | None
     summed: bool
@@ -79,7 +79,7 @@ def sqlite_file(url: str) -> Path:
     return file
 
 
-def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
+def back_up(file: Path, to: Path, told: Told = _silent) -> BackupCheck:
     """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
     if not file.is_file():
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
@@ -90,15 +90,15 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> Checked:
     _sweep(to.absolute().parent, file.stem)
     part = _copy(file, to, told)
     try:
-        checked = check(part)
+        checked = check_backup(part)
         _sum_up(part, to)
-        put(part, to)
+        write_private(part, to)
     finally:
         part.unlink(missing_ok=True)
     return replace(checked, file=to)
 
 
-def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsummed: bool = False) -> Restored:
+def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsummed: bool = False) -> RestoreResult:
     """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
 
     A file without a checksum beside it is only taken where it may be `unsummed`.
@@ -109,28 +109,28 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsu
     if file.exists() and file.samefile(backup):
         raise StorageError(f"{backup}: this is the database itself")
     summed = _compare_sum(backup, unsummed)
-    checked = check(backup)
+    checked = check_backup(backup)
     if not file.exists():
         _no_journal(file)
-        put(_copy(backup, file, told), file)
-        return Restored(checked, None, (), summed)
-    narrow([file])  # what comes in its place may be read by those who might read it
-    with unused(file) as held:
+        write_private(_copy(backup, file, told), file)
+        return RestoreResult(checked, None, (), summed)
+    restrict_to_owner([file])  # what comes in its place may be read by those who might read it
+    with exclusive_lock(file) as held:
         known = _withdrawn(held)
         part = _copy(backup, file, told)
         _owned_as(part, file)
         aside.hardlink_to(file)  # so that there is a database under its name at every moment
         if _journal(file).exists():  # only a damaged one leaves it
             _journal(file).replace(_journal(aside))
-        put(part, file)
+        write_private(part, file)
     with suppress(OSError):  # a disk that cannot read it is why it was replaced
         _sum_up(aside, aside)
     with closing(sqlite3.connect(file)) as restored:
         missing = None if known is None else tuple(sorted(known - (_withdrawn(restored) or set())))
-    return Restored(checked, aside, missing, summed)
+    return RestoreResult(checked, aside, missing, summed)
 
 
-def check(file: Path) -> Checked:
+def check_backup(file: Path) -> BackupCheck:
     """Look through a database's file; raises StorageError where it is damaged, or is none of Parley's."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as connection:
@@ -146,7 +146,7 @@ def check(file: Path) -> Checked:
             studies = connection.execute("SELECT DISTINCT name FROM study ORDER BY name").fetchall()
     except (sqlite3.Error, UnicodeDecodeError) as error:
         raise StorageError(f"{file}: is not a Parley database, or is damaged: {error}") from error
-    return Checked(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
+    return BackupCheck(file, file.stat().st_size, sessions, facts, tuple(name for (name,) in studies), last_us)
 
 
 def files_of(url: str) -> list[Path]:
@@ -161,7 +161,7 @@ def files_of(url: str) -> list[Path]:
 
 
 @contextmanager
-def unused(file: Path) -> Iterator[sqlite3.Connection]:
+def exclusive_lock(file: Path) -> Iterator[sqlite3.Connection]:
     """Hold a database's file alone, all of it in that one file; raises StorageError while anybody has it open."""
     with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
         try:
@@ -181,7 +181,7 @@ def must_be_unused(url: str) -> None:
     """Raise StorageError while anybody has an SQLite database open; of PostgreSQL nobody can tell."""
     file = file_of(url)
     if file is not None and file.is_file():
-        with unused(file):
+        with exclusive_lock(file):
             pass
 
 

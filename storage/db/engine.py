@@ -32,7 +32,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage.db.addresses import file_of, parsed, without_password
 from storage.db.private_files import create
-from storage.db.revisions import OWN, Revisions, fit
+from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
 from storage.schemas.registry import schemas
 from storage.tables import metadata, seats, usage
@@ -55,7 +55,7 @@ AT_HAND = "cache_size=-32000"
 (docs/decisions, 0007). What a reader keeps is void with the next commit."""
 _joining = Lock()
 WRITING = "parley_writing"
-MAKING = 0x7AB1E5
+SCHEMA_LOCK = 0x7AB1E5
 """The number of PostgreSQL's advisory lock under which tables are made."""
 
 
@@ -68,12 +68,12 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     _own(file_of(url))
     try:
         with writer(engine) as connection, connection.begin():
-            alone(connection, MAKING)
-            fit(connection, revisions)
+            advisory_xact_lock(connection, SCHEMA_LOCK)
+            require_current_revision(connection, revisions)
             old = make_tables(connection)
     except DatabaseError as error:
         engine.dispose()
-        raise unopened(engine, error) from error
+        raise explain_open_failure(engine, error) from error
     except StorageError:
         engine.dispose()
         raise
@@ -106,7 +106,7 @@ def connect(url: str) -> Engine:
     return engine
 
 
-def unopened(engine: Engine, error: DatabaseError) -> StorageError:
+def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     """Why a database cannot be opened, with what to do."""
     file, code = file_of(str(engine.url)), _code(error.orig)
     if file is None:
@@ -183,7 +183,7 @@ def dumps(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def alone(connection: Connection, number: int) -> None:
+def advisory_xact_lock(connection: Connection, number: int) -> None:
     """Let nobody else be past this number until the transaction is over; each has its own, everywhere in Parley.
 
     It is that of an advisory lock of PostgreSQL's. SQLite's writers are alone from their first word.
@@ -228,12 +228,12 @@ def _code(error: BaseException | None) -> int:
 def _prepare(connection: Any, _record: Any) -> None:
     connection.isolation_level = None
     connection.execute(f"PRAGMA {PATIENCE}").close()  # first, as what comes next may have to wait
-    _keep_a_log(connection)
+    _enable_wal(connection)
     for pragma in PRAGMAS:
         connection.execute(f"PRAGMA {pragma}").close()
 
 
-def _keep_a_log(connection: Any) -> None:
+def _enable_wal(connection: Any) -> None:
     """WAL; of several who make it so in a new file, all but one are refused at once, whatever busy_timeout says."""
     until = monotonic() + PATIENCE_S
     while True:

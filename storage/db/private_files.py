@@ -53,7 +53,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
         with create(part) as file:
             yield file
-        put(part, path)
+        write_private(part, path)
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}. Choose another place") from error
     finally:
@@ -61,7 +61,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def put(part: Path, to: Path) -> None:
+def write_private(part: Path, to: Path) -> None:
     """Give a whole file its name, on the disk."""
     with part.open("rb+") as written:
         os.fsync(written.fileno())
@@ -82,7 +82,7 @@ def held(lock: Path) -> FileLock | None:
     return found
 
 
-def narrow(files: Iterable[Path]) -> None:
+def restrict_to_owner(files: Iterable[Path]) -> None:
     """Close files that every account of the machine may open, as older versions made them, and say so. Where only a
     group may, somebody may have meant it: that is only said."""
     for file in files if os.name == "posix" else ():

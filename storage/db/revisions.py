@@ -87,7 +87,7 @@ def stamp(connection: Connection, name: str) -> None:
         connection.execute(insert(_stamps), [{"version_num": name}])
 
 
-def fit(connection: Connection, revisions: Revisions) -> None:
+def require_current_revision(connection: Connection, revisions: Revisions) -> None:
     """Let only a database pass that has the newest revision, or nothing; raises StorageError with what to run."""
     found = revision_of(connection, revisions) or revisions.names[-1]
     if waiting := revisions.after(found):

@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import Connection, Table
 from sqlalchemy.dialects import postgresql, sqlite
 
-from storage.schemas.base import Row
+from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import released
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class RowOwner:
     """Whose rows they are: a session's, or with an empty stream and origin the study's own."""
 
     study: str
@@ -23,13 +23,13 @@ class Whose:
     origin: str = ""
 
 
-def own_columns(whose: Whose, row: Row) -> dict[str, Any]:
+def own_columns(whose: RowOwner, row: ReleasedRow) -> dict[str, Any]:
     """The columns of a row that exports leave out."""
     own = {"_study": whose.study, "_session": whose.stream, "_part": row.part, "_seq": row.seq}
     return {**own, "_written": row.written, "_origin": whose.origin}
 
 
-def upsert_rows(connection: Connection, whose: Whose, rows: Iterable[Row]) -> None:
+def upsert_rows(connection: Connection, whose: RowOwner, rows: Iterable[ReleasedRow]) -> None:
     """Write rows of released tables; a row of the same key is replaced."""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for row in rows:

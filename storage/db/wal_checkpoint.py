@@ -30,7 +30,7 @@ def leave_checkpoints(connection: Connection) -> None:
         connection.connection.cursor().execute("PRAGMA wal_autocheckpoint=0")
 
 
-class Checkpoints:
+class WalCheckpoints:
     """What copies, from when it is made until it is closed; nothing on a database that is no SQLite file."""
 
     def __init__(self, engine: Engine) -> None:

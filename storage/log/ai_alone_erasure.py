@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import select
 
 from storage import tables
-from storage.ai_alone.cells import StoredCell, keep_cells
+from storage.ai_alone.cells import StoredCell, save_cells
 from storage.db.engine import Database, writer
-from storage.log.erasure import empty_journal, forget_annotations
+from storage.log.erasure import forget_annotations, truncate_wal
 
 AT_ONCE = 500
 
@@ -20,12 +20,12 @@ def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -
     mine = [one for one in asked if one.stream in gone]
     if not mine:
         return
-    keep_cells(database, study, mine)  # a reply is deleted only where its cell tells whom it was about
+    save_cells(database, study, mine)  # a reply is deleted only where its cell tells whom it was about
     with writer(database) as connection:
         with connection.begin():
             for stream in sorted(gone):
                 forget_annotations(connection, stream)
-        empty_journal(connection)
+        truncate_wal(connection)
 
 
 def _erased(database: Database, streams: Iterable[str]) -> set[str]:

@@ -24,7 +24,7 @@ _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bi
 _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
-EMPTIED: Mapping[str, Any] = MappingProxyType(
+REDACTED: Mapping[str, Any] = MappingProxyType(
     {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None}
 )
 """What an attempt of somebody who withdrew has in place of content."""
@@ -44,7 +44,7 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
         for released in schema.tables:
             own = released.table()
             connection.execute(delete(own).where(own.c["_session"] == stream))
-    connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(EMPTIED))
+    connection.execute(update(tables.attempts).where(tables.attempts.c.stream == stream).values(REDACTED))
     forget_annotations(connection, stream)
     seat, at_us = tables.seats, withdrew.at_us
     nothing = {"begun_us": at_us, "until_us": at_us, "language": "", "pasted": 0}
@@ -61,7 +61,7 @@ def forget_annotations(connection: Connection, stream: str) -> None:
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 
-def empty_journal(connection: Connection) -> None:
+def truncate_wal(connection: Connection) -> None:
     """After the commit: let SQLite's journal forget what was erased, unless somebody is just reading it."""
     if connection.dialect.name == "sqlite":
         journal = connection.connection.driver_connection  # past SQLAlchemy, which would begin a transaction
@@ -78,7 +78,7 @@ def empty_journal(connection: Connection) -> None:
             journal.execute(f"PRAGMA {PATIENCE}").close()
 
 
-def erased(connection: Connection, stream: str) -> bool:
+def is_erased(connection: Connection, stream: str) -> bool:
     """Whether a session was erased: nothing of it may be written any more.
 
     Where others write at the same time (PostgreSQL), nobody can erase it until this transaction is over.

@@ -30,13 +30,13 @@ from experiments.events import Event
 from problems.errors import ParleyError
 from storage import tables
 from storage.db.engine import writer
-from storage.db.wal_checkpoint import Checkpoints, leave_checkpoints
+from storage.db.wal_checkpoint import WalCheckpoints, leave_checkpoints
 from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.log import usage
-from storage.log.erasure import empty_journal
+from storage.log.erasure import truncate_wal
 from storage.log.seats import due, lock
-from storage.log.telemetry import Telemetry, last_sign_us
-from storage.log.write_requests import Append, Attempt, Counted, Draft, Work
+from storage.log.telemetry import TelemetryBatch, last_activity_us
+from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow, Work
 from storage.log.writer import TYPED, write
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,7 @@ AWAY = (OperationalError, InternalError)
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
 """What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
 CLOSE = None
-LINGER_S = {Telemetry: 0.25, Attempt: 0.05}
+LINGER_S = {TelemetryBatch: 0.25, AttemptRow: 0.05}
 """For how long that for which nobody waits is held to be written with what comes next: a commit less. A crash loses as
 much of it."""
 BUSY_S = 0.01
@@ -73,7 +73,7 @@ _LAST = select(func.max(_event.seq)).where(_event.stream == bindparam("stream"))
 
 
 @dataclass(slots=True)
-class _Item:
+class _Queued:
     work: Work
     future: Future[Any] = field(default_factory=Future)
 
@@ -83,11 +83,11 @@ class Log:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
-        self._checkpoints = Checkpoints(engine)
+        self._queue: queue.SimpleQueue[_Queued | None] = queue.SimpleQueue()
+        self._checkpoints = WalCheckpoints(engine)
         self._drafting: WeakValueDictionary[str, Future[None]] = WeakValueDictionary()
         self._busy_until_s = self._again_s = 0.0
-        self._unkept: list[Attempt] = []
+        self._unkept: list[AttemptRow] = []
         self.fault = ""
         """Why nothing can be written at the moment; empty while writing works."""
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
@@ -112,21 +112,21 @@ class Log:
         """Write facts; the future is done after the commit, with Conflict if another writer was first."""
         return self._put(work)
 
-    def append_counted(self, work: Counted) -> Future[Append]:
+    def append_counted(self, work: AppendWithCounts) -> Future[Append]:
         """Write facts that depend on others'; the future gives what was written, or what `make` raised."""
         return self._put(work)
 
-    def save_draft(self, work: Draft) -> Future[None]:
+    def save_draft(self, work: DraftRow) -> Future[None]:
         """Keep what has been typed at a place."""
         self._drafting[work.stream] = future = self._put(work)
         return future
 
-    def record_attempt(self, work: Attempt) -> Future[None]:
+    def record_attempt(self, work: AttemptRow) -> Future[None]:
         """Keep what became of an attempt to get a reply. It is paid for: where it cannot be written, which the future
         says, it is written once that works again."""
         return self._put(work)
 
-    def record_telemetry(self, work: Telemetry) -> Future[None]:
+    def record_telemetry(self, work: TelemetryBatch) -> Future[None]:
         """Keep what a page told of itself; Conflict if it was told before."""
         return self._put(work)
 
@@ -147,7 +147,7 @@ class Log:
     def last_sign_us(self, stream: str) -> int:
         """When somebody was last at work on something that is no fact; 0 if never."""
         with self._engine.connect() as connection:
-            return last_sign_us(connection, stream)
+            return last_activity_us(connection, stream)
 
     def last_seq(self, stream: str) -> int:
         """The number of a stream's last fact; 0 if there is none."""
@@ -159,7 +159,7 @@ class Log:
             return due(connection, now_us, most)
 
     def _put(self, work: Work) -> Future[Any]:
-        item = _Item(work)
+        item = _Queued(work)
         self._queue.put(item)
         return item.future
 
@@ -176,35 +176,35 @@ class Log:
                     self._try_again(connection)
                 if any(isinstance(item.work, Append) and item.work.erases for item in batch):
                     with self._checkpoints.idle:
-                        empty_journal(connection)
-            if self._unkept and self._commit(connection, [_Item(work) for work in self._unkept]):
+                        truncate_wal(connection)
+            if self._unkept and self._commit(connection, [_Queued(work) for work in self._unkept]):
                 self.fault = ""
 
-    def _commit(self, connection: Connection, batch: Sequence[_Item]) -> bool:
+    def _commit(self, connection: Connection, batch: Sequence[_Queued]) -> bool:
         """Write a batch; False where it could not be, and then writing does not work until it was tried again."""
         error = _commit(connection, batch)
         if error is None:
             return True
         self.fault, self._again_s = f"the database could not be written: {cause(error)}", time.monotonic() + AGAIN_S
         if isinstance(error, AWAY):
-            self._unkept += [item.work for item in batch if isinstance(item.work, Attempt)]
+            self._unkept += [item.work for item in batch if isinstance(item.work, AttemptRow)]
         return False
 
     def _try_again(self, connection: Connection) -> None:
         """Find out whether writing works again, and write what was kept for then."""
-        probes = (Draft(NOBODY, "", {"room": secrets.token_hex(size // 2)}, 0) for size in (ROOM, 0))
-        if all(self._commit(connection, [_Item(probe)]) for probe in probes):
+        probes = (DraftRow(NOBODY, "", {"room": secrets.token_hex(size // 2)}, 0) for size in (ROOM, 0))
+        if all(self._commit(connection, [_Queued(probe)]) for probe in probes):
             log.warning("the database can be written again")
             kept, self._unkept, self.fault = self._unkept, [], ""
             for work in kept:
                 self._put(work)
 
-    def _next(self) -> tuple[list[_Item], bool]:
+    def _next(self) -> tuple[list[_Queued], bool]:
         """What is written together: all that waits now, or comes while one of it may wait; and whether to stop.
 
         Where pieces come closely it sleeps meanwhile: to wake for each takes more from who clicks than to take it.
         """
-        batch: list[_Item] = []
+        batch: list[_Queued] = []
         counted, until_s = 0, self._again_s if self.fault else math.inf
         while len(batch) < MOST_AT_ONCE and counted < MOST_COUNTED:
             try:
@@ -214,7 +214,7 @@ class Log:
             if item is CLOSE:
                 return batch, True
             batch.append(item)
-            counted += isinstance(item.work, Counted)
+            counted += isinstance(item.work, AppendWithCounts)
             now_s = time.monotonic()
             until_s = min(until_s, self._until_s(item.work, now_s))
             if until_s > now_s and type(item.work) not in LINGER_S:
@@ -248,7 +248,7 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     return tuple(Event(*row) for row in found)
 
 
-def _commit(connection: Connection, items: Sequence[_Item]) -> Exception | None:
+def _commit(connection: Connection, items: Sequence[_Queued]) -> Exception | None:
     """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out. Gives what
     kept all of it from being written."""
     failed: Exception | None = None
@@ -271,13 +271,13 @@ def _commit(connection: Connection, items: Sequence[_Item]) -> Exception | None:
     return failed
 
 
-def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction; begin again where another was in the way, as nothing is written then."""
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
                 return [_write(connection, batch[0].work, connection.begin)]
-            return _together(connection, batch) or _apart(connection, batch)
+            return _write_batch(connection, batch) or _write_with_savepoints(connection, batch)
         except OperationalError as error:
             if not left or not any(words in str(error.orig) for words in IN_THE_WAY):
                 raise
@@ -285,7 +285,7 @@ def _outcomes(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     raise AssertionError  # the last try returns or raises
 
 
-def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+def _write_batch(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction without savepoints, a third of the work; empty, and nothing is written, where
     something is amiss."""
     with connection.begin() as transaction:
@@ -299,17 +299,17 @@ def _together(connection: Connection, batch: Sequence[_Item]) -> list[Append | B
     return outcomes
 
 
-def _apart(connection: Connection, batch: Sequence[_Item]) -> list[Append | BaseException | None]:
+def _write_with_savepoints(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
     """Write a batch in one transaction, each piece in a savepoint of its own."""
     with connection.begin():
         _lock(connection, batch)
         return [_write(connection, item.work, connection.begin_nested) for item in batch]
 
 
-def _lock(connection: Connection, batch: Sequence[_Item]) -> None:
-    if any(isinstance(item.work, Counted) for item in batch):
+def _lock(connection: Connection, batch: Sequence[_Queued]) -> None:
+    if any(isinstance(item.work, AppendWithCounts) for item in batch):
         lock(connection)  # before any row is, or two batches might wait for each other
-    if any(isinstance(item.work, Attempt) and item.work.of_session for item in batch):
+    if any(isinstance(item.work, AttemptRow) and item.work.of_session for item in batch):
         usage.lock(connection)
 
 

@@ -17,18 +17,18 @@ from experiments.study.resolve import Study
 from storage import tables
 from storage.ai_alone.answers import alone_rows
 from storage.db.engine import Database, writer
-from storage.db.upsert import Whose, own_columns, upsert_rows
+from storage.db.upsert import RowOwner, own_columns, upsert_rows
 from storage.log import usage
 from storage.log.event_log import facts
-from storage.log.seat_projection import reseat
+from storage.log.seat_projection import rebuild_seats
 from storage.registers.imported_rows import importing_studies, recorded_rows, study_stream
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.schemas.base import Row
+from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import released, schemas
 
 Key = tuple[Any, ...]
-Rows = Mapping[Key, Row]
+Rows = Mapping[Key, ReleasedRow]
 
 
 def rows_of(study: Study, state: State) -> Rows:
@@ -38,15 +38,15 @@ def rows_of(study: Study, state: State) -> Rows:
     return _by_key(row for name in study.file.export_schemas for row in schemas()[name].rows(study, state))
 
 
-def _by_key(rows: Iterable[Row]) -> dict[Key, Row]:
+def _by_key(rows: Iterable[ReleasedRow]) -> dict[Key, ReleasedRow]:
     return {(row.table, row.part, row.seq, *_own(row)): row for row in rows}
 
 
-def _own(row: Row) -> Iterator[Any]:
+def _own(row: ReleasedRow) -> Iterator[Any]:
     return (row.values[name] for name in released(row.table).key)
 
 
-def changed_rows(before: Rows, after: Rows) -> tuple[Row, ...]:
+def changed_rows(before: Rows, after: Rows) -> tuple[ReleasedRow, ...]:
     """The rows that are new or different; most are the very same, which is seen sooner than that they are equal."""
     return tuple([row for key, row in after.items() if (was := before.get(key)) is not row and was != row])
 
@@ -61,7 +61,7 @@ def rebuild(database: Database) -> int:
         for whose, rows in _implied(connection, studies):
             upsert_rows(connection, whose, rows.values())
             count += whose.stream not in ("", study_stream(whose.study))
-        reseat(connection, studies)
+        rebuild_seats(connection, studies)
         usage.recount(connection)
     return count
 
@@ -81,26 +81,26 @@ def differences(database: Database) -> Iterator[str]:
                     yield f"{item.name}: {stored} rows are stored, {seen[item.name]} are implied by the log"
 
 
-def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[Whose, Rows]]:
+def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[RowOwner, Rows]]:
     """The rows of every study and of every session, one after another, as of one moment."""
     kept = connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
     t = tables.sessions.c
     sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
     imported = [(name, study_stream(name)) for name in importing_studies(connection)]
-    own: dict[str, dict[Key, Row]] = {}
+    own: dict[str, dict[Key, ReleasedRow]] = {}
     for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
         rows = (row for name in study.file.export_schemas for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
     for name, found in own.items():
-        yield Whose(name), found | _by_key(alone_rows(connection, name))
+        yield RowOwner(name), found | _by_key(alone_rows(connection, name))
     for name, stream in (*imported, *((s.study, s.stream) for s in sessions if s.origin == Origin.IMPORT)):
-        yield Whose(name, stream, Origin.IMPORT), _by_key(recorded_rows(connection, stream))
+        yield RowOwner(name, stream, Origin.IMPORT), _by_key(recorded_rows(connection, stream))
     for name, stream, hash_, origin in sessions:
         if origin != Origin.IMPORT:
-            yield Whose(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
+            yield RowOwner(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
 
 
-def _difference(connection: Connection, whose: Whose, row: Row) -> Iterator[str]:
+def _difference(connection: Connection, whose: RowOwner, row: ReleasedRow) -> Iterator[str]:
     table = released(row.table).table()
     implied = {**own_columns(whose, row), **row.values}
     key = [column.name for column in table.primary_key]

@@ -11,9 +11,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, and_, func, or_, select
 
 from experiments.events import NOTES
-from experiments.session.study_status import Operations
+from experiments.session.study_status import StudyStatus
 from experiments.study.cells import Counts, cells, open_cells
-from experiments.study.recruitment import Cap
+from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
@@ -26,7 +26,9 @@ INDEX = re.compile(r"\[\d+\]")
 _fact, _session = tables.events.c, tables.sessions.c
 
 
-def taken(connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float) -> dict[str, int]:
+def item_counts(
+    connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float
+) -> dict[str, int]:
     """How often each item is taken in the loop at a path, whichever turn of outer loops it stands in.
 
     Only sessions of the same origin count: what simulated participants do takes no place from people. Places are kept
@@ -76,24 +78,24 @@ def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
     )
 
 
-def is_full(database: Database, study: Study, caps: Sequence[Cap], now_us: int) -> bool:
+def is_full(database: Database, study: Study, caps: Sequence[Quota], now_us: int) -> bool:
     """Whether caps leave no place for a person, at a glance: who begins is counted again as they do."""
     if not caps:
         return False
     with database.connect() as connection:
-        known = Others(connection, now_us).counts(study, Origin.PERSON)
+        known = StudyCounts(connection, now_us).counts(study, Origin.PERSON)
     return not open_cells(cells(study.factors, study.pools), known, caps)
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class StudyCounts:
     """A view of a study's other sessions; it holds as long as the transaction, and nobody else counts meanwhile."""
 
     connection: Connection
     now_us: int
     _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
-    def operations(self, study: Study) -> Operations:
+    def operations(self, study: Study) -> StudyStatus:
         """What was decided about the study."""
         return operations_in(self.connection, study.name)
 
@@ -107,4 +109,6 @@ class Others:
 
     def taken(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
         """How often each problem is taken in the loop at a path."""
-        return taken(self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s)
+        return item_counts(
+            self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s
+        )

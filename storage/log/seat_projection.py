@@ -11,18 +11,18 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
-from experiments.events import Event, is_life
+from experiments.events import Event, is_activity
 from experiments.session.engine import fold
 from experiments.session.remarks import excluded
-from experiments.session.state import State, here, holds_place, language_of, once
-from experiments.session.telemetry import folded
-from experiments.session.timing import dues
+from experiments.session.state import State, current_location, holds_place, language_of, memoized
+from experiments.session.telemetry import without_indices
+from experiments.session.timing import deadlines
 from experiments.study.resolve import Study
 from experiments.views.funnel import furthest
 from experiments.views.quality_flags import LEAK, SAME_ID, flags, is_leak
 from storage import tables
 from storage.log.event_log import facts
-from storage.log.seats import Seat, change, changes, stored_cell, take
+from storage.log.seats import SessionSummary, changes, insert_seat, stored_cell, update_seat
 from storage.log.telemetry import PASTED
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
@@ -33,18 +33,18 @@ ABOUT = frozenset({"flagged", "excluded", "included"})
 _seat, _session = tables.seats.c, tables.sessions.c
 
 
-@once
-def seat_of(study: Study, state: State) -> Seat:
+@memoized
+def seat_of(study: Study, state: State) -> SessionSummary:
     """What a session's facts say of its seat; of who withdrew no more than that they did."""
     if state.outcome == WITHDRAWN:
-        return Seat(WITHDRAWN, last_us=state.events[-1].at_us)
+        return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
     told = [event for event in state.events if event.kind in ABOUT]
-    place, first = here(study, state), next(iter(dues(study, state)), None)
-    return Seat(
+    place, first = current_location(study, state), next(iter(deadlines(study, state)), None)
+    return SessionSummary(
         outcome=state.outcome or None,
         due_us=first.at_us if first else None,
-        last_us=next((event.at_us for event in reversed(state.events) if is_life(event)), 0),
-        place=folded(place.path) if place else "",
+        last_us=next((event.at_us for event in reversed(state.events) if is_activity(event)), 0),
+        place=without_indices(place.path) if place else "",
         furthest=furthest(place) if place else "",
         flags=_flags(study, state, told),
         excluded=excluded(told),
@@ -54,7 +54,7 @@ def seat_of(study: Study, state: State) -> Seat:
 
 def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
     """What facts change in a session's seat, by column; a new one is empty."""
-    found = changes(seat_of(study, before) if before.seq else Seat(), seat_of(study, after))
+    found = changes(seat_of(study, before) if before.seq else SessionSummary(), seat_of(study, after))
     return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
 
 
@@ -71,7 +71,7 @@ def until_us(study: Study, now_us: int) -> int:
     return now_us + round(study.file.session_limits.hold_place_s * 1e6)
 
 
-def reseat(connection: Connection, studies: Studies) -> None:
+def rebuild_seats(connection: Connection, studies: Studies) -> None:
     """Make the table anew and fill it from the log."""
     known = {stream: (cell, us) for stream, cell, us in connection.execute(_KNOWN)}
     pasted: dict[str, int] = {stream: count for stream, count in connection.execute(_PASTED)}
@@ -83,8 +83,8 @@ def reseat(connection: Connection, studies: Studies) -> None:
         study, state = studies.get(hash_), fold(facts(connection, stream))
         cell, released_us = known.get(stream, ("{}", None))
         gone = state.outcome == WITHDRAWN
-        take(connection, stream, {"study": name, "origin": origin, **_own(study, state)}, state.factors)
-        change(connection, stream, seat_changes(study, State(), state))
+        insert_seat(connection, stream, {"study": name, "origin": origin, **_own(study, state)}, state.factors)
+        update_seat(connection, stream, seat_changes(study, State(), state))
         more: Mapping[str, Any] = {"released_us": released_us, "pasted": 0 if gone else pasted.get(stream, 0)}
         kept = {**more, "cell": cell} if gone else more
         connection.execute(update(tables.seats).where(_seat.stream == stream).values(kept))

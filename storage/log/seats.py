@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindpara
 from experiments.study.cells import Cell, Counts, cells
 from experiments.study.resolve import Study
 from storage import tables
-from storage.db.engine import alone
+from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
 
 COMPLETE = "complete"
@@ -35,12 +35,12 @@ LIVE = and_(
     or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us")),
 )
 """Who is taking part: under the lease of the beginning, or since their last fact."""
-THERE = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
+NOT_WITHDRAWN = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
 """Whose data there are: what is left of who withdrew is that there was somebody."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class SessionSummary:
     """What facts change in a session's seat."""
 
     outcome: str | None = None
@@ -62,17 +62,17 @@ class Seat:
 
 
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")
-_NEW = {**{name: getattr(Seat(), name) for name in CHANGING}, "pasted": 0}
+_NEW = {**{name: getattr(SessionSummary(), name) for name in CHANGING}, "pasted": 0}
 _changing = attrgetter(*CHANGING)
 _CHANGE = update(tables.seats).where(_seat.stream == bindparam("at_stream"))
 
 
 def lock(connection: Connection) -> None:
     """Let nobody else count until this transaction is over."""
-    alone(connection, ONE_AT_A_TIME)
+    advisory_xact_lock(connection, ONE_AT_A_TIME)
 
 
-def take(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
+def insert_seat(connection: Connection, stream: str, seat: Mapping[str, Any], cell: Mapping[str, str]) -> None:
     """Give a new session its seat: `study`, `origin`, `language`, `begun_us`, `until_us` and a cell."""
     row = {**_NEW, **seat, "stream": stream, "cell": stored_cell(cell)}
     connection.execute(insert(tables.seats), row)
@@ -83,13 +83,13 @@ def stored_cell(cell: Mapping[str, str]) -> str:
     return orjson.dumps(dict(cell)).decode()
 
 
-def changes(before: Seat, after: Seat) -> dict[str, Any]:
+def changes(before: SessionSummary, after: SessionSummary) -> dict[str, Any]:
     """The columns of a seat that change, with what stands in them then."""
     columns = zip(CHANGING, _changing(before), _changing(after), strict=True)
     return {name: now for name, was, now in columns if now != was}
 
 
-def change(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
+def update_seat(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
     """Write the changed columns of a seat, and name no other: SQLite rewrites each index of a column that is named."""
     if changed:
         connection.execute(_CHANGE, {"at_stream": stream, **changed})
@@ -104,12 +104,12 @@ def release(connection: Connection, stream: str, now_us: int) -> bool:
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
     """How many have completed or are taking part, by cell."""
     found = Counter[str]()
-    for cell, number in connection.execute(_COUNTS, meant(study, origin, now_us, lease_s)):
+    for cell, number in connection.execute(_COUNTS, query_params(study, origin, now_us, lease_s)):
         found[cell] += number
     return [(orjson.loads(cell), number) for cell, number in sorted(found.items())]
 
 
-def meant(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any]:
+def query_params(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any]:
     """What OURS and LIVE are to be filled with."""
     return {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
 
@@ -135,7 +135,7 @@ def due(connection: Connection, now_us: int, most: int) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class SessionCounts:
     """How a study's sessions of an origin stand: by outcome (`live` and `left` while there is none), and each cell with
     those who completed it and those who are taking part."""
 
@@ -143,7 +143,7 @@ class Tally:
     cells: Sequence[tuple[Mapping[str, str], int, int]]
 
 
-def counted(study: Study, now: Tally) -> list[tuple[Cell, int, int]]:
+def counted(study: Study, now: SessionCounts) -> list[tuple[Cell, int, int]]:
     """Each cell of a study with who has completed it and who is taking part, in whatever version they began."""
     done, live = Counter[tuple[str | None, ...]](), Counter[tuple[str | None, ...]]()
     for values, complete, present in now.cells:

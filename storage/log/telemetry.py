@@ -25,7 +25,7 @@ _own = tables.telemetry.c
 
 
 @dataclass(frozen=True, slots=True)
-class Telemetry:
+class TelemetryBatch:
     """A batch of a page's records: values of `path`, `at_us`, `kind` and `data`."""
 
     stream: str
@@ -33,7 +33,7 @@ class Telemetry:
     records: tuple[Mapping[str, Any], ...]
 
 
-def write_telemetry(connection: Connection, work: Telemetry) -> None:
+def write_telemetry(connection: Connection, work: TelemetryBatch) -> None:
     """Number and store a batch; what is beyond the cap is dropped."""
     last = connection.execute(select(func.max(_own.number)).where(_own.stream == work.stream)).scalar() or 0
     rows = [
@@ -48,7 +48,7 @@ def write_telemetry(connection: Connection, work: Telemetry) -> None:
         connection.execute(update(seat).where(seat.c.stream == work.stream).values(pasted=seat.c.pasted + more))
 
 
-def last_sign_us(connection: Connection, stream: str) -> int:
+def last_activity_us(connection: Connection, stream: str) -> int:
     """When somebody was last at work on something that is no fact: typed, or was told of by the page; 0 if never."""
     d, t = tables.drafts.c, tables.telemetry.c
     typed = connection.execute(select(func.max(d.at_us)).where(d.stream == stream)).scalar()

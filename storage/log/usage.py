@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Integer, case, cast, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
-from storage.db.engine import alone
+from storage.db.engine import advisory_xact_lock
 
 HOUR_US = 3_600_000_000
 ONE_AT_A_TIME = 0x05A6E
@@ -23,10 +23,10 @@ _used, _try = tables.usage.c, tables.attempts.c
 
 def lock(connection: Connection) -> None:
     """Let no other batch add until this transaction is over."""
-    alone(connection, ONE_AT_A_TIME)
+    advisory_xact_lock(connection, ONE_AT_A_TIME)
 
 
-def add(connection: Connection, values: Mapping[str, Any]) -> None:
+def add_usage(connection: Connection, values: Mapping[str, Any]) -> None:
     """Add an attempt, in the transaction that writes it."""
     connection.execute(_ADD[connection.dialect.name], _counted(values))
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from experiments.events import Event
-from storage.log.quota import Others
-from storage.log.telemetry import Telemetry
-from storage.schemas.base import Row
+from storage.log.quota import StudyCounts
+from storage.log.telemetry import TelemetryBatch
+from storage.schemas.base import ReleasedRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Enrolment:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class ClearedDraft:
     """What is no longer a draft, because it was sent: some names at a place, or all that was typed there."""
 
     path: str
@@ -44,15 +44,15 @@ class Append:
     study: str
     events: tuple[Event, ...]
     origin: str = ""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[ReleasedRow, ...] = ()
     enrolment: Enrolment | None = None
-    spent: Spent | None = None
+    spent: ClearedDraft | None = None
     seat: Mapping[str, Any] = field(default_factory=dict)
     erases: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class AppendWithCounts:
     """Facts that depend on what others have: `make` reads it inside the transaction and says what to write.
 
     Nobody else counts until that is written. What `make` raises is the outcome, and nothing is written.
@@ -60,11 +60,11 @@ class Counted:
 
     stream: str
     now_us: int
-    make: Callable[[Others], Append]
+    make: Callable[[StudyCounts], Append]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DraftRow:
     """What somebody has typed and not yet sent."""
 
     stream: str
@@ -74,7 +74,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class AttemptRow:
     """An attempt to get a reply: a row of the table `attempt`."""
 
     values: Mapping[str, Any]
@@ -90,4 +90,4 @@ class Attempt:
         return self.values.get("cell") is None
 
 
-Work = Append | Counted | Draft | Attempt | Telemetry
+Work = Append | AppendWithCounts | DraftRow | AttemptRow | TelemetryBatch

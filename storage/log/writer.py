@@ -18,14 +18,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
 from storage.db.append_events import append_events
-from storage.db.upsert import Whose, upsert, upsert_rows
+from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import Conflict
 from storage.log import usage
-from storage.log.erasure import EMPTIED, erase, erased
-from storage.log.quota import Others
-from storage.log.seats import change, lock, take
-from storage.log.telemetry import Telemetry, write_telemetry
-from storage.log.write_requests import Append, Attempt, Counted, Draft, Enrolment, Spent, Work
+from storage.log.erasure import REDACTED, erase, is_erased
+from storage.log.quota import StudyCounts
+from storage.log.seats import insert_seat, lock, update_seat
+from storage.log.telemetry import TelemetryBatch, write_telemetry
+from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work
 
 LEFT = ("submitted", "expired")
 """Facts by which a place is left behind."""
@@ -63,28 +63,28 @@ def write(connection: Connection, work: Work) -> Append | None:
     match work:
         case Append():
             _write_append(connection, work)
-        case Counted():
+        case AppendWithCounts():
             lock(connection)
-            made = work.make(Others(connection, work.now_us))
+            made = work.make(StudyCounts(connection, work.now_us))
             _write_append(connection, made)
             return made
-        case Attempt():
+        case AttemptRow():
             _write_attempt(connection, work)
-        case Draft():
+        case DraftRow():
             _write_draft(connection, work)
-        case Telemetry():
-            if not erased(connection, work.stream):
+        case TelemetryBatch():
+            if not is_erased(connection, work.stream):
                 write_telemetry(connection, work)
     return None
 
 
-def _write_draft(connection: Connection, work: Draft) -> None:
-    if not _is_done(connection, work) and not erased(connection, work.stream):
+def _write_draft(connection: Connection, work: DraftRow) -> None:
+    if not _is_done(connection, work) and not is_erased(connection, work.stream):
         draft = {"stream": work.stream, "path": work.path, "data": dict(work.data), "at_us": work.at_us}
         upsert(connection, tables.drafts, [draft], ("stream", "path"))
 
 
-def _write_attempt(connection: Connection, work: Attempt) -> None:
+def _write_attempt(connection: Connection, work: AttemptRow) -> None:
     """Attempts for one reply of a session count from 1, also over a restart of the server that was asking. What came
     for a sample before stays, whoever comes with another."""
     values = work.values
@@ -92,14 +92,14 @@ def _write_attempt(connection: Connection, work: Attempt) -> None:
         connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
         return
     usage.lock(connection)  # two processes may be asking for the same reply
-    emptied = EMPTIED if erased(connection, values["stream"]) else {}
+    emptied = REDACTED if is_erased(connection, values["stream"]) else {}
     counted = {name: value for name, value in values.items() if name != "number"}
     same_reply = {f"at_{name}": values[name] for name in REPLY}
     connection.execute(_ADD_ATTEMPT, {**counted, **emptied, **same_reply})
-    usage.add(connection, values)
+    usage.add_usage(connection, values)
 
 
-def _is_done(connection: Connection, work: Draft) -> bool:
+def _is_done(connection: Connection, work: DraftRow) -> bool:
     """Whether the place was left before its draft arrived: what was sent is no draft any more."""
     return connection.execute(_LEFT, {"at_stream": work.stream, "at_path": work.path}).first() is not None
 
@@ -111,16 +111,16 @@ def _write_append(connection: Connection, work: Append) -> None:
     # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
     if work.erases:
         erase(connection, work.stream, work.events[0])
-    elif erased(connection, work.stream):
+    elif is_erased(connection, work.stream):
         raise Conflict(f"{work.stream}: the session was erased")
     if work.rows:
-        upsert_rows(connection, Whose(work.study, work.stream, work.origin), work.rows)
+        upsert_rows(connection, RowOwner(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:
         _spend(connection, work.stream, work.spent)
-    change(connection, work.stream, work.seat)
+    update_seat(connection, work.stream, work.seat)
 
 
-def _spend(connection: Connection, stream: str, spent: Spent) -> None:
+def _spend(connection: Connection, stream: str, spent: ClearedDraft) -> None:
     there = {"at_stream": stream, "at_path": spent.path}
     if spent.names is None:
         connection.execute(_FORGET, there)
@@ -137,7 +137,7 @@ def _enrol(connection: Connection, stream: str, new: Enrolment) -> None:
     connection.execute(insert(session).inline().values(entry))
     if new.until_us:
         own = ("study", "origin", "language", "begun_us", "until_us")
-        take(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
+        insert_seat(connection, stream, {name: getattr(new, name) for name in own}, new.cell)
     if new.identity:
         known = {"stream": stream, "study": new.study, **new.identity}
         connection.execute(insert(tables.identities), known)

@@ -19,7 +19,16 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage.db.addresses import file_of
 from storage.db.backup import Told, back_up, must_be_unused, sqlite_file
-from storage.db.engine import MAKING, alone, connect, make_tables, open_database, outdated_tables, unopened, writer
+from storage.db.engine import (
+    SCHEMA_LOCK,
+    advisory_xact_lock,
+    connect,
+    explain_open_failure,
+    make_tables,
+    open_database,
+    outdated_tables,
+    writer,
+)
 from storage.db.revisions import OWN, Revisions, revision_of, stamp
 from storage.errors import StorageError
 from storage.log.projections import rebuild
@@ -30,7 +39,7 @@ ENVIRONMENT = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MigrationStatus:
     """Which revision a database has, what it waits for, and which tables that follow from the log are outdated."""
 
     revision: str | None
@@ -39,7 +48,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigrationResult:
     """What was done: the revisions run, the backup from before, and how many sessions were rebuilt, if any were."""
 
     revisions: Sequence[str]
@@ -48,7 +57,7 @@ class Migrated:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class TableContent:
     """What a table holds: the number of rows, and a digest of each column, in the order of the key."""
 
     rows: int
@@ -56,33 +65,33 @@ class Content:
     key: Sequence[str]
 
 
-def standing(url: str, revisions: Revisions = OWN) -> Standing:
+def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
     """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
     if (file := file_of(url)) is not None and not file.exists():
-        return Standing(None, (), ())
+        return MigrationStatus(None, (), ())
     engine = connect(url)
     try:
         with engine.connect() as connection:
             found = revision_of(connection, revisions)
             if found is None:
-                return Standing(None, (), ())
+                return MigrationStatus(None, (), ())
             waiting = revisions.after(found)
-            return Standing(found, waiting, () if waiting else outdated_tables(connection))
+            return MigrationStatus(found, waiting, () if waiting else outdated_tables(connection))
     except DatabaseError as error:
-        raise unopened(engine, error) from error
+        raise explain_open_failure(engine, error) from error
     finally:
         engine.dispose()
 
 
 def migrate(
     url: str, backup: Callable[[str], Path], told: Told = lambda done, total: None, revisions: Revisions = OWN
-) -> Migrated:
+) -> MigrationResult:
     """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
 
     An SQLite database is first copied to what `backup` names for the revision it has. Raises StorageError, and then
     nothing is changed.
     """
-    before = standing(url, revisions)
+    before = migration_status(url, revisions)
     kept = None
     if before.waiting and before.revision is not None:
         if file_of(url) is not None:
@@ -93,7 +102,7 @@ def migrate(
     try:
         with database.connect() as connection:
             old = outdated_tables(connection)
-        return Migrated(before.waiting, kept, rebuild(database) if old else None)
+        return MigrationResult(before.waiting, kept, rebuild(database) if old else None)
     finally:
         database.dispose()
 
@@ -104,7 +113,7 @@ def _upgrade(url: str, found: str, revisions: Revisions) -> None:
         listen(engine, "connect", lambda raw, _: raw.execute("PRAGMA foreign_keys=OFF").close())
     try:
         with writer(engine) as connection, connection.begin():
-            alone(connection, MAKING)
+            advisory_xact_lock(connection, SCHEMA_LOCK)
             stamp(connection, found)
             before = {name: content(connection, name, rows=name == events.name) for name in _tables(connection)}
             _drop_triggers(connection)
@@ -134,7 +143,7 @@ def _run(connection: Connection, revisions: Revisions) -> Mapping[str, str]:
     return {name: into for script in scripts for name, into in getattr(script.module, "merged", {}).items()}
 
 
-def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> Content:
+def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows: bool = True) -> TableContent:
     """What a table of a database holds; without `rows` only how many there are."""
     found = inspect(connection)
     names = [str(each["name"]) for each in found.get_columns(name)]
@@ -147,17 +156,17 @@ def content(connection: Connection, name: str, key: Sequence[str] = (), *, rows:
         count += 1
         for digest, value in zip(digests.values(), row, strict=False):
             digest.update(repr(value).encode() + b"\n")
-    return Content(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
+    return TableContent(count, {each: digest.hexdigest() for each, digest in digests.items()}, key)
 
 
-def _compare(connection: Connection, before: Mapping[str, Content], merged: Mapping[str, str]) -> None:
+def _compare(connection: Connection, before: Mapping[str, TableContent], merged: Mapping[str, str]) -> None:
     """Raise StorageError unless every row is there, every fact is as it was, and what is referred to is there."""
     there = _tables(connection)
     rows = Counter[str]()
     for name, was in before.items():
         rows[merged.get(name, name)] += was.rows
     for name, count in rows.items():
-        was = before.get(name, Content(0, {}, ()))
+        was = before.get(name, TableContent(0, {}, ()))
         now = content(connection, name, was.key, rows=bool(was.columns)) if name in there else None
         if now is None or now.rows != count:
             raise StorageError(f"nothing was migrated: {name} has {count:,} rows, and would have {now and now.rows}")

@@ -32,7 +32,7 @@ from storage.db.private_files import create, held, make_folder, new_folder
 from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import Payee, Payment, payees, record, recorded_of
-from storage.payments.prolific import Lists, Statuses, lists
+from storage.payments.prolific import ProlificLists, Statuses, lists
 from storage.registers.participants import Participants
 
 MOST_LINES = 200
@@ -43,7 +43,7 @@ COLUMNS = ("recruiter", "id", "session", "outcome", "bonus", "paid_before", "att
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PaymentRequest:
     """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run."""
 
     study: str
@@ -53,7 +53,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierRuns:
     """What became of earlier runs: `moved`, `swept` and `busy` as in `Run`."""
 
     moved: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PaymentRun:
     """What a run found, and the files that it wrote or, if it was dry, would have written; with the payments in them.
 
     `moved` are files of an earlier run that was killed after it had recorded them; `swept` are hidden folders of runs
@@ -71,7 +71,7 @@ class Run:
 
     stamp: str
     payees: tuple[Payee, ...]
-    lists: Lists
+    lists: ProlificLists
     files: Mapping[str, str]
     payments: tuple[Payment, ...]
     moved: tuple[str, ...] = ()
@@ -83,9 +83,9 @@ class Run:
         return sum((payment.payee.due for payment in self.payments if payment.file == file), NOTHING)
 
 
-def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) -> Run:
+def run_payments(database: Database, people: Participants, wish: PaymentRequest, at_us: int) -> PaymentRun:
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
-    earlier = Earlier()
+    earlier = EarlierRuns()
     try:
         for attempt in attempts(wish.study):
             with attempt:
@@ -105,7 +105,7 @@ def pay_out(database: Database, people: Participants, wish: Wish, at_us: int) ->
     raise AssertionError  # the last attempt returns or raises
 
 
-def _planned(found: tuple[Payee, ...], wish: Wish, stamp: str) -> Run:
+def _planned(found: tuple[Payee, ...], wish: PaymentRequest, stamp: str) -> PaymentRun:
     sorted_ = lists(found, wish.known)
     ids = list(sorted_.bonus)
     parts = [ids[start : start + MOST_LINES] for start in range(0, len(ids), MOST_LINES)]
@@ -119,7 +119,7 @@ def _planned(found: tuple[Payee, ...], wish: Wish, stamp: str) -> Run:
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
     files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, found)])
-    return Run(stamp, found, sorted_, files, tuple(payments))
+    return PaymentRun(stamp, found, sorted_, files, tuple(payments))
 
 
 def _row(payee: Payee) -> Sequence[object]:
@@ -142,7 +142,7 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
     return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
-def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
+def _finish(database: Database, wish: PaymentRequest, before: EarlierRuns) -> EarlierRuns:
     """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
     pattern = re.compile(rf"\.{re.escape(wish.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
     there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
@@ -156,7 +156,7 @@ def _finish(database: Database, wish: Wish, before: Earlier) -> Earlier:
         moved += [name for key in kept for name in _move(hidden / key, wish.folder)]
         swept += [] if kept else [hidden]
         _leave(hidden, lock)
-    return Earlier(tuple(moved), tuple(swept), tuple(busy))
+    return EarlierRuns(tuple(moved), tuple(swept), tuple(busy))
 
 
 def _leave(hidden: Path, lock: FileLock) -> None:
@@ -170,7 +170,7 @@ def _leave(hidden: Path, lock: FileLock) -> None:
         hidden.rmdir()
 
 
-def _write(database: Database, wish: Wish, run: Run, at_us: int) -> None:
+def _write(database: Database, wish: PaymentRequest, run: PaymentRun, at_us: int) -> None:
     """Write, record, move; raises Conflict, with nothing left behind, where a session went on meanwhile."""
     key = secrets.token_hex(16)
     hidden = wish.folder / f".{wish.study}-{run.stamp}.part"

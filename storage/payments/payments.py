@@ -23,10 +23,10 @@ from storage import tables
 from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
 from storage.errors import Conflict
-from storage.log.erasure import erased
+from storage.log.erasure import is_erased
 from storage.log.event_log import facts
 from storage.registers.origins import Origin
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 
 COMPLETE, WITHDRAWN = "complete", "withdrawn"
@@ -85,10 +85,10 @@ def payees(database: Database, people: Participants, study: str) -> tuple[Payee,
     """Every session of a person in a study, in the order in which they came. Of sessions that began under one id in
     several browsers those of one are paid by themselves; the others are `second`, for a researcher to look at."""
     found = tuple(_payees(database, people, study))
-    ids: dict[Person, list[Payee]] = {}
+    ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
         if payee.id:
-            ids.setdefault(Person(payee.recruiter, payee.id), []).append(payee)
+            ids.setdefault(ParticipantId(payee.recruiter, payee.id), []).append(payee)
     gone = {payee.stream for payee in found if payee.outcome == WITHDRAWN}
     second: set[str] = set()
     for person, theirs in ids.items():
@@ -119,11 +119,11 @@ def _payees(database: Database, people: Participants, study: str) -> Iterator[Pa
     )
     with database.connect() as connection:
         for stream, number, hash_, recruiter in connection.execute(wanted).all():
-            person = people.reveal(stream) or Person(recruiter or OPEN, "")
+            person = people.reveal(stream) or ParticipantId(recruiter or OPEN, "")
             yield _payee(known.get(hash_), fold(facts(connection, stream)), stream, number, person)
 
 
-def _payee(study: Study, state: State, stream: str, number: int, person: Person) -> Payee:
+def _payee(study: Study, state: State, stream: str, number: int, person: ParticipantId) -> Payee:
     gone = state.outcome == "withdrawn"
     return Payee(
         stream=stream,
@@ -170,7 +170,7 @@ def record(database: Database, payments: Iterable[Payment], key: str, at_us: int
     try:
         with writer(database) as connection, connection.begin():
             append_events(connection, paid)
-            if any(erased(connection, stream) for stream, _ in paid):
+            if any(is_erased(connection, stream) for stream, _ in paid):
                 raise Conflict("a session was erased while its payment was computed")
     except IntegrityError as error:
         raise Conflict(f"a session changed while its payment was computed: {error.orig}") from error

@@ -27,7 +27,7 @@ Statuses = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class ProlificLists:
     """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
     `left_out` why somebody complete is in no list, `second` the sessions for which an id is not paid, as it is paid by
     another one."""
@@ -49,7 +49,7 @@ def statuses(path: Path) -> Statuses:
     return found
 
 
-def lists(payees: Sequence[Payee], known: Statuses | None) -> Lists:
+def lists(payees: Sequence[Payee], known: Statuses | None) -> ProlificLists:
     """Sort Prolific's participants; `known` are the statuses of its export, if there is one."""
     theirs = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
     reasons = {payee.id: _why_not(payee.id, known) for payee in theirs}
@@ -65,7 +65,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None) -> Lists:
         return _once(id_ for id_ in ids if id_ not in finished and not reasons[id_])
 
     fit = (payee.id for payee in done if not reasons[payee.id])
-    return Lists(
+    return ProlificLists(
         bonus=bonus,
         approve=_once(id_ for id_ in fit if (known or {}).get(id_) != APPROVED),
         no_consent=ended("no_consent"),

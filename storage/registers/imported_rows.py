@@ -16,9 +16,9 @@ import orjson
 from sqlalchemy import Connection, select
 
 from experiments.events import Event
-from experiments.session.annotations import ANNOTATED, About, values
+from experiments.session.annotations import ANNOTATED, ConversationRef, values
 from storage import tables
-from storage.schemas.base import Released, Row
+from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
@@ -35,32 +35,32 @@ def person_stream(schema: str, study: str, person: str) -> str:
     return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
 
 
-def fact(row: Row) -> dict[str, Any]:
+def imported_event(row: ReleasedRow) -> dict[str, Any]:
     """A row as the data of a `recorded` fact; what is unknown is left out."""
     values = {name: value for name, value in row.values.items() if value is not None}
     data: dict[str, Any] = {"table": row.table, "row": row.seq, "values": values}
     return data | ({"part": row.part} if row.part else {}) | ({"written": row.written} if row.written else {})
 
 
-def row_of(data: Mapping[str, Any]) -> Row:
+def row_of(data: Mapping[str, Any]) -> ReleasedRow:
     """The row that a `recorded` fact holds."""
-    table: Released = released(data["table"])
+    table: ReleasedTable = released(data["table"])
     values = {column.sql: data["values"].get(column.sql) for column in table.columns}
-    return Row(table.name, data["row"], values, data.get("part", ""), data.get("written"))
+    return ReleasedRow(table.name, data["row"], values, data.get("part", ""), data.get("written"))
 
 
-def recorded_rows(connection: Connection, stream: str) -> list[Row]:
+def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
     """The rows of a stream of imported data, in the order in which they were recorded."""
     t = tables.events.c
     columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
     wanted = select(*columns).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
-    return list(rows_told(Event(*row) for row in connection.execute(wanted)).values())
+    return list(rows_of_events(Event(*row) for row in connection.execute(wanted)).values())
 
 
-def rows_told(events: Iterable[Event]) -> dict[int, Row]:
+def rows_of_events(events: Iterable[Event]) -> dict[int, ReleasedRow]:
     """The rows that facts of imported data tell, by the number of the fact; blank annotations are filled with what
     annotators found since."""
-    rows: dict[int, Row] = {}
+    rows: dict[int, ReleasedRow] = {}
     noted: list[Event] = []
     for event in events:
         if event.kind == "recorded":
@@ -68,11 +68,11 @@ def rows_told(events: Iterable[Event]) -> dict[int, Row]:
         elif event.kind == ANNOTATED and event.data.get("of"):
             noted.append(event)
     for seq in {event.data["of"] for event in noted} & rows.keys():
-        rows[seq] = _filled(rows[seq], values(noted, About(of=seq)))
+        rows[seq] = _filled(rows[seq], values(noted, ConversationRef(of=seq)))
     return rows
 
 
-def _filled(row: Row, found: Mapping[str, Mapping[str, Any]]) -> Row:
+def _filled(row: ReleasedRow, found: Mapping[str, Mapping[str, Any]]) -> ReleasedRow:
     """The row with annotations where it has none; how its file spelled a blank is then no longer so."""
     full = released(row.table).filled(row.values, found)
     spelled = orjson.loads(row.written) if row.written else {}

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from sqlalchemy import Connection, select
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage import tables
 from storage.errors import StorageError
 
@@ -40,9 +40,9 @@ def origins(
     found = found or {*instead}
     if not found:
         known = connection.execute(select(t.study).distinct()).scalars().all()
-        raise StorageError(f"the database has no sessions of the study {study!r}{allowed(study, known)}")
+        raise StorageError(f"the database has no sessions of the study {study!r}{suggestion(study, known)}")
     if wanted is not None and wanted not in found:
-        raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{allowed(wanted, found)}")
+        raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{suggestion(wanted, found)}")
     if wanted is None and found == {Origin.PILOT}:
         raise StorageError(f"{study!r} has pilot sessions only. To include them, add --origin {Origin.PILOT}")
     meant = ORIGINS if wanted == Origin.PILOT else ORIGINS[:-1]

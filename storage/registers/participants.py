@@ -35,7 +35,7 @@ MAC_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ParticipantId:
     """An id that a recruiter gave, such as Prolific's PROLIFIC_PID, and what it calls this submission, if anything."""
 
     recruiter: str
@@ -44,7 +44,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ReturningParticipant:
     """A person's session in a study: that of the submission they come with, or else the newest, and not the `same`.
 
     `attempt` is how often they have begun.
@@ -63,13 +63,13 @@ class Participants:
         self._secret = secret.encode()
         self._fernet = Fernet(base64.urlsafe_b64encode(sha256(b"parley identity:" + self._secret).digest()))
 
-    def entry(self, study: str, person: Person, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
+    def entry(self, study: str, person: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
         """What is stored for a person: recruiter, digest and the sealed id. `number` counts a proven person's attempts,
         or all sessions that began under an id without a proof."""
         digest = self._digest(study, person, number, proven=proven)
         return {"recruiter": person.recruiter, "digest": digest, "sealed": self._seal(person)}
 
-    def known(self, study: str, person: Person) -> Known | None:
+    def known(self, study: str, person: ParticipantId) -> ReturningParticipant | None:
         """The session in a study of a person whose id is proven; None if there is none. Without a submission any is the
         same. What began under the id without a proof is not looked at: it may be anybody's."""
         digests = self._attempts(study, person)
@@ -80,10 +80,10 @@ class Participants:
         submissions = {attempt: self._submission(stream) for attempt, stream in found.items()}
         same = [attempt for attempt, told in submissions.items() if told == person.submission]
         if same:
-            return Known(found[max(same)], last + 1, same=True)
-        return Known(found[last], last + 1, same=not _another(person, submissions[last]))
+            return ReturningParticipant(found[max(same)], last + 1, same=True)
+        return ReturningParticipant(found[last], last + 1, same=not _another(person, submissions[last]))
 
-    def returning(self, study: str, person: Person, stream: str, attempt: int) -> Known | None:
+    def returning(self, study: str, person: ParticipantId, stream: str, attempt: int) -> ReturningParticipant | None:
         """The session of a browser, which is that person's `attempt`, if it began under this id, proven or not."""
         told = self.reveal(stream)
         if told is not None:
@@ -91,9 +91,9 @@ class Participants:
         else:  # without an id, or who withdrew
             mine = stream in self.sessions(study, person)
         submission = told.submission if told else None
-        return Known(stream, attempt + 1, same=not _another(person, submission)) if mine else None
+        return ReturningParticipant(stream, attempt + 1, same=not _another(person, submission)) if mine else None
 
-    def unproven(self, study: str, person: Person) -> int:
+    def unproven(self, study: str, person: ParticipantId) -> int:
         """The last number of a session that began under an id without a proof; 0 if none did. Between two there are
         fewer than MOST_GAP numbers that nobody has, so that a few looks find the last of many."""
 
@@ -110,7 +110,7 @@ class Participants:
             last, beyond = (middle, beyond) if seen(middle) else (last, middle)
         return last and max(seen(last))
 
-    def sessions(self, study: str, person: Person) -> list[str]:
+    def sessions(self, study: str, person: ParticipantId) -> list[str]:
         """The streams of all sessions in a study that began under a person's id, proven or not."""
         unproven = range(1, self.unproven(study, person) + 1)
         digests = [*self._attempts(study, person), *(self._digest(study, person, n, proven=False) for n in unproven)]
@@ -120,9 +120,11 @@ class Participants:
         """The streams of whom any recruiter calls by an id. That somebody asked is for the caller to write down."""
         with self._engine.connect() as connection:
             recruiters = connection.execute(select(_identity.recruiter).distinct()).scalars().all()
-        return tuple(stream for recruiter in recruiters for stream in self.sessions(study, Person(recruiter, id_)))
+        return tuple(
+            stream for recruiter in recruiters for stream in self.sessions(study, ParticipantId(recruiter, id_))
+        )
 
-    def find(self, study: str, person: Person) -> str | None:
+    def find(self, study: str, person: ParticipantId) -> str | None:
         """The one stream that counts for a recruiter's id: of a proven one the newest; of others the first that is
         complete, or else the first. None if there is none."""
         if (found := self.known(study, person)) is not None:
@@ -137,14 +139,14 @@ class Participants:
         with self._engine.connect() as connection:
             return connection.execute(query).scalars().first()
 
-    def renew(self, stream: str, person: Person) -> None:
+    def renew(self, stream: str, person: ParticipantId) -> None:
         """Keep that a person who goes on has another submission now: it is the one to be paid."""
         t = tables.identities
         with writer(self._engine) as connection, connection.begin():
             kept = update(t).where(t.c.stream == stream, t.c.sealed != b"")
             connection.execute(kept.values(sealed=self._seal(person)))
 
-    def reveal(self, stream: str) -> Person | None:
+    def reveal(self, stream: str) -> ParticipantId | None:
         """The person behind a session, for payment; None for who came without an id, or withdrew: theirs is erased.
 
         Raises StorageError if it was sealed under another secret.
@@ -162,11 +164,11 @@ class Participants:
                 "file .secret beside the database) is now. Use the one with which the study was served"
             ) from None
         if not told.startswith("{"):  # as it was sealed before there were submissions
-            return Person(found.recruiter, told)
+            return ParticipantId(found.recruiter, told)
         values = orjson.loads(told)
-        return Person(found.recruiter, values["id"], values["submission"])
+        return ParticipantId(found.recruiter, values["id"], values["submission"])
 
-    def _attempts(self, study: str, person: Person) -> list[str]:
+    def _attempts(self, study: str, person: ParticipantId) -> list[str]:
         return [self._digest(study, person, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
 
     def _streams(self, study: str, digests: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -203,16 +205,16 @@ class Participants:
         made = hmac.new(self._secret, "\n".join(said).encode(), sha256).digest()[:MAC_BYTES]
         return base64.urlsafe_b64encode(made).decode().rstrip("=")
 
-    def _seal(self, person: Person) -> bytes:
+    def _seal(self, person: ParticipantId) -> bytes:
         return self._fernet.encrypt(orjson.dumps({"id": person.id, "submission": person.submission}))
 
-    def _digest(self, study: str, person: Person, number: int, *, proven: bool = True) -> str:
+    def _digest(self, study: str, person: ParticipantId, number: int, *, proven: bool = True) -> str:
         again = (f"\nattempt {number}" if number > 1 else "") if proven else f"\nunproven {number}"
         said = f"{study}\n{person.recruiter}\n{person.id}{again}"
         return hmac.new(self._secret, said.encode(), sha256).hexdigest()
 
 
-def _another(person: Person, told: str | None) -> bool:
+def _another(person: ParticipantId, told: str | None) -> bool:
     """Whether somebody comes with another submission than the one told; of who withdrew there is none."""
     return bool(person.submission) and told is not None and told != person.submission
 

@@ -18,7 +18,7 @@ _fact, _session = tables.events.c, tables.sessions.c
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Simulated:
+class SimulatedUserInfo:
     """A kind of simulated user, the model that spoke for it, and the persona that it played; empty where there is none.
 
     Sessions of a Parley that did not say who played them were played by chance.
@@ -32,7 +32,7 @@ class Simulated:
         return f"{self.kind} ({self.model})" if self.model else self.kind
 
 
-def simulated(database: Database, study: str) -> dict[str, Simulated]:
+def simulated(database: Database, study: str) -> dict[str, SimulatedUserInfo]:
     """Who played each simulated session of a study, by its stream."""
     with database.connect() as connection:
         return {stream: _read(data) for stream, data in connection.execute(_enrolled(study, _fact.stream, _fact.data))}
@@ -61,6 +61,6 @@ def _enrolled(study: str, *columns: ColumnElement[Any]) -> Select[Any]:
     return select(*columns).join(tables.sessions, _session.stream == _fact.stream).where(*ours)
 
 
-def _read(enrolled: Mapping[str, Any]) -> Simulated:
+def _read(enrolled: Mapping[str, Any]) -> SimulatedUserInfo:
     user = enrolled.get("user", {})
-    return Simulated(user.get("kind", RANDOM), user.get("model", ""), user.get("persona", {}).get("name", ""))
+    return SimulatedUserInfo(user.get("kind", RANDOM), user.get("model", ""), user.get("persona", {}).get("name", ""))

@@ -15,7 +15,7 @@ from experiments.study.resolve import Study, restore
 from problems.errors import did_you_mean
 from storage import tables
 from storage.db.engine import writer
-from storage.db.upsert import Whose, upsert_rows
+from storage.db.upsert import RowOwner, upsert_rows
 from storage.errors import StorageError
 from storage.registers.imported_rows import study_stream
 from storage.schemas.registry import schemas
@@ -109,4 +109,4 @@ class Studies:
             }
             connection.execute(insert(tables.studies), [entry])
             for name in study.file.export_schemas:
-                upsert_rows(connection, Whose(study.name), schemas()[name].study_rows(study))
+                upsert_rows(connection, RowOwner(study.name), schemas()[name].study_rows(study))

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
-from experiments.events import By, Event
-from experiments.session.study_status import KINDS, Decision, Operations, fold_operations, refuse_unfit
+from experiments.events import Actor, Event
+from experiments.session.study_status import KINDS, Decision, StudyStatus, fold_operations, refuse_unfit
 from storage import tables
 from storage.db.append_events import append_events
 from storage.db.engine import Database, writer
@@ -29,19 +29,19 @@ _EVENT = (_fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, 
 _DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind.in_(KINDS)).order_by(_fact.seq)
 
 
-def operations_of(database: Database, study: str) -> Operations:
+def operations_of(database: Database, study: str) -> StudyStatus:
     """What holds for a study now."""
     with database.connect() as connection:
         return operations_in(connection, study)
 
 
-def operations_in(connection: Connection, study: str) -> Operations:
+def operations_in(connection: Connection, study: str) -> StudyStatus:
     """What holds for a study, as a connection sees it."""
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})
     return fold_operations([Event(*fact) for fact in found])
 
 
-def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, Operations]:
+def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
     """What holds for each of many studies, by its name."""
     streams = {study_stream(study): study for study in studies}
     wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
@@ -51,27 +51,29 @@ def every_operations_in(connection: Connection, studies: Collection[str]) -> dic
     return {study: fold_operations(events) for study, events in found.items()}
 
 
-def decide_on(database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+def set_status(
+    database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int
+) -> None:
     """Add a decision; raises NotPossible where the study's state does not allow it."""
     decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
 
 
 @dataclass(frozen=True, slots=True)
-class Deciding:
+class StatusTransaction:
     """A transaction in which decisions about a study are made."""
 
     connection: Connection
     study: str
     numbers: Iterator[int]
 
-    def add(self, kind: Decision, data: Mapping[str, Any], *, by: By, at_us: int) -> None:
+    def add(self, kind: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int) -> None:
         """Add a decision; raises NotPossible where the study's state does not allow it."""
         refuse_unfit(self.study, operations_in(self.connection, self.study), kind)
         event = Event(next(self.numbers), at_us, by, "", kind, data)
         append_events(self.connection, [(study_stream(self.study), event)])
 
 
-def decided(database: Database, study: str, make: Callable[[Deciding], Made]) -> Made:
+def decided(database: Database, study: str, make: Callable[[StatusTransaction], Made]) -> Made:
     """Decide, and anew where another decision came between.
 
     The stream's last number is read first: what is read within is then all that was decided before.
@@ -81,7 +83,9 @@ def decided(database: Database, study: str, make: Callable[[Deciding], Made]) ->
         with attempt:
             try:
                 with writer(database) as connection, connection.begin():
-                    return make(Deciding(connection, study, count((connection.execute(last).scalar() or 0) + 1)))
+                    return make(
+                        StatusTransaction(connection, study, count((connection.execute(last).scalar() or 0) + 1))
+                    )
             except IntegrityError as error:
                 raise Conflict(f"{study}: another decision came between: {error.orig}") from error
     raise AssertionError  # the last attempt returns or raises

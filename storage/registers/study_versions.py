@@ -14,22 +14,22 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from experiments.events import By
-from experiments.session.study_status import Operations
+from experiments.events import Actor
+from experiments.session.study_status import StudyStatus
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.registers.study_status import Deciding, decided, every_operations_in, operations_in
+from storage.registers.study_status import StatusTransaction, decided, every_operations_in, operations_in
 from storage.yaml_text import yaml_text
 
 _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishResult:
     """What became of publishing; `new` unless that version was the current one already."""
 
     hash: str
@@ -37,7 +37,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class StudyVersion:
     """A version that was published; `version` is the author's count, `current` what who begins now gets."""
 
     hash: str
@@ -46,7 +46,7 @@ class Version:
     current: bool
 
 
-def publish(database: Database, study: Study, *, by: By, at_us: int) -> Published:
+def publish(database: Database, study: Study, *, by: Actor, at_us: int) -> PublishResult:
     """Freeze a study and give it to who begins from now on; an older version so becomes the current one again.
 
     A study that people take part in already, without anything decided about it, stays open.
@@ -55,7 +55,7 @@ def publish(database: Database, study: Study, *, by: By, at_us: int) -> Publishe
     return decided(database, study.name, lambda now: _publish(now, study, by, at_us))
 
 
-def bring(database: Database, study: Study, *, at_us: int) -> Study:
+def publish_on_start(database: Database, study: Study, *, at_us: int) -> Study:
     """What is served by who starts a server with a study's file: that version is published, and a draft is opened.
 
     But what a researcher has published since goes on, so that a server that starts again undoes nothing.
@@ -65,13 +65,13 @@ def bring(database: Database, study: Study, *, at_us: int) -> Study:
     return current(database, study.name)
 
 
-def versions(database: Database, name: str) -> tuple[Version, ...]:
+def versions(database: Database, name: str) -> tuple[StudyVersion, ...]:
     """The versions of a study that were published, the newest first; one that was published again counts from then."""
     with database.connect() as connection:
         facts = _publications(connection, name)
     last = {fact.hash: fact for fact in facts}
     newest = facts[-1].hash if facts else None
-    found = (Version(fact.hash, fact.version, fact.at_us, fact.hash == newest) for fact in last.values())
+    found = (StudyVersion(fact.hash, fact.version, fact.at_us, fact.hash == newest) for fact in last.values())
     return tuple(sorted(found, key=lambda version: (version.current, version.published_us), reverse=True))
 
 
@@ -80,7 +80,7 @@ def current(database: Database, name: str) -> Study:
     return Studies(database).newest(name)
 
 
-def standing(database: Database, names: Collection[str] | None = None) -> Mapping[str, Operations]:
+def status_of_all(database: Database, names: Collection[str] | None = None) -> Mapping[str, StudyStatus]:
     """What holds for studies now: for all that the database knows, unless names are given."""
     with database.connect() as connection:
         known = connection.execute(select(_study.name).distinct()).scalars().all() if names is None else names
@@ -115,17 +115,17 @@ def _publications(connection: Connection, name: str) -> list[_Publication]:
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
 
 
-def _publish(now: Deciding, study: Study, by: By, at_us: int) -> Published:
+def _publish(now: StatusTransaction, study: Study, by: Actor, at_us: int) -> PublishResult:
     held = operations_in(now.connection, study.name)
     if held.published == study.hash:
-        return Published(study.hash, new=False)
+        return PublishResult(study.hash, new=False)
     if not held.decided and held.published is None and _has_people(now.connection, study.name):
         now.add("opened", {}, by=by, at_us=at_us)
     now.add("published", {"hash": study.hash, "version": study.file.version}, by=by, at_us=at_us)
-    return Published(study.hash, new=True)
+    return PublishResult(study.hash, new=True)
 
 
-def _bring(now: Deciding, study: Study, at_us: int) -> None:
+def _bring(now: StatusTransaction, study: Study, at_us: int) -> None:
     facts = _publications(now.connection, study.name)
     known = any(fact.hash == study.hash for fact in facts)
     if not (known and facts[-1].by == "researcher"):

@@ -14,14 +14,14 @@ import orjson
 from sqlalchemy import Select, func, select
 
 from storage import tables
-from storage.datasets.exports.chatbench_filter import ATTENTION, kept, kept_sessions
-from storage.datasets.exports.rows import Chosen
+from storage.datasets.exports.chatbench_filter import ATTENTION, passing_filter, sessions_passing_filter
+from storage.datasets.exports.rows import RowSelection
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import COMPLETE
 from storage.registers.imported_rows import imports, study_stream
 from storage.registers.origins import Origin
-from storage.schemas.base import Released
+from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
 
 Mark = tuple[Any, ...]
@@ -34,7 +34,7 @@ _seat, _session = tables.seats.c, tables.sessions.c
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ParticipantFlow:
     """The participants of a study: how many came, how they ended, whom a researcher excluded and why, and which factors
     the completed ones had."""
 
@@ -47,7 +47,7 @@ class Flow:
 
 
 def rows(
-    database: Database, study: str, table: Released, origin: str, names: Sequence[str], *, excluded: bool = False
+    database: Database, study: str, table: ReleasedTable, origin: str, names: Sequence[str], *, excluded: bool = False
 ) -> list[tuple[Any, ...]]:
     """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
 
@@ -65,8 +65,10 @@ def rows(
         query = query.where(own["_session"].not_in(_excluded(study, origin)))
     with database.connect() as connection:
         if filters:
-            kept_sessions(connection, Chosen(study, origin, table, table.parts[0], (), source=released(filters)), None)
-            query = query.where(own["_session"].in_(kept()), own["dataset"] != ATTENTION)
+            sessions_passing_filter(
+                connection, RowSelection(study, origin, table, table.parts[0], (), source=released(filters)), None
+            )
+            query = query.where(own["_session"].in_(passing_filter()), own["dataset"] != ATTENTION)
         ordered = query.order_by(own["_session"], own["_seq"], *(own[key] for key in table.key))
         return [tuple(row) for row in connection.execute(ordered)]
 
@@ -84,7 +86,7 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
         return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
 
 
-def out_of(database: Database, study: str, origin: str) -> frozenset[str]:
+def excluded_sessions(database: Database, study: str, origin: str) -> frozenset[str]:
     """The sessions of a study that a researcher excluded."""
     with database.connect() as connection:
         return frozenset(connection.execute(_excluded(study, origin)).scalars())
@@ -94,7 +96,7 @@ def _excluded(study: str, origin: str) -> Select[Any]:
     return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
 
 
-def mark(database: Database, study: str, origin: str) -> Mark:
+def data_version(database: Database, study: str, origin: str) -> Mark:
     """What changes with every fact of a study's sessions, found without reading the facts.
 
     Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
@@ -108,7 +110,7 @@ def mark(database: Database, study: str, origin: str) -> Mark:
         return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
 
 
-def flow(database: Database, study: str, origin: str) -> Flow:
+def flow(database: Database, study: str, origin: str) -> ParticipantFlow:
     """Who took part in a study."""
     ours = (_session.study == study, _session.origin == origin)
     with database.connect() as connection:
@@ -120,7 +122,7 @@ def flow(database: Database, study: str, origin: str) -> Flow:
         outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
         if why is not None:
             excluded[why] = excluded.get(why, 0) + number
-    return Flow(origin, arrived, outcomes, excluded, _factors(seats))
+    return ParticipantFlow(origin, arrived, outcomes, excluded, _factors(seats))
 
 
 def _seats(study: str, origin: str) -> Select[Any]:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, assert_never
 
 from sqlalchemy import Select, and_, case, false, or_, select
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
-from experiments.steps.guess import Guess
+from experiments.steps.guess import GuessStep
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database
@@ -31,7 +31,7 @@ REPLIED = "who replied"
 """What guesses are told apart by besides factors, whose names have no blank: the models that they are about."""
 
 
-class Told(NamedTuple):
+class ReplyFact(NamedTuple):
     """A fact as it is read: of replies who gave them, of all others the data."""
 
     hash: str
@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 
 @dataclass
-class Leaks:
+class LeakCount:
     """A model's replies under a condition, and those in which it told who it is, with the words that did."""
 
     model: str
@@ -60,7 +60,7 @@ class Leaks:
 
 
 @dataclass
-class Guesses:
+class GuessCount:
     """The guesses at a step under a condition. `nobody` are those where no model had replied; `expected` is how many
     of the right and the wrong ones would be right by chance."""
 
@@ -112,8 +112,8 @@ class Blinding:
     study: str
     origin: str
     sessions: int
-    leaks: tuple[Leaks, ...]
-    guesses: tuple[Guesses, ...]
+    leaks: tuple[LeakCount, ...]
+    guesses: tuple[GuessCount, ...]
 
     def as_json(self) -> dict[str, Any]:
         """The report for programs; words and guesses by how often they came."""
@@ -127,7 +127,7 @@ class Blinding:
         return found
 
 
-Asked = Mapping[str, Mapping[str, Sequence[Guess]]]
+Asked = Mapping[str, Mapping[str, Sequence[GuessStep]]]
 """The steps that ask for a guess: by the study's hash, by path without the numbers of turns."""
 
 
@@ -141,22 +141,22 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
         factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
         for name in by or ():
             if name not in factors:
-                raise StorageError(f"{study!r} has no factor {name!r}{allowed(name, factors)}")
+                raise StorageError(f"{study!r} has no factor {name!r}{suggestion(name, factors)}")
         asked = {version.hash: asked_in(version) for version in versions}
-        report = Tally(factors if by is None else tuple(by), asked)
+        report = BlindingCounter(factors if by is None else tuple(by), asked)
         query = _query(
             study, meant[0], {step.id for steps in asked.values() for same in steps.values() for step in same}
         )
         rows = connection.execution_options(stream_results=True).execute(query)
-        report.read(Told(*row) for row in rows)
+        report.read(ReplyFact(*row) for row in rows)
     return Blinding(study, meant[0], report.sessions, *report.sorted(versions))
 
 
-def asked_in(study: Study) -> dict[str, list[Guess]]:
+def asked_in(study: Study) -> dict[str, list[GuessStep]]:
     """The steps of a study that ask for a guess, by path; several where only one of them is ever asked."""
-    found: dict[str, list[Guess]] = {}
+    found: dict[str, list[GuessStep]] = {}
     for path, node in _paths(study.flow):
-        if isinstance(node, Guess):
+        if isinstance(node, GuessStep):
             found.setdefault(path, []).append(node)
     return found
 
@@ -180,19 +180,19 @@ def _query(study: str, origin: str, ids: Iterable[str]) -> Select[Any]:
     return joined.where(t.study == study, t.origin == origin, matters).order_by(t.ordinal, e.seq)
 
 
-class Tally:
+class BlindingCounter:
     """The counts, fact by fact; of a session it remembers who replied where until the next one begins."""
 
     def __init__(self, factors: Sequence[str], asked: Asked) -> None:
         self.sessions = 0
         self._factors, self._asked = factors, asked
-        self._leaks: dict[tuple[str, str, str], Leaks] = {}
-        self._guesses: dict[tuple[str, str, str], Guesses] = {}
+        self._leaks: dict[tuple[str, str, str], LeakCount] = {}
+        self._guesses: dict[tuple[str, str, str], GuessCount] = {}
         self._conditions: list[tuple[str, str]] = []
         self._replies: list[tuple[str, str]] = []
         self._last: dict[tuple[str, str | None], str] = {}
 
-    def read(self, facts: Iterable[Told]) -> None:
+    def read(self, facts: Iterable[ReplyFact]) -> None:
         """Count the facts of sessions, one session after another."""
         for fact in facts:
             data = fact.data or {}
@@ -212,7 +212,7 @@ class Tally:
                 case _:
                     pass
 
-    def _replied(self, fact: Told, model: str) -> None:
+    def _replied(self, fact: ReplyFact, model: str) -> None:
         self._replies.append((fact.path, model))
         self._last[fact.path, fact.slot] = model
         for row in self._rows(model):
@@ -223,13 +223,13 @@ class Tally:
             row.flagged += 1
             row.words.update(words)
 
-    def _rows(self, model: str) -> Iterator[Leaks]:
+    def _rows(self, model: str) -> Iterator[LeakCount]:
         """The rows that count for a reply of a model; its own factor would only say the same again."""
         for by, value in self._conditions:
             if by != "model":
-                yield self._leaks.setdefault((model, by, value), Leaks(model, by, value))
+                yield self._leaks.setdefault((model, by, value), LeakCount(model, by, value))
 
-    def _guessed(self, fact: Told, data: Mapping[str, Any]) -> None:
+    def _guessed(self, fact: ReplyFact, data: Mapping[str, Any]) -> None:
         path = INDEX.sub("", fact.path)
         step = _step_of(self._asked.get(fact.hash, {}).get(path, ()), data)
         if step is None:
@@ -238,10 +238,10 @@ class Tally:
         found = verdict(data["guess"], step.truth, models)
         who = [(REPLIED, " + ".join(sorted(models)))] if models else []
         for by, value in (*self._conditions, *who):
-            row = self._guesses.setdefault((path, by, value), Guesses(path, by, value))
+            row = self._guesses.setdefault((path, by, value), GuessCount(path, by, value))
             row.add(data["guess"], found, len(true_options(step.truth, models)) / len(step.options))
 
-    def sorted(self, versions: Sequence[Study]) -> tuple[tuple[Leaks, ...], tuple[Guesses, ...]]:
+    def sorted(self, versions: Sequence[Study]) -> tuple[tuple[LeakCount, ...], tuple[GuessCount, ...]]:
         """The rows: models, steps and factors in the order of the study, conditions after all, values by name."""
         models = list(dict.fromkeys(name for version in versions for name in version.file.models))
         steps = list(dict.fromkeys(path for found in self._asked.values() for path in found))
@@ -251,7 +251,7 @@ class Tally:
         return tuple(leaks), tuple(guesses)
 
 
-def _step_of(steps: Sequence[Guess], data: Mapping[str, Any]) -> Guess | None:
+def _step_of(steps: Sequence[GuessStep], data: Mapping[str, Any]) -> GuessStep | None:
     """The step that was answered: of those at one path the one whose options were shown."""
     shown = {*data.get("order", ())} - {UNSURE}
     return next((step for step in steps if {*step.options} == shown), None)

@@ -15,23 +15,23 @@ import orjson
 from sqlalchemy import Connection, select
 
 from experiments.events import Event
-from experiments.session.annotations import ANNOTATED, About, found
-from experiments.session.conversation import spoken
+from experiments.session.annotations import ANNOTATED, ConversationRef, latest_annotations
+from experiments.session.conversation import messages_of
 from experiments.session.engine import fold
-from experiments.session.side_by_side import histories, placed, rounds
-from experiments.session.state import Place, State, reached
+from experiments.session.side_by_side import histories, models_by_slot, rounds
+from experiments.session.state import Location, State, visited
 from experiments.study.resolve import Study
-from problems.problem import Message
+from problems.problem import DialogueMessage
 from storage import tables
 from storage.column_types import literal
 from storage.db.engine import Database
 from storage.log.event_log import facts
-from storage.registers.imported_rows import recorded_rows, rows_told, study_stream
+from storage.registers.imported_rows import recorded_rows, rows_of_events, study_stream
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
-from storage.schemas.base import Row
+from storage.schemas.base import ReleasedRow
 
-Talk = tuple[Message, ...]
+Talk = tuple[DialogueMessage, ...]
 LETTERS = "ABCD"
 ENDS = (("User: ", "AI:"), ("human_interactions", "model_responses"))
 """How MathConverse's release begins each message, and its two columns of them."""
@@ -39,7 +39,7 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ConversationProblem:
     """What a conversation was about: the problem as it was shown, its options, the right one, and the one chosen."""
 
     text: str = ""
@@ -53,9 +53,9 @@ class Conversation:
     """A conversation of a stream; all of a session's together where it is about no one place."""
 
     stream: str
-    about: About
+    about: ConversationRef
     talks: tuple[Talk, ...]
-    question: Question = Question()
+    question: ConversationProblem = ConversationProblem()
 
     @property
     def said(self) -> Talk:
@@ -73,7 +73,12 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
     """Every finished conversation of a study's sessions of an origin; with `whole` those of each session as one."""
     for held in _sessions(database, study, origin):
         if whole and held:
-            yield replace(held[0], about=About(), talks=tuple(one.talks[0] for one in held), question=Question())
+            yield replace(
+                held[0],
+                about=ConversationRef(),
+                talks=tuple(one.talks[0] for one in held),
+                question=ConversationProblem(),
+            )
         elif not whole:
             yield from held
 
@@ -96,54 +101,54 @@ def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conv
 
 
 def _held(study: Study, state: State, stream: str) -> Iterator[Conversation]:
-    for place in reached(study, state):
+    for place in visited(study, state):
         if place.done() or state.outcome:
             for slot, talk in _talks(place.facts):
-                yield Conversation(stream, About(place.path, slot), (talk,), _asked(place))
+                yield Conversation(stream, ConversationRef(place.path, slot), (talk,), _asked(place))
 
 
 def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
     """What was said at a place: in one conversation, or in several side by side, by their columns."""
-    slots = tuple(placed(events)) if any("slot" in event.data for event in spoken(events)) else ()
+    slots = tuple(models_by_slot(events)) if any("slot" in event.data for event in messages_of(events)) else ()
     for slot, pairs in histories(rounds(events), slots).items() if slots else ():
         yield slot, tuple(_message(event) for pair in pairs for event in pair if event is not None)
-    if not slots and (said := spoken(events)):
+    if not slots and (said := messages_of(events)):
         yield "", tuple(map(_message, said))
 
 
-def _message(event: Event) -> Message:
-    return Message("user" if event.kind == "said" else "bot", event.data["text"])
+def _message(event: Event) -> DialogueMessage:
+    return DialogueMessage("user" if event.kind == "said" else "bot", event.data["text"])
 
 
-def _asked(place: Place) -> Question:
+def _asked(place: Location) -> ConversationProblem:
     problem = place.scope.problem
     if problem is None:
-        return Question()
+        return ConversationProblem()
     chosen = next((event.data.get("answer") for event in place.facts if event.kind == "submitted"), None)
     options = {option.key: option.text for option in problem.options}
-    return Question(problem.text, options, problem.answer, None if chosen is None else str(chosen))
+    return ConversationProblem(problem.text, options, problem.answer, None if chosen is None else str(chosen))
 
 
-def _imported(stream: str, events: Sequence[Event], known: Mapping[str, Question]) -> Iterator[Conversation]:
-    for seq, row in rows_told(events).items():
+def _imported(stream: str, events: Sequence[Event], known: Mapping[str, ConversationProblem]) -> Iterator[Conversation]:
+    for seq, row in rows_of_events(events).items():
         talk = _released(row)
         if talk:
-            question = known.get(str(row.values.get("question_id")), Question())
+            question = known.get(str(row.values.get("question_id")), ConversationProblem())
             chosen = row.values.get("selected_answer")
-            yield Conversation(stream, About(of=seq), (talk,), replace(question, chosen=chosen))
+            yield Conversation(stream, ConversationRef(of=seq), (talk,), replace(question, chosen=chosen))
 
 
-def _released(row: Row) -> Talk:
+def _released(row: ReleasedRow) -> Talk:
     """The messages of a row of a release; none where its table holds no conversations."""
     match row.table:
         case "conversations":
             said = orjson.loads(row.values["chat_history"] or "[]")
-            return tuple(Message("user" if one["role"] == "You" else "bot", one["content"]) for one in said)
+            return tuple(DialogueMessage("user" if one["role"] == "You" else "bot", one["content"]) for one in said)
         case "mathconverse_interactions":
             starts, names = ENDS
             pairs = zip(*(literal(row.values[name]) for name in names), strict=False)
             return tuple(
-                Message("bot" if number else "user", text.removeprefix(starts[number]).strip())
+                DialogueMessage("bot" if number else "user", text.removeprefix(starts[number]).strip())
                 for pair in pairs
                 for number, text in enumerate(pair)
             )
@@ -151,21 +156,23 @@ def _released(row: Row) -> Talk:
             return ()
 
 
-def _questions(connection: Connection, study: str) -> dict[str, Question]:
+def _questions(connection: Connection, study: str) -> dict[str, ConversationProblem]:
     """The questions that were imported into a study, by their ids."""
     rows = (row for row in recorded_rows(connection, study_stream(study)) if row.table == "questions")
     return {str(row.values["question_id"]): _question(row.values) for row in rows}
 
 
-def _question(values: Mapping[str, Any]) -> Question:
+def _question(values: Mapping[str, Any]) -> ConversationProblem:
     def shown(name: str) -> str:
         return str(values[f"{name}_formatted"] or values[name] or "")
 
     options = {letter: shown(f"option_{letter}") for letter in LETTERS}
-    return Question(shown("question"), {key: text for key, text in options.items() if text}, values["answer"])
+    return ConversationProblem(
+        shown("question"), {key: text for key, text in options.items() if text}, values["answer"]
+    )
 
 
-Found = Mapping[tuple[str, About], Event]
+Found = Mapping[tuple[str, ConversationRef], Event]
 
 
 def annotated_in(database: Database, study: str, annotator: str, model: str | None = None) -> Found:
@@ -181,7 +188,7 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
     return {
         (stream, it): event
         for stream, told in by_stream.items()
-        for (name, it), event in found(told, model).items()
+        for (name, it), event in latest_annotations(told, model).items()
         if name == annotator
     }
 

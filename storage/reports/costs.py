@@ -29,7 +29,7 @@ _try, _fact, _session = tables.attempts.c, tables.events.c, tables.sessions.c
 _OF_SESSION = _try.cell.is_(None)
 USER = "user"
 """The slot of the attempts to get what a simulated user says."""
-SPEAKS = "user:"
+SIMULATED_PREFIX = "user:"
 """What the names of the models begin with that speak for simulated users; no study's model can be called so."""
 SIMULATED = " (simulated users)"
 FINISHED: ColumnElement[str] = literal_column("'finished'")
@@ -52,7 +52,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class BudgetUse:
     """What a study has spent, and what those who are in the midst of it may still spend.
 
     `each` is what one participant is expected to spend: the study's limit, or else the mean of those who have finished;
@@ -69,7 +69,7 @@ class Spending:
         return self.spent + self.under_way
 
 
-def spending(database: Database, study: Study, where: Where, now_us: int) -> Spending:
+def spending(database: Database, study: Study, where: Where, now_us: int) -> BudgetUse:
     """What participants with these factors have spent and may still spend now. One who has done nothing for as long as
     places are kept counts as gone."""
     limit, name = study.file.cost_limit, study.name
@@ -87,7 +87,7 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
         # before it is missed.
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == name, _OF_SESSION, _try.model.not_like(f"{SPEAKS}%"))
+            .where(_try.study == name, _OF_SESSION, _try.model.not_like(f"{SIMULATED_PREFIX}%"))
             .group_by(_try.stream)
         ).all()
     if within is not None:
@@ -97,7 +97,7 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Spe
     done = [by_stream.get(stream, 0.0) for stream in over]
     each = limit if limit is not None else sum(done) / len(done) if done else None
     left = sum(max(0.0, (each or 0.0) - by_stream.get(stream, 0.0)) for stream in here)
-    return Spending(sum(by_stream.values()), left, each)
+    return BudgetUse(sum(by_stream.values()), left, each)
 
 
 def _within(connection: Connection, study: str, where: Where) -> set[str] | None:
@@ -135,14 +135,14 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
         rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for stream, model, *values in rows:
-        who = f"{names[stream]}{SIMULATED if model.startswith(SPEAKS) else ''}" if whose else model
+        who = f"{names[stream]}{SIMULATED if model.startswith(SIMULATED_PREFIX) else ''}" if whose else model
         found[who] += Cost(*values)
     return dict(sorted(found.items(), key=lambda item: -item[1].cost))
 
 
-def speaks(group: str) -> bool:
+def is_simulated(group: str) -> bool:
     """Whether a group of `costs` is of a model that speaks for simulated users."""
-    return group.startswith(SPEAKS) or group.endswith(SIMULATED)
+    return group.startswith(SIMULATED_PREFIX) or group.endswith(SIMULATED)
 
 
 def _participants(connection: Connection, study: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import select
 
 from experiments.session.engine import fold
-from experiments.views.problem_history import units
+from experiments.views.problem_history import problem_turns
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import facts
@@ -38,7 +38,7 @@ def labels(database: Database, study: str, origin: str | None, step: str) -> Ite
         wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
         for stream, hash_ in wanted:
             state = fold(facts(connection, stream))
-            for unit in units(studies.get(hash_), state) if state.outcome != "withdrawn" else ():
+            for unit in problem_turns(studies.get(hash_), state) if state.outcome != "withdrawn" else ():
                 for done in unit.steps:
                     if done.id == step and done.submitted is not None:
                         yield Label(stream, unit.problem.id, done.submitted.data)

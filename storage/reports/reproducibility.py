@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from sqlalchemy import select
 
 from experiments.events import Event
-from experiments.session.assignment import assigned
-from experiments.session.engine import evolve
-from experiments.session.sampling import drawn
-from experiments.session.state import State, here
+from experiments.session.assignment import assignment_fact
+from experiments.session.engine import apply
+from experiments.session.sampling import draw_fact
+from experiments.session.state import State, current_location
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage import tables
@@ -29,7 +29,7 @@ from storage.registers.studies import Studies
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class DrawCheck:
     """What was derived again, and what was not as the log has it."""
 
     sessions: int
@@ -38,7 +38,9 @@ class Verified:
     differences: tuple[str, ...]
 
 
-def verify(database: Database, study: str, told: Callable[[int, int], None] = lambda done, total: None) -> Verified:
+def recompute_draws(
+    database: Database, study: str, told: Callable[[int, int], None] = lambda done, total: None
+) -> DrawCheck:
     """Derive everything of a study again; `told` hears how many sessions of how many are done."""
     t, seat = tables.sessions.c, tables.seats.c
     wanted = select(t.stream, t.hash, t.ordinal).where(t.study == study, t.origin != Origin.IMPORT).order_by(t.ordinal)
@@ -52,7 +54,7 @@ def verify(database: Database, study: str, told: Callable[[int, int], None] = la
             outcome = connection.execute(select(seat.outcome).where(seat.stream == stream)).scalar()
         found += [f"{where}, {text}" for text in _session(known.get(hash_), events, outcome, counts)]
         told(number + 1, len(sessions))
-    return Verified(len(sessions), counts["assigned"], counts["drawn"], tuple(found))
+    return DrawCheck(len(sessions), counts["assigned"], counts["drawn"], tuple(found))
 
 
 def _session(study: Study, events: tuple[Event, ...], outcome: str | None, counts: Counter[str]) -> Iterator[str]:
@@ -61,7 +63,7 @@ def _session(study: Study, events: tuple[Event, ...], outcome: str | None, count
         counts[event.kind] += event.kind in ("assigned", "drawn")
         try:
             yield from _derived(study, state, event)
-            state = evolve(state, event)
+            state = apply(state, event)
         except (ParleyError, ValueError, KeyError) as error:
             yield f"fact {event.seq} ({event.kind}): does not follow from what was before it: {error}"
             return
@@ -71,15 +73,15 @@ def _session(study: Study, events: tuple[Event, ...], outcome: str | None, count
 
 def _derived(study: Study, state: State, event: Event) -> Iterator[str]:
     if event.kind == "assigned":
-        again = assigned(study, state.seed, event.data)
+        again = assignment_fact(study, state.seed, event.data)
     elif event.kind == "drawn":
         if not all(event.data.get("taken", {}).values()):
             return  # of an older version, which told only of those that were drawn
-        place = here(study, state)
+        place = current_location(study, state)
         if place is None or place.path != event.path:
             yield f"fact {event.seq}: a draw at {event.path!r}, where the session was at {place and place.path!r}"
             return
-        again = drawn(place, event.data.get("taken", {}))
+        again = draw_fact(place, event.data.get("taken", {}))
     else:
         return
     if again != dict(event.data):

@@ -14,8 +14,8 @@ from typing import Any
 from sqlalchemy import select
 
 from experiments.session.engine import fold
-from experiments.session.state import Place, State, reached
-from experiments.session.telemetry import folded
+from experiments.session.state import Location, State, visited
+from experiments.session.telemetry import without_indices
 from experiments.session.timing import LEAVING_EVENTS, shown_us
 from experiments.study.resolve import Study
 from experiments.study.step import Step
@@ -28,7 +28,7 @@ from storage.registers.studies import Studies
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClientMeasures:
     """What the pages told of a screen, summed over its visits; nothing where they told nothing."""
 
     visible_s: float | None = None
@@ -44,7 +44,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ScreenVisit:
     """A screen of a session; `seconds` is None where it was not left."""
 
     session: str
@@ -53,11 +53,11 @@ class Shown:
     step: str
     shown_us: int
     seconds: float | None
-    told: Told
+    told: ClientMeasures
 
 
 @dataclass(frozen=True, slots=True)
-class Typical:
+class ScreenSummary:
     """A screen over all sessions and turns: how often it was shown, medians of its times, sums of its counts."""
 
     path: str
@@ -71,7 +71,7 @@ TIMES = ("visible_s", "reading_s", "typing_s", "first_key_s", "away_s")
 COUNTS = ("pasted", "pasted_chars", "blocked", "copied", "left")
 
 
-def screens(database: Database, study: str, origin: str | None = None) -> Iterator[Shown]:
+def screens(database: Database, study: str, origin: str | None = None) -> Iterator[ScreenVisit]:
     """Every screen that a study's sessions came to, session by session: people's, unless there are none."""
     studies, t = Studies(database), tables.sessions.c
     with database.connect() as connection:
@@ -92,27 +92,27 @@ def _by_path(database: Database, study: str, stream: str) -> dict[str, list[dict
 
 def _shown(
     study: Study, state: State, stream: str, origin: str, told: Mapping[str, list[dict[str, Any]]]
-) -> Iterator[Shown]:
-    for place in reached(study, state):
+) -> Iterator[ScreenVisit]:
+    for place in visited(study, state):
         if isinstance(place.node, Step):
             summed = added_up(told.get(place.path, ()))
-            yield Shown(stream, origin, place.path, place.node.step, shown_us(place), _seconds(place), summed)
+            yield ScreenVisit(stream, origin, place.path, place.node.step, shown_us(place), _seconds(place), summed)
 
 
-def _seconds(place: Place) -> float | None:
+def _seconds(place: Location) -> float | None:
     left = next((fact for fact in place.facts if fact.kind in LEAVING_EVENTS), None)
     return None if left is None else (left.at_us - shown_us(place)) / 1e6
 
 
-def added_up(records: Iterable[Mapping[str, Any]]) -> Told:
+def added_up(records: Iterable[Mapping[str, Any]]) -> ClientMeasures:
     """The records of one screen as one."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_kind.setdefault(record["kind"], []).append(record)
     if not by_kind:
-        return Told()
+        return ClientMeasures()
     visits, pasted = by_kind.get("screen", []), by_kind.get("pasted", [])
-    return Told(
+    return ClientMeasures(
         visible_s=_sum_s(visits, "visible_ms"),
         reading_s=_sum_s(visits, "reading_ms"),
         typing_s=_sum_s(visits, "typing_ms"),
@@ -140,19 +140,19 @@ def _first_key_s(visits: Iterable[Mapping[str, Any]]) -> float | None:
     return None
 
 
-def typical(found: Iterable[Shown]) -> tuple[Typical, ...]:
+def typical(found: Iterable[ScreenVisit]) -> tuple[ScreenSummary, ...]:
     """The screens of all sessions, with the turns of loops as one, in the order in which they are met."""
-    alike: dict[tuple[str, str], list[Shown]] = {}
+    alike: dict[tuple[str, str], list[ScreenVisit]] = {}
     for one in found:
-        alike.setdefault((folded(one.path), one.step), []).append(one)
+        alike.setdefault((without_indices(one.path), one.step), []).append(one)
     return tuple(_typical(path, step, those) for (path, step), those in alike.items())
 
 
-def _typical(path: str, step: str, those: list[Shown]) -> Typical:
+def _typical(path: str, step: str, those: list[ScreenVisit]) -> ScreenSummary:
     medians = {"seconds": _median(one.seconds for one in those)}
     medians |= {name: _median(getattr(one.told, name) for one in those) for name in TIMES}
     sums = {name: _sum(getattr(one.told, name) for one in those) for name in COUNTS}
-    return Typical(path, step, len(those), medians, sums)
+    return ScreenSummary(path, step, len(those), medians, sums)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -25,7 +25,7 @@ from storage.registers.imported_rows import row_of
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
-from storage.schemas.base import Row as Released
+from storage.schemas.base import ReleasedRow as Released
 from storage.schemas.registry import schemas
 
 PAGE = 25
@@ -40,7 +40,7 @@ _session, _seat, _study = tables.sessions.c, tables.seats.c, tables.studies.c
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SessionQuery:
     """Which sessions are wanted; all that a study has where nothing is said."""
 
     text: str = ""
@@ -61,7 +61,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SessionListItem:
     """A session as it is listed; what only a seat knows is None or empty for an imported one."""
 
     number: int
@@ -86,33 +86,33 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class SessionPage:
     """A page of sessions, and whether there are older ones."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[SessionListItem, ...]
     more: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class SessionRecord:
     """A session with its facts and its study; an imported one has the rows of its source in place of both."""
 
-    entry: Entry
+    entry: SessionListItem
     events: tuple[Event, ...] = ()
     study: Study | None = None
     rows: tuple[Released, ...] = ()
 
 
-def sessions(database: Database, study: str, wish: Wish, now_us: int, before: int | None = None) -> Listed:
+def sessions(database: Database, study: str, wish: SessionQuery, now_us: int, before: int | None = None) -> SessionPage:
     """The newest sessions that are wanted, of those with a smaller number than `before`."""
     with database.connect() as connection:
         wanted = [*_conditions(connection, study, wish, now_us), *([_session.ordinal < before] if before else [])]
         query = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
         found = [_entry(row) for row in connection.execute(query)]
-    return Listed(tuple(found[:PAGE]), len(found) > PAGE)
+    return SessionPage(tuple(found[:PAGE]), len(found) > PAGE)
 
 
-def read(database: Database, studies: Studies, study: str, number: int, now_us: int) -> Session:
+def read_session(database: Database, studies: Studies, study: str, number: int, now_us: int) -> SessionRecord:
     """A session by its number; raises StorageError where the study has none of that number."""
     with database.connect() as connection:
         row = connection.execute(_entries(study, now_us).where(_session.ordinal == number)).first()
@@ -123,8 +123,8 @@ def read(database: Database, studies: Studies, study: str, number: int, now_us: 
         entry = _entry(row)
         events = facts(connection, entry.stream)
     if entry.imported:
-        return Session(entry, rows=tuple(row_of(event.data) for event in events if event.kind == "recorded"))
-    return Session(entry, events, studies.get(entry.hash))
+        return SessionRecord(entry, rows=tuple(row_of(event.data) for event in events if event.kind == "recorded"))
+    return SessionRecord(entry, events, studies.get(entry.hash))
 
 
 def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
@@ -158,9 +158,9 @@ def _entries(study: str, now_us: int) -> Select[Any]:
     return select(*own, *columns, *more).select_from(joined).where(_session.study == study)
 
 
-def _entry(row: Row[Any]) -> Entry:
+def _entry(row: Row[Any]) -> SessionListItem:
     flags = tuple(filter(None, (row.flags or "").split(",")))
-    return Entry(
+    return SessionListItem(
         number=row.ordinal,
         stream=row.stream,
         origin=row.origin,
@@ -184,7 +184,7 @@ def _live(now_us: int) -> ColumnElement[bool]:
     return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
 
 
-def _conditions(connection: Connection, study: str, wish: Wish, now_us: int) -> Iterator[ColumnElement[bool]]:
+def _conditions(connection: Connection, study: str, wish: SessionQuery, now_us: int) -> Iterator[ColumnElement[bool]]:
     if wish.text.strip():
         yield _called(wish.text.strip())
     if wish.origin:
@@ -199,7 +199,7 @@ def _conditions(connection: Connection, study: str, wish: Wish, now_us: int) -> 
     yield from _said(wish)
 
 
-def _said(wish: Wish) -> Iterator[ColumnElement[bool]]:
+def _said(wish: SessionQuery) -> Iterator[ColumnElement[bool]]:
     if wish.flag == PASTED:
         yield _seat.pasted > 0
     elif wish.flag:
@@ -235,7 +235,7 @@ def _called(text: str) -> ColumnElement[bool]:
 _session = tables.sessions.c
 
 
-def sessions_called(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
+def find_sessions(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
     """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
     with database.connect() as connection:
         ours = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)

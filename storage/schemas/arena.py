@@ -17,12 +17,22 @@ import orjson
 from experiments.events import Event
 from experiments.session.conversation import SPEAKERS
 from experiments.session.seeded_random import public_id
-from experiments.session.side_by_side import BAD, SLOTS, TIE, Pair, Round, histories, placed, rounds, winner
+from experiments.session.side_by_side import (
+    BAD,
+    SLOTS,
+    TIE,
+    ComparisonRound,
+    Pair,
+    histories,
+    models_by_slot,
+    rounds,
+    winner,
+)
 from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.views.problem_history import comparisons
-from storage.column_types import Choice, Json, Number, Text, Whole
-from storage.schemas.base import Column, Released, Row, Schema
+from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "the draw for each conversation", "the clock", "the study"
 WINNERS = MappingProxyType(
@@ -35,8 +45,8 @@ WINNERS = MappingProxyType(
 )
 OF_MORE = MappingProxyType({"model_c": "the third is better", "model_d": "the fourth is better"})
 TIES = {TIE: "tie", BAD: "tie (bothbad)"}
-SCORE = Whole(0, 100, blank=True)
-SECONDS = Number(low=0)
+SCORE = IntegerColumn(0, 100, blank=True)
+SECONDS = NumberColumn(low=0)
 
 
 def _is_talk(value: Any) -> bool:
@@ -46,61 +56,63 @@ def _is_talk(value: Any) -> bool:
     )
 
 
-TALK = Json(_is_talk, "a list of objects with a role (user or assistant) and content, a text")
-TRUTH = Json(lambda value: isinstance(value, bool), "true or false")
+TALK = JsonColumn(_is_talk, "a list of objects with a role (user or assistant) and content, a text")
+TRUTH = JsonColumn(lambda value: isinstance(value, bool), "true or false")
 
 VOTE_COLUMNS = (
-    Column("participant", Text(), "The participant: ten random letters and digits.", "chance"),
-    Column("conversation", Text(), "The conversation: ten random letters and digits.", "chance"),
-    Column("turn", Whole(low=1), "How many messages the conversation had when the vote was given.", STUDY),
-    Column("model_a", Text(), "The model on the left.", DRAWN),
-    Column("model_b", Text(), "The next model; of two the one on the right.", DRAWN),
-    Column("model_c", Text(blank=True), "The third model, where there is one.", DRAWN),
-    Column("model_d", Text(blank=True), "The fourth model, where there is one.", DRAWN),
-    Column("winner", Choice(MappingProxyType({**WINNERS, **OF_MORE})), "The vote.", CHOSEN, ("winner", "score")),
+    Column("participant", TextColumn(), "The participant: ten random letters and digits.", "chance"),
+    Column("conversation", TextColumn(), "The conversation: ten random letters and digits.", "chance"),
+    Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
+    Column("model_a", TextColumn(), "The model on the left.", DRAWN),
+    Column("model_b", TextColumn(), "The next model; of two the one on the right.", DRAWN),
+    Column("model_c", TextColumn(blank=True), "The third model, where there is one.", DRAWN),
+    Column("model_d", TextColumn(blank=True), "The fourth model, where there is one.", DRAWN),
+    Column("winner", ChoiceColumn(MappingProxyType({**WINNERS, **OF_MORE})), "The vote.", CHOSEN, ("winner", "score")),
     *(
         Column(f"score_{slot}", SCORE, f"The score of model_{slot}, where sliders are the vote.", CHOSEN, ("score",))
         for slot in SLOTS
     ),
-    Column("language", Text(blank=True), "The language of the conversation; blank, as we do not guess it.", STUDY),
+    Column(
+        "language", TextColumn(blank=True), "The language of the conversation; blank, as we do not guess it.", STUDY
+    ),
     Column("asked_tstamp", SECONDS, "When the last message was sent, in seconds UTC since 1970.", CLOCK),
     Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
 )
 PAIR_COLUMNS = (
-    Column("question_id", Text(), "The vote: 32 random letters and digits.", "chance"),
-    Column("model_a", Text(), "The model on the left.", DRAWN),
-    Column("model_b", Text(), "The model on the right.", DRAWN),
-    Column("winner", Choice(WINNERS), "The vote.", CHOSEN, ("winner", "score")),
-    Column("judge", Text(), "The participant, as in arena_votes.csv.", "chance"),
+    Column("question_id", TextColumn(), "The vote: 32 random letters and digits.", "chance"),
+    Column("model_a", TextColumn(), "The model on the left.", DRAWN),
+    Column("model_b", TextColumn(), "The model on the right.", DRAWN),
+    Column("winner", ChoiceColumn(WINNERS), "The vote.", CHOSEN, ("winner", "score")),
+    Column("judge", TextColumn(), "The participant, as in arena_votes.csv.", "chance"),
     Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model"),
     Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model"),
-    Column("turn", Whole(low=1), "How many messages the conversation had when the vote was given.", STUDY),
+    Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
     Column("anony", TRUTH, "Whether the models' names were hidden; with us they always are.", STUDY),
-    Column("language", Text(blank=True), "The language of the conversation; null, as we do not guess it.", STUDY),
+    Column("language", TextColumn(blank=True), "The language of the conversation; null, as we do not guess it.", STUDY),
     Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
 )
-VOTES = Released("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversation", "turn"), "participant")
-PAIRS = Released("arena_conversations", "arena_conversations.json", PAIR_COLUMNS, ("question_id",), "judge")
+VOTES = ReleasedTable("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversation", "turn"), "participant")
+PAIRS = ReleasedTable("arena_conversations", "arena_conversations.json", PAIR_COLUMNS, ("question_id",), "judge")
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The votes of a session in order, and the pairs among them."""
     return [row for path, facts in comparisons(study, state) for row in _conversation(state, path, facts)]
 
 
-def _conversation(state: State, path: str, facts: Sequence[Event]) -> Iterator[Row]:
-    found, slots = rounds(facts), list(placed(facts))
+def _conversation(state: State, path: str, facts: Sequence[Event]) -> Iterator[ReleasedRow]:
+    found, slots = rounds(facts), list(models_by_slot(facts))
     for number, one in enumerate(found):
         if one.vote is None:
             continue
         values = _vote(state, path, number + 1, one, one.vote)
-        yield Row(VOTES.name, one.vote.seq, values)
+        yield ReleasedRow(VOTES.name, one.vote.seq, values)
         if len(slots) == 2:
             talks = histories(found[: number + 1], slots)
-            yield Row(PAIRS.name, one.vote.seq, _pair(state, f"{path}:{number}", values, talks))
+            yield ReleasedRow(PAIRS.name, one.vote.seq, _pair(state, f"{path}:{number}", values, talks))
 
 
-def _vote(state: State, path: str, turn: int, one: Round, vote: Event) -> dict[str, Any]:
+def _vote(state: State, path: str, turn: int, one: ComparisonRound, vote: Event) -> dict[str, Any]:
     best = winner(vote.data)
     replies = {slot: one.reply(slot) for slot in SLOTS}
     return {

@@ -22,7 +22,7 @@ from sqlalchemy.types import TypeEngine
 
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.column_types import Form, Kind
+from storage.column_types import ColumnType, Kind
 from storage.tables import metadata
 
 SQL: Mapping[Kind, type[TypeEngine[Any]]] = {"text": Text, "integer": BigInteger, "number": Float, "json": Text}
@@ -40,7 +40,7 @@ class Column:
     """
 
     name: str
-    form: Form
+    form: ColumnType
     meaning: str
     source: str
     asked: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReleasedRow:
     """A row of a released table: `values` by the columns' names in the database, `seq` of its last fact."""
 
     table: str
@@ -71,7 +71,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class AiAloneTally:
     """What the answers of a model that was asked a problem alone add up to, by one method: how many count, how many of
     them are right, how many are no answer that can be read, and how many commit to one of those offered."""
 
@@ -91,7 +91,7 @@ which it does not, each with what was allowed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedTable:
     """A released table and the file it is published as.
 
     `parts` are the folders of one release that each hold such a file. A row of an imported file belongs to the person
@@ -181,9 +181,9 @@ class Schema:
     name: str
     title: str
     source: str
-    tables: tuple[Released, ...]
-    rows: Callable[[Study, State], Sequence[Row]]
-    study_rows: Callable[[Study], Sequence[Row]] = field(default=lambda study: ())
-    alone_rows: Callable[[Sequence[Tally]], Sequence[Row]] = field(default=lambda tallies: ())
+    tables: tuple[ReleasedTable, ...]
+    rows: Callable[[Study, State], Sequence[ReleasedRow]]
+    study_rows: Callable[[Study], Sequence[ReleasedRow]] = field(default=lambda study: ())
+    alone_rows: Callable[[Sequence[AiAloneTally]], Sequence[ReleasedRow]] = field(default=lambda tallies: ())
     url: str = ""
     licence: str = ""

@@ -15,17 +15,17 @@ import orjson
 
 from experiments.instruments.scales import CONFIDENCE
 from experiments.session.annotations import ANNOTATED as ANNOTATION
-from experiments.session.annotations import About
+from experiments.session.annotations import ConversationRef
 from experiments.session.annotations import values as found_by
 from experiments.session.conversation import messages
 from experiments.session.seeded_random import public_id
 from experiments.session.state import State
 from experiments.study.ai_alone import questions
 from experiments.study.resolve import Study
-from experiments.views.problem_history import Done, Unit, each_unit
+from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn
 from problems.problem import Problem
-from storage.column_types import Choice, Json, Number, Text, Whole, choice
-from storage.schemas.base import Column, Released, Row, Schema, Tally
+from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
+from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Schema
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
 """A step's kind and the released `answer_type`; a chat counts where the problem is answered beside it."""
@@ -47,8 +47,8 @@ SPELT = MappingProxyType(
 )
 """What the study's event log calls the phases, and how the release, whose types are not told, might."""
 TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
-SHARE = Number(low=0, high=1, blank=True)
-ANY = Number(low=0, blank=True)
+SHARE = NumberColumn(low=0, high=1, blank=True)
+ANY = NumberColumn(low=0, blank=True)
 
 
 def _is_history(value: Any) -> bool:
@@ -60,34 +60,36 @@ def _is_history(value: Any) -> bool:
 ANSWER_COLUMNS = (
     Column(
         "worker_id",
-        Text("[A-Za-z0-9]+", "letters and digits"),
+        TextColumn("[A-Za-z0-9]+", "letters and digits"),
         "The participant: ten letters and digits, at random.",
         "chance",
     ),
-    Column("model", Text(blank=True), "The model behind the chatbot, also for answers given alone.", DRAWN),
+    Column("model", TextColumn(blank=True), "The model behind the chatbot, also for answers given alone.", DRAWN),
     Column("condition", choice("answer-first", "direct-to-AI", blank=True), "Whether they answer alone first.", DRAWN),
     Column("subject", choice("math", "physics", "moral", blank=True), "The subject of their questions.", DRAWN),
-    Column("batch", Whole(low=0, blank=True), "The batch of twelve questions, from 0 within the subject.", DRAWN),
-    Column("phase", Whole(1, 2, PHASES, SPELT, blank=True), "The part of the study.", "the study"),
-    Column("position", Whole(low=0), "The question's position in the study, from 0.", "the study"),
-    Column("answer_type", Choice(TYPES), "How it was answered.", "the study"),
-    Column("dataset", Text(), "The dataset that the question is from; attention_check for the check.", QUESTION),
-    Column("question_id", Text(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
+    Column(
+        "batch", IntegerColumn(low=0, blank=True), "The batch of twelve questions, from 0 within the subject.", DRAWN
+    ),
+    Column("phase", IntegerColumn(1, 2, PHASES, SPELT, blank=True), "The part of the study.", "the study"),
+    Column("position", IntegerColumn(low=0), "The question's position in the study, from 0.", "the study"),
+    Column("answer_type", ChoiceColumn(TYPES), "How it was answered.", "the study"),
+    Column("dataset", TextColumn(), "The dataset that the question is from; attention_check for the check.", QUESTION),
+    Column("question_id", TextColumn(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
     Column(
         "confidence",
-        Choice(CONFIDENCE, blank=True),
+        ChoiceColumn(CONFIDENCE, blank=True),
         "How confident they are, said before answering; both answers of an answer-first question carry it.",
         CHOSEN,
         ("confidence",),
     ),
     Column("selected_answer", choice(*LETTERS, blank=True), "The option that was chosen.", CHOSEN, ("answer",)),
-    Column("acc", Whole(0, 1, RIGHT, TRUTH, blank=True), "Whether the answer is right.", "the question's key"),
+    Column("acc", IntegerColumn(0, 1, RIGHT, TRUTH, blank=True), "Whether the answer is right.", "the question's key"),
 )
 CONVERSATION_COLUMNS = (
     *ANSWER_COLUMNS,
     Column(
         "chat_history",
-        Json(_is_history, "a list of objects with the texts role and content"),
+        JsonColumn(_is_history, "a list of objects with the texts role and content"),
         "The messages in order; You is the participant, Bot the model.",
         "the participant and the model",
     ),
@@ -100,28 +102,28 @@ CONVERSATION_COLUMNS = (
     ),
     Column(
         "attempted_answer",
-        Json(lambda value: value in (True, False), "true or false", blank=True),
+        JsonColumn(lambda value: value in (True, False), "true or false", blank=True),
         "Whether the chatbot tried to answer.",
         ANNOTATED,
         optional=True,
     ),
-    Column("answer_val", Text(blank=True), "The value that the chatbot answered.", ANNOTATED, optional=True),
+    Column("answer_val", TextColumn(blank=True), "The value that the chatbot answered.", ANNOTATED, optional=True),
     Column(
         "answer_letter", choice(*LETTERS, blank=True), "The letter that the chatbot answered.", ANNOTATED, optional=True
     ),
 )
 QUESTION_COLUMNS = (
-    Column("question_id", Text(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
-    Column("dataset", Text(), "The dataset that it is from.", QUESTION),
-    Column("question", Text(), "Its wording, without markup.", QUESTION),
+    Column("question_id", TextColumn(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
+    Column("dataset", TextColumn(), "The dataset that it is from.", QUESTION),
+    Column("question", TextColumn(), "Its wording, without markup.", QUESTION),
     *(
-        Column(f"option_{letter}", Text(blank=True), f"Option {letter}, without markup.", QUESTION)
+        Column(f"option_{letter}", TextColumn(blank=True), f"Option {letter}, without markup.", QUESTION)
         for letter in LETTERS
     ),
     Column("answer", choice(*LETTERS), "The right option.", QUESTION),
-    Column("question_formatted", Text(blank=True), "Its wording as shown, with LaTeX.", QUESTION),
+    Column("question_formatted", TextColumn(blank=True), "Its wording as shown, with LaTeX.", QUESTION),
     *(
-        Column(f"option_{letter}_formatted", Text(blank=True), f"Option {letter} as shown, with LaTeX.", QUESTION)
+        Column(f"option_{letter}_formatted", TextColumn(blank=True), f"Option {letter} as shown, with LaTeX.", QUESTION)
         for letter in LETTERS
     ),
 )
@@ -134,7 +136,7 @@ def _method_columns(method: str) -> tuple[Column, ...]:
     """A method's columns. `_invalid` stands for letter methods; older copies of the release have `_none` as well."""
     how, free = method.replace("_", " "), method not in LETTER_METHODS
     return (
-        Column(f"{method}_count", Whole(low=0, blank=True), f"How many answers ({how}).", ALONE_MODEL),
+        Column(f"{method}_count", IntegerColumn(low=0, blank=True), f"How many answers ({how}).", ALONE_MODEL),
         Column(f"{method}_acc", SHARE, f"The share of right ones; invalid ones are wrong ({how}).", ALONE_MODEL),
         Column(
             f"{method}_invalid", ANY, f"How much of it was invalid ({how}).", ALONE_MODEL, optional=True, theirs=free
@@ -147,16 +149,16 @@ def _method_columns(method: str) -> tuple[Column, ...]:
 
 
 ALONE_COLUMNS = (
-    Column("model", Text(), "The model.", ALONE_MODEL),
-    Column("dataset", Text(), "The dataset that the question is from.", QUESTION),
-    Column("question_id", Text(), "The question.", QUESTION),
+    Column("model", TextColumn(), "The model.", ALONE_MODEL),
+    Column("dataset", TextColumn(), "The dataset that the question is from.", QUESTION),
+    Column("question_id", TextColumn(), "The question.", QUESTION),
     *(column for method in METHODS for column in _method_columns(method)),
 )
 NOTHING_ASKED = {column.name: None for column in ALONE_COLUMNS[3:]}
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
 """What tells one participant's answers apart: of those who came twice, the release has both assignments."""
-ANSWERS = Released("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
-FILTERED = Released(
+ANSWERS = ReleasedTable("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
+FILTERED = ReleasedTable(
     "user_answers_filtered",
     "user_answers_filtered.csv",
     ANSWER_COLUMNS,
@@ -169,7 +171,7 @@ ANNOTATIONS = MappingProxyType(
     {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
 )
 """The annotators that the release has, and the columns that hold what they found."""
-CONVERSATIONS = Released(
+CONVERSATIONS = ReleasedTable(
     "conversations",
     "conversations.json",
     CONVERSATION_COLUMNS,
@@ -178,7 +180,7 @@ CONVERSATIONS = Released(
     PARTS,
     annotated=ANNOTATIONS,
 )
-ALONE = Released(
+ALONE = ReleasedTable(
     "ai_alone_answers",
     "ai_alone_answers.csv",
     ALONE_COLUMNS,
@@ -186,33 +188,33 @@ ALONE = Released(
     of_study=True,
     of_alone=True,
 )
-QUESTIONS = Released(
+QUESTIONS = ReleasedTable(
     "questions", "questions.csv", QUESTION_COLUMNS, ("question_id",), key=("question_id",), of_study=True
 )
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The answers and conversations of a session, in the order in which they were given."""
     return [row for made in _unit_rows(study, state) for row in made]
 
 
-@each_unit(ANNOTATION)
-def _unit_rows(state: State, unit: Unit) -> list[Row]:
-    found: list[Row] = []
+@each_problem_turn(ANNOTATION)
+def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
+    found: list[ReleasedRow] = []
     for step in unit.steps:
         submitted = step.submitted if step.kind in ANSWER_TYPES else None
         if submitted is None or submitted.data.get("answer") is None:
             continue
         values = _answer(state, unit, step.kind, submitted.data["answer"])
-        found.append(Row(ANSWERS.name, submitted.seq, values, FULL_STUDY))
+        found.append(ReleasedRow(ANSWERS.name, submitted.seq, values, FULL_STUDY))
         if step.kind == "chat":
-            told = found_by(state.facts.get("", ()), About(unit.prefix + step.id))
+            told = found_by(state.facts.get("", ()), ConversationRef(unit.prefix + step.id))
             talked = {**values, **_conversation(step, told)}
-            found.append(Row(CONVERSATIONS.name, submitted.seq, talked, FULL_STUDY))
+            found.append(ReleasedRow(CONVERSATIONS.name, submitted.seq, talked, FULL_STUDY))
     return found
 
 
-def _answer(state: State, unit: Unit, kind: str, chosen: Any) -> dict[str, Any]:
+def _answer(state: State, unit: ProblemTurn, kind: str, chosen: Any) -> dict[str, Any]:
     tags = unit.problem.tags
     batch = unit.values.get("batch", tags.get("batch"))
     return {
@@ -232,15 +234,15 @@ def _answer(state: State, unit: Unit, kind: str, chosen: Any) -> dict[str, Any]:
     }
 
 
-def _conversation(step: Done, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _conversation(step: StepRecord, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     history = [{"role": message.role, "content": message.text} for message in messages(step.events)]
     blank = dict.fromkeys(name for names in ANNOTATIONS.values() for name in names)
     return CONVERSATIONS.filled({"chat_history": orjson.dumps(history).decode(), **blank}, found)
 
 
-def study_rows(study: Study) -> list[Row]:
+def study_rows(study: Study) -> list[ReleasedRow]:
     """The questions of the study that have four options, as in the release."""
-    return [Row(QUESTIONS.name, 0, _question(p)) for p in questions(study) if len(p.options) == len(LETTERS)]
+    return [ReleasedRow(QUESTIONS.name, 0, _question(p)) for p in questions(study) if len(p.options) == len(LETTERS)]
 
 
 def _question(problem: Problem) -> dict[str, Any]:
@@ -256,7 +258,7 @@ def _question(problem: Problem) -> dict[str, Any]:
     }
 
 
-def alone_rows(tallies: Sequence[Tally]) -> list[Row]:
+def alone_rows(tallies: Sequence[AiAloneTally]) -> list[ReleasedRow]:
     """A row for each model and question; methods that the release does not know are left out."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for tally in tallies:
@@ -264,12 +266,14 @@ def alone_rows(tallies: Sequence[Tally]) -> list[Row]:
             key = (tally.model, tally.dataset, tally.problem)
             found.setdefault(key, {}).update(_shares(tally))
     return [
-        Row(ALONE.name, number, {"model": model, "dataset": dataset, "question_id": problem, **NOTHING_ASKED, **values})
+        ReleasedRow(
+            ALONE.name, number, {"model": model, "dataset": dataset, "question_id": problem, **NOTHING_ASKED, **values}
+        )
         for number, ((model, dataset, problem), values) in enumerate(found.items())
     ]
 
 
-def _shares(tally: Tally) -> dict[str, Any]:
+def _shares(tally: AiAloneTally) -> dict[str, Any]:
     name, count = tally.method, tally.count
     found: dict[str, Any] = {f"{name}_count": count, f"{name}_acc": tally.right / count if count else None}
     found[f"{name}_acc_valid"] = tally.right / tally.valid if tally.valid else None

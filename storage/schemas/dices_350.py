@@ -11,8 +11,8 @@ from typing import Any
 from experiments.instruments.dices_safety import COMPREHENSION, columns
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
-from storage.schemas.base import Column, Released, Row, Schema
+from storage.dices import LICENCE, OVERALL, PAPER, URL, column, follows_from, ratings
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 EDITION = "dices-350"
 HEADER = (
@@ -37,7 +37,7 @@ HEADER = (
     *columns(EDITION),
     *OVERALL[EDITION],
 )
-ABOUT = about(EDITION)
+ABOUT = column(EDITION)
 COLUMNS = tuple(Column(name, *ABOUT[name]) for name in HEADER)
 
 
@@ -47,7 +47,7 @@ def _rated_us(values: Mapping[str, Any]) -> int | None:
     return None if seconds is None else seconds * 1_000_000
 
 
-RATINGS = Released(
+RATINGS = ReleasedTable(
     "dices_350",
     "diverse_safety_adversarial_dialog_350.csv",
     COLUMNS,
@@ -55,14 +55,14 @@ RATINGS = Released(
     person="rater_id",
     counter="id",
     time=_rated_us,
-    rules=(follows(EDITION),),
+    rules=(follows_from(EDITION),),
 )
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The ratings of a session by this edition's reasons, in order."""
     return [
-        Row(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
+        ReleasedRow(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
         for fact, values in ratings(study, state, EDITION)
     ]
 

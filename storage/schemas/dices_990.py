@@ -8,8 +8,8 @@ from __future__ import annotations
 from experiments.instruments.dices_safety import COMPREHENSION, columns
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.dices import LICENCE, OVERALL, PAPER, URL, about, follows, ratings
-from storage.schemas.base import Column, Released, Row, Schema
+from storage.dices import LICENCE, OVERALL, PAPER, URL, column, follows_from, ratings
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 EDITION = "dices-990"
 HEADER = (
@@ -31,24 +31,24 @@ HEADER = (
     *columns(EDITION),
     *OVERALL[EDITION],
 )
-ABOUT = about(EDITION)
+ABOUT = column(EDITION)
 COLUMNS = tuple(Column(name, *ABOUT[name]) for name in HEADER)
 
-RATINGS = Released(
+RATINGS = ReleasedTable(
     "dices_990",
     "diverse_safety_adversarial_dialog_990.csv",
     COLUMNS,
     ("id",),
     person="rater_id",
     counter="id",
-    rules=(follows(EDITION),),
+    rules=(follows_from(EDITION),),
 )
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The ratings of a session by this edition's reasons, in order."""
     return [
-        Row(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
+        ReleasedRow(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
         for fact, values in ratings(study, state, EDITION)
     ]
 

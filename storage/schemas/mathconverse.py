@@ -17,9 +17,18 @@ from experiments.instruments.scales import CORRECTNESS, HELPFULNESS, SOLO_SOLVE
 from experiments.session.seeded_random import public_uuid
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from experiments.views.problem_history import Unit, answers, ranks, units
-from storage.column_types import Choice, Literally, Number, Text, Whole, all_texts, choice, literal
-from storage.schemas.base import Column, Released, Row, Schema
+from experiments.views.problem_history import ProblemTurn, answers, problem_turns, ranks
+from storage.column_types import (
+    ChoiceColumn,
+    IntegerColumn,
+    NumberColumn,
+    PythonLiteral,
+    TextColumn,
+    all_texts,
+    choice,
+    literal,
+)
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 MISSING = "MISSING"
 UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
@@ -50,53 +59,57 @@ def _are_sets(value: Any) -> bool:
     return isinstance(value, list) and all(type(item) in (int, str) for item in value)
 
 
-def _ratings(scale: Mapping[str, str]) -> Literally:
-    return Literally(_are_ratings, "a list of ratings from 0 to 6, as Python writes it", named=scale)
+def _ratings(scale: Mapping[str, str]) -> PythonLiteral:
+    return PythonLiteral(_are_ratings, "a list of ratings from 0 to 6, as Python writes it", named=scale)
 
 
 COLUMNS = (
     Column(
-        "", Whole(low=0), "The row's number within its participant, from 0 (pandas' index).", STUDY, stored="row_index"
+        "",
+        IntegerColumn(low=0),
+        "The row's number within its participant, from 0 (pandas' index).",
+        STUDY,
+        stored="row_index",
     ),
-    Column("model", Text(), "The model that replied.", "the draw"),
+    Column("model", TextColumn(), "The model that replied.", "the draw"),
     Column(
         "human_interactions",
-        Literally(all_texts, "a list of texts, as Python writes it"),
+        PythonLiteral(all_texts, "a list of texts, as Python writes it"),
         "The messages in order, each after `User: `.",
         CHOSEN,
     ),
     Column(
         "model_responses",
-        Literally(all_texts, "a list of texts, as Python writes it"),
+        PythonLiteral(all_texts, "a list of texts, as Python writes it"),
         "The replies in order, each after `AI: `.",
         "the model",
     ),
-    Column("time_taken", Number(low=0), "Seconds from being shown the problem to the last rating.", "the clock"),
+    Column("time_taken", NumberColumn(low=0), "Seconds from being shown the problem to the last rating.", "the clock"),
     Column("helpfulness_ratings", _ratings(HELPFULNESS), "A rating for each reply.", CHOSEN, ("helpfulness",)),
     Column("correctness_ratings", _ratings(CORRECTNESS), "A rating for each reply.", CHOSEN, ("correctness",)),
     Column(
         "solo_solve",
-        Choice(MappingProxyType({**SOLO_SOLVE, MISSING: "not said"})),
+        ChoiceColumn(MappingProxyType({**SOLO_SOLVE, MISSING: "not said"})),
         "Whether they could have solved it alone.",
         CHOSEN,
         ("solo_solve",),
     ),
-    Column("problem_name", Text(), "The problem's file name.", "the problem"),
+    Column("problem_name", TextColumn(), "The problem's file name.", "the problem"),
     Column(
         "final_prefs",
-        Literally(_are_ranks, "a dictionary of ranks from 1, as Python writes it", (MISSING,)),
+        PythonLiteral(_are_ranks, "a dictionary of ranks from 1, as Python writes it", (MISSING,)),
         "The rank of each model, 1 the best, ties allowed.",
         CHOSEN,
         ("rank",),
     ),
-    Column("interaction_set_idx", Whole(low=0), "Which set of problems, from 0.", STUDY),
-    Column("uid", Text(UUID, "a UUID"), "The participant, at random.", "chance"),
+    Column("interaction_set_idx", IntegerColumn(low=0), "Which set of problems, from 0.", STUDY),
+    Column("uid", TextColumn(UUID, "a UUID"), "The participant, at random.", "chance"),
     Column("mth_bkgrd", choice(*EXPERTISE, MISSING), "Experience with mathematics.", CHOSEN, ("mth_bkgrd",)),
     Column("ai_play_bkgrd", choice(*EXPERIENCE, MISSING), "Experience with AI systems.", CHOSEN, ("ai_play_bkgrd",)),
     Column("selected_topic", choice(*TOPICS, MISSING), "The topic they chose.", CHOSEN, ("selected_topic",)),
     Column(
         "seen_problem_sets",
-        Literally(_are_sets, "a list of the numbers of sets, as Python writes it"),
+        PythonLiteral(_are_sets, "a list of the numbers of sets, as Python writes it"),
         "The problem sets that they met.",
         "the draw",
     ),
@@ -112,7 +125,7 @@ def _as_many(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, f"{wanted} items, as many as human_interactions has"
 
 
-INTERACTIONS = Released(
+INTERACTIONS = ReleasedTable(
     "mathconverse_interactions",
     "mathconverse_parsed_interactions.csv",
     COLUMNS,
@@ -122,9 +135,9 @@ INTERACTIONS = Released(
 )
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The rated conversations of a session that belong to no ChatBench answer, in order."""
-    said, met = answers(state), units(study, state)
+    said, met = answers(state), problem_turns(study, state)
     sets = dict.fromkeys(unit.groups[-1] for unit in met if unit.groups)
     about = {name: _given(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
     about |= {
@@ -145,7 +158,7 @@ def rows(study: Study, state: State) -> list[Row]:
     ]
 
 
-def _completed(unit: Unit) -> Event | None:
+def _completed(unit: ProblemTurn) -> Event | None:
     """The fact by which a rated conversation is complete; None if it is not, or is none."""
     chat, rating = unit.step("chat"), unit.step("rate_turns")
     if chat is None or chat.submitted is None or "answer" in chat.submitted.data:
@@ -153,7 +166,7 @@ def _completed(unit: Unit) -> Event | None:
     return rating.submitted if rating else chat.submitted
 
 
-def _row(study: Study, state: State, unit: Unit, last: Event, known: dict[str, Any]) -> Row:
+def _row(study: Study, state: State, unit: ProblemTurn, last: Event, known: dict[str, Any]) -> ReleasedRow:
     turns = unit.spoken()
     given = ranks(state, unit.loop)
     preference = _by_model(study, state, unit.loop, given) if given else None
@@ -169,14 +182,14 @@ def _row(study: Study, state: State, unit: Unit, last: Event, known: dict[str, A
         "final_prefs": MISSING if preference is None else repr(preference),
         **known,
     }
-    return Row(INTERACTIONS.name, last.seq, values)
+    return ReleasedRow(INTERACTIONS.name, last.seq, values)
 
 
 def _given(value: Any) -> str:
     return MISSING if value is None else str(value)
 
 
-def _shown_us(state: State, unit: Unit) -> int:
+def _shown_us(state: State, unit: ProblemTurn) -> int:
     """When the problem came on the screen: the time of the fact before its first."""
     first = unit.events()[0]
     return state.events[first.seq - 2].at_us

@@ -8,10 +8,10 @@ from functools import cache
 from importlib import import_module
 from types import MappingProxyType
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage import schemas as package
 from storage.errors import StorageError
-from storage.schemas.base import Released, Schema
+from storage.schemas.base import ReleasedTable, Schema
 
 
 @cache
@@ -28,11 +28,11 @@ def schemas() -> Mapping[str, Schema]:
 def schema(name: str) -> Schema:
     """A schema by name; raises StorageError."""
     if name not in schemas():
-        raise StorageError(f"no schema is called {name!r}{allowed(name, list(schemas()))}")
+        raise StorageError(f"no schema is called {name!r}{suggestion(name, list(schemas()))}")
     return schemas()[name]
 
 
 @cache
-def released(table: str) -> Released:
+def released(table: str) -> ReleasedTable:
     """A released table by its name in the database."""
     return next(item for schema in schemas().values() for item in schema.tables if item.name == table)

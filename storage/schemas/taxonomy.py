@@ -14,16 +14,16 @@ from experiments.events import Event
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from experiments.views.problem_history import units
-from problems.problem import Message, Problem
-from storage.column_types import Choice, Text, Whole
-from storage.schemas.base import Column, Released, Row, Schema
+from experiments.views.problem_history import problem_turns
+from problems.problem import DialogueMessage, Problem
+from storage.column_types import ChoiceColumn, IntegerColumn, TextColumn
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 FITS, NOT, FIRST = "y", "0", "No prev"
 NAMES = {"user": "User", "bot": "AI"}
 
-LABEL = Choice({FITS: "The label fits.", NOT: "It does not."}, ("0.0", "yy", "xw"), blank=True)
-ANYTHING = Text(what="y, 0 or a text", blank=True)
+LABEL = ChoiceColumn({FITS: "The label fits.", NOT: "It does not."}, ("0.0", "yy", "xw"), blank=True)
+ANYTHING = TextColumn(what="y, 0 or a text", blank=True)
 """The release has a sentence among its marks for what is not mathematics."""
 
 
@@ -45,25 +45,27 @@ LABEL_COLUMNS = tuple(
     for name, header in HEADERS.items()
 )
 COLUMNS = (
-    Column("", Whole(low=0), "The row's number within its annotator, from 0.", "the study", stored="row_index"),
+    Column("", IntegerColumn(low=0), "The row's number within its annotator, from 0.", "the study", stored="row_index"),
     Column(
         "problem_declaration",
-        Text(blank=True),
+        TextColumn(blank=True),
         "The problem that they talked about, where one is known.",
         "the problem",
     ),
     Column(
         "previous_interactions",
-        Text(),
+        TextColumn(),
         "What was said before, a line each: 'User: ...', 'AI: ...'; No prev if nothing was.",
         DIALOGUE,
     ),
-    Column("user_query", Text(), "The message that is labelled, after 'User: '.", DIALOGUE),
+    Column("user_query", TextColumn(), "The message that is labelled, after 'User: '.", DIALOGUE),
     *LABEL_COLUMNS,
     Column(WRITE_IN_HEADER, ANYTHING, "What no label says, in the rater's words.", RATER, ("other",), stored="other"),
-    Column("Orig Idx", Whole(low=0, blank=True), "The message's number, from 0.", "the order", stored="orig_idx"),
+    Column(
+        "Orig Idx", IntegerColumn(low=0, blank=True), "The message's number, from 0.", "the order", stored="orig_idx"
+    ),
 )
-QUERIES = Released(
+QUERIES = ReleasedTable(
     "annotated_taxonomy",
     "annotated_taxonomy.csv",
     COLUMNS,
@@ -73,17 +75,18 @@ QUERIES = Released(
 )
 
 
-def rows(study: Study, state: State) -> list[Row]:
+def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The messages that a session labelled, in order."""
     found = [
         item
-        for unit in units(study, state)
+        for unit in problem_turns(study, state)
         for step in unit.steps
         if step.kind == "label_turns" and step.submitted is not None
         for item in _labelled(unit.problem, step.submitted)
     ]
     return [
-        Row(QUERIES.name, seq, {"row_index": at, **values, "orig_idx": None}) for at, (seq, values) in enumerate(found)
+        ReleasedRow(QUERIES.name, seq, {"row_index": at, **values, "orig_idx": None})
+        for at, (seq, values) in enumerate(found)
     ]
 
 
@@ -106,7 +109,7 @@ def _declared(problem: Problem) -> str | None:
     return None if problem.text == problem.dialogue[-1].text else problem.text
 
 
-def _line(said: Message) -> str:
+def _line(said: DialogueMessage) -> str:
     return f"{NAMES[said.role]}: {said.text}"
 
 

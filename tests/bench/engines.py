@@ -52,10 +52,10 @@ def import_(database: Path, *paths: str) -> int:
 def ours(database: Path, origin: str, file: str, to: str) -> int:
     """Our export of a file."""
     from storage.datasets.exports.exporter import stream
-    from storage.datasets.exports.plan import Wish
+    from storage.datasets.exports.plan import ExportRequest
     from storage.db.engine import open_database
 
-    wish = Wish(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
+    wish = ExportRequest(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
     with open(to, "wb") as out:
         return stream(open_database(f"sqlite:///{database}"), wish, out, file)
 

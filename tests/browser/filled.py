@@ -10,11 +10,11 @@ from threading import Thread
 
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.drafts import Drafts
 from app.studies.loader import load_study
 from storage.db.engine import open_database
-from storage.registers.study_versions import bring
+from storage.registers.study_versions import publish_on_start
 from tests.fakes.accounts import ada_and_bob
 from tests.fakes.served import Process, settings_for
 
@@ -39,8 +39,8 @@ def filled(folder: Path) -> Iterator[Process]:
 
 async def _fill(folder: Path, url: str) -> None:
     database, clock, study = open_database(url), VirtualClock(START_US), load_study(STUDY)
-    runtime = Runtime(database, settings_for(folder), clock)
-    bring(database, study, at_us=START_US)
+    runtime = SessionService(database, settings_for(folder), clock)
+    publish_on_start(database, study, at_us=START_US)
     runtime.prepare(study)
     async for _ in simulate(runtime, clock, study, SESSIONS, "filled"):
         pass

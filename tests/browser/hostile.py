@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 from playwright.sync_api import BrowserContext, Error, Page
 from starlette.responses import Response
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
-from app.clock import WorldClock
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
+from app.clock import SystemClock
 from app.config.settings import Settings
-from app.session.service import Runtime, Sessions
+from app.session.service import Sessions, SessionService
 from app.studies.loader import load_study
-from app.web.participant.session_cookie import Cookies
-from experiments.study.fields import Short
+from app.web.participant.session_cookie import SessionCookie
+from experiments.study.fields import ShortText
 from storage.db.engine import Database, open_database
 from tests.browser.waiting import until
 from tests.fakes.hostile import ALL, Payload
@@ -60,9 +60,9 @@ class Echo:
         slow = request.model == "slow"
         size = max(1, len(said) // PIECES) if slow else len(said)
         for start in range(0, len(said), size):
-            yield Text(said[start : start + size])
+            yield TextDelta(said[start : start + size])
             await asyncio.sleep(PAUSE_S if slow else 0)
-        yield End("stop", request.model, 1, 1)
+        yield StreamEnd("stop", request.model, 1, 1)
 
     async def close(self) -> None:
         """Nothing."""
@@ -116,7 +116,7 @@ class Session:
     def sit_down(self, context: BrowserContext, url: str) -> None:
         """Let a browser be theirs."""
         response = Response()
-        Cookies(SECRET, secure=False).write(response, self.stream)
+        SessionCookie(SECRET, secure=False).write(response, self.stream)
         value = response.headers["set-cookie"].partition("=")[2].partition(";")[0].strip('"')
         context.add_cookies([{"name": "parley", "value": value, "url": url}])
 
@@ -126,7 +126,7 @@ def seeded(settings: Settings, path: Path, groups: Sequence[Sequence[Payload]], 
 
     async def play() -> list[Session]:
         database = open_database(settings.database_url)
-        runtime = Runtime(database, settings, WorldClock())
+        runtime = SessionService(database, settings, SystemClock())
         runtime.prepare(load_study(str(path)))
         found = [await _played(runtime, path, tuple(group), until_step) for group in groups]
         await runtime.close()
@@ -142,7 +142,7 @@ def aside(work: Coroutine[Any, Any, Made]) -> Made:
         return thread.submit(asyncio.run, work).result()
 
 
-async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
+async def _played(runtime: SessionService, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
     session = Session((await runtime.enrol(load_study(str(path)), origin="person")).stream, texts)
     words = session.words
     live = await runtime.live(session.stream)
@@ -154,9 +154,11 @@ async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], unti
             assert live is not None
         asked = live.screen.panel.fields
         given = {
-            field.name: words[int(field.name[1:])][:SHORT] for field in asked[: len(words)] if isinstance(field, Short)
+            field.name: words[int(field.name[1:])][:SHORT]
+            for field in asked[: len(words)]
+            if isinstance(field, ShortText)
         }
-        given |= {field.name: "3" for field in asked if not isinstance(field, Short)}
+        given |= {field.name: "3" for field in asked if not isinstance(field, ShortText)}
         seen = live.screen
         live = await runtime.participant(session.stream, "submit", seen.path, given, seen=seen.seen, key=seen.path)
         assert live.screen.path != seen.path, live.note
@@ -165,7 +167,7 @@ async def _played(runtime: Runtime, path: Path, texts: tuple[Payload, ...], unti
     return session
 
 
-async def _said(runtime: Runtime, session: Session) -> None:
+async def _said(runtime: SessionService, session: Session) -> None:
     """Say each of the session's texts."""
     for number, text in enumerate(session.words):
         live = await runtime.live(session.stream)
@@ -179,7 +181,7 @@ def excluded(database: Database, session: Session) -> None:
     """What researchers have said of a session: each of its texts as a note, and one as why it is excluded."""
 
     async def say() -> None:
-        sessions = Sessions(database, WorldClock())
+        sessions = Sessions(database, SystemClock())
         for text in session.words:
             await sessions.remark(session.stream, "noted", text[:NOTE], "Ada")
         await sessions.remark(session.stream, "excluded", session.words[0][:NOTE], "Ada")

@@ -63,7 +63,7 @@ def test_a_page_around_a_study(
     ]
     page = new_context().new_page()
     for language in ("en", "ar") if soak else random.Random(f"{seed} {template}").choices(("en", "ar")):
-        body = bytes(start_page.page(template, language, **known).body)
+        body = bytes(start_page.render_page(template, language, **known).body)
         page.route("**/around", lambda route, request, body=body: route.fulfill(body=body, content_type="text/html"))
         page.goto(f"{stage}/around")
         assert page.locator("html").get_attribute("lang") == language

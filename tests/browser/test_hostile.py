@@ -16,10 +16,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext
 
-from app.web.console.text_rendering import Reading
-from app.web.participant.view import StudyLook, paint
-from experiments.study.fields import Short, Single
-from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from app.web.console.text_rendering import BudgetedRenderer
+from app.web.participant.view import StudyContext, render_page
+from experiments.study.fields import ShortText, SingleChoice
+from experiments.study.screen import (
+    ChatMessage,
+    ChatView,
+    Panel,
+    ProgressView,
+    ReplyView,
+    RoundView,
+    Screen,
+    TextBlock,
+    TranscriptBlock,
+)
 from tests.browser.boxes import WINDOW, spilled
 from tests.browser.hostile import A_CHAT, Echo, Session, Watched, seeded, squeezed, study
 from tests.browser.visitor import REPLIED, Visitor
@@ -91,22 +101,31 @@ def at(place: Place, session: Session, context: BrowserContext) -> Watched:
 
 def drawn(text: str) -> str:
     """A text wherever a participant's page or the console shows one."""
-    said = (Message("You", text), Message("Bot", text))
-    asked = (Short(name="s", text=text), Single(name="o", text=text, help=text, options={"A": text, "B": "b"}))
+    said = (ChatMessage("You", text), ChatMessage("Bot", text))
+    asked = (
+        ShortText(name="s", text=text),
+        SingleChoice(name="o", text=text, help=text, options={"A": text, "B": "b"}),
+    )
     panels = (
-        Panel(text, (Text(text), Transcript(text, said, text)), asked, button=text),
-        Panel(chat=Chat("AI", said, remaining=1, max_chars=4_000)),
+        Panel(text, (TextBlock(text), TranscriptBlock(text, said, text)), asked, button=text),
+        Panel(chat=ChatView("AI", said, remaining=1, max_chars=4_000)),
         Panel(
-            chat=Chat(
-                "AI", (), remaining=1, max_chars=4_000, columns=2, rounds=(Round(text, (Reply("a", "A", text),)),)
+            chat=ChatView(
+                "AI",
+                (),
+                remaining=1,
+                max_chars=4_000,
+                columns=2,
+                rounds=(RoundView(text, (ReplyView("a", "A", text),)),),
             )
         ),
     )
-    look, parts = StudyLook("A study", dollar_maths=True), [str(Reading(dollars=True)(text))]
+    look, parts = StudyContext("A study", dollar_maths=True), [str(BudgetedRenderer(dollars=True)(text))]
     for panel in panels:
-        screen = Screen("step", 3, panel, Progress("", 0.5), ())
+        screen = Screen("step", 3, panel, ProgressView("", 0.5), ())
         parts += [
-            str(part["value"]) for part in paint(screen, study=look, shown=None, draft={"s": text}).updates.values()
+            str(part["value"])
+            for part in render_page(screen, study=look, shown=None, draft={"s": text}).updates.values()
         ]
     return "".join(parts)
 

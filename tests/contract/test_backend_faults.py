@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.backends.base import Text
-from app.backends.guard import deadlines
+from app.backends.base import TextDelta
+from app.backends.guard import guarded_stream
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
 from tests.fakes.latex import BROKEN as BROKEN_LATEX
@@ -228,9 +228,9 @@ def test_nobody_listening_is_unavailable(way):
 def test_a_cancelled_reply_closes_its_connection(way):
     async def cancel(server):
         backend = create(settings_at(server.base_url), way)
-        stream = deadlines(lambda: backend.stream(asking(way, model="fault:hang-midway")), PATIENT)
+        stream = guarded_stream(lambda: backend.stream(asking(way, model="fault:hang-midway")), PATIENT)
         if way is not WAYS["http-none"]:
-            assert await anext(stream) == Text("Hel")
+            assert await anext(stream) == TextDelta("Hel")
         task = asyncio.ensure_future(anext(stream))
         while not server.requests:
             await asyncio.sleep(0.005)

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from app.backends import registry
-from app.backends.base import End, Text
-from app.backends.guard import deadlines
+from app.backends.base import StreamEnd, TextDelta
+from app.backends.guard import guarded_stream
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from tests.fakes.asking import (
@@ -58,7 +58,7 @@ def test_a_reply_comes_in_pieces_and_ends_once(name, settings):
     """While the model types; what has come at once is one piece."""
     deltas = ask(settings, PIECEWISE[name], **({} if name in LOCAL else {"model": "fault:typing"}))
     assert len(deltas) > 5
-    assert [type(delta) for delta in deltas] == [Text] * (len(deltas) - 1) + [End]
+    assert [type(delta) for delta in deltas] == [TextDelta] * (len(deltas) - 1) + [StreamEnd]
 
 
 def test_the_pieces_are_the_whole_reply(way, settings):
@@ -96,7 +96,7 @@ def test_cancelling_midway_is_clean(way, settings):
         backend, begun = create(settings, way), asyncio.Event()
 
         async def read():
-            async with aclosing(deadlines(lambda: backend.stream(asking(way)), PATIENT)) as stream:
+            async with aclosing(guarded_stream(lambda: backend.stream(asking(way)), PATIENT)) as stream:
                 async for _ in stream:
                     begun.set()
                     await asyncio.sleep(0.001)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from sqlalchemy import text
 
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.db.engine import Database
 from storage.errors import BadFile
@@ -201,7 +201,7 @@ def refused(database: Database, schema: str, paths: list[Path], said: tuple[str,
 
 
 def listed(schema: str, path: Path) -> list[str]:
-    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, Found)]
+    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, ReleaseFile)]
 
 
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.imports.records import MOST
 from storage.db.engine import Database
@@ -71,7 +71,7 @@ def test_a_line_beyond_all_measure_is_told(
         assert words in str(caught.value)
     assert len(str(caught.value)) < 1_000
     assert read_tables(database) == before
-    assert len([item for item in deviations("chatbench", [path]) if not isinstance(item, Found)]) == 1
+    assert len([item for item in deviations("chatbench", [path]) if not isinstance(item, ReleaseFile)]) == 1
 
 
 def test_a_cell_that_is_as_long_as_a_line_may_be_is_read(database: Database, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_cell_that_is_as_long_as_a_line_may_be_is_read(database: Database, tmp
     path = tmp_path / "user_answers.csv"
     path.write_text(ANSWERS + row)
     assert import_files(database, "chatbench", [path], "s")[0].new == 1
-    export(database, Wish("s", "chatbench"), tmp_path / "out")
+    export(database, ExportRequest("s", "chatbench"), tmp_path / "out")
     assert (tmp_path / "out/full_study/user_answers.csv").read_bytes() == path.read_bytes()
 
 
@@ -106,10 +106,10 @@ def test_files_without_rows_are_read_and_come_back(schema: str, database: Databa
         path = release / table.path(table.parts[0])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("[]" if path.suffix == ".json" else ",".join(map(quoted, table.header)) + "\n")
-    assert [item for item in deviations(schema, [release]) if not isinstance(item, Found)] == []
+    assert [item for item in deviations(schema, [release]) if not isinstance(item, ReleaseFile)] == []
     for _ in range(2):
         assert {(file.rows, file.new) for file in import_files(database, schema, [release], "s")} == {(0, 0)}
-    for file in export(database, Wish("s", schema), tmp_path / "out").files:
+    for file in export(database, ExportRequest("s", schema), tmp_path / "out").files:
         read, written = (release / file.path).read_text(), (tmp_path / "out" / file.path).read_text()
         assert written == read if file.path.endswith(".csv") else json.loads(written) == []
     assert list(differences(database)) == []

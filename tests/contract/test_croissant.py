@@ -15,9 +15,9 @@ import pytest
 from storage.datasets.describe import describe
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
-from storage.datasets.manifest import Exported, File
+from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
@@ -59,7 +59,7 @@ def _plain(item: Any) -> Any:
     return item.decode() if isinstance(item, bytes) else item
 
 
-def rows(folder: Path, file: File) -> list[dict[str, Any]]:
+def rows(folder: Path, file: ExportedFile) -> list[dict[str, Any]]:
     """The rows of a file, read without mlcroissant."""
     with (folder / file.path).open(encoding="utf-8-sig", newline="") as opened:
         if file.path.endswith(".json"):
@@ -71,7 +71,7 @@ def rows(folder: Path, file: File) -> list[dict[str, Any]]:
         ]
 
 
-def reads_the_same(found: Exported) -> None:
+def reads_the_same(found: ExportManifest) -> None:
     """mlcroissant reads every row of an export."""
     dataset = valid(found.folder)
     for file in found.files:
@@ -91,7 +91,7 @@ def test_the_metadata_of_every_schema_are_valid_and_give_every_row(name: str, or
 
 @pytest.mark.parametrize(("study", "safe"), [("chatbench", False), ("mathconverse", True)])
 def test_the_metadata_of_an_export_give_every_row(filled: Database, study: str, safe: bool, tmp_path: Path) -> None:
-    reads_the_same(export(filled, Wish(study, study, safe=safe), tmp_path))
+    reads_the_same(export(filled, ExportRequest(study, study, safe=safe), tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_the_metadata_of_published_data_give_every_row(
     shared: Path, schema: str, file: str, database: Database, tmp_path: Path
 ) -> None:
     import_files(database, schema, [shared / file], "published")
-    reads_the_same(export(database, Wish("published", schema), tmp_path / "out"))
+    reads_the_same(export(database, ExportRequest("published", schema), tmp_path / "out"))
 
 
 def test_a_licence_is_claimed_for_published_data_only(tmp_path: Path) -> None:

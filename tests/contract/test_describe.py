@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from experiments.study.resolve import Study, restore
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped, is_formula
-from storage.datasets.describe.zip_file import pack
+from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from storage.schemas.registry import schemas
 from tests.fakes.exported import exported
@@ -136,7 +136,7 @@ def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp
         assert all(path.is_file() for path in written)
         (folder / "stray.txt").write_text(str(folder), encoding="utf-8")
         os.utime(folder / "README.md", (0, 10**9))
-        contents.append([path.read_bytes() for path in (*written, pack(folder))])
+        contents.append([path.read_bytes() for path in (*written, zip_export(folder))])
     assert contents[0] == contents[1]
 
 
@@ -145,7 +145,7 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
     made = exported(folder, "chatbench")
     written = describe(made)
     (folder / "stray.txt").write_text("mine", encoding="utf-8")
-    packed = pack(folder)
+    packed = zip_export(folder)
     assert packed == tmp_path / "data.zip"
     assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
     with zipfile.ZipFile(packed) as archive:
@@ -157,8 +157,8 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("safe", [False, True])
 def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, safe: bool, tmp_path: Path) -> None:
-    wish = Wish("chatbench", "chatbench", safe=safe)
-    packed = [pack(export(filled, wish, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
+    wish = ExportRequest("chatbench", "chatbench", safe=safe)
+    packed = [zip_export(export(filled, wish, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
     assert packed[0] == packed[1]
     subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=tmp_path / "a", capture_output=True, check=True)
     assert sha256((tmp_path / "a/study.json").read_bytes()).hexdigest() == study("chatbench").hash

@@ -18,21 +18,26 @@ from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from problems import dices
-from problems.problem import Message, Problem
+from problems.problem import DialogueMessage, Problem
 from storage.dices import OVERALL, beneath, combined
 from storage.schemas import dices_350, dices_990
-from storage.schemas.base import Column, Released
+from storage.schemas.base import Column, ReleasedTable
 from tests.fakes.sessions import NAMES, play, study, whole
 
 SCHEMAS = {"dices-350": dices_350.SCHEMA, "dices-990": dices_990.SCHEMA}
 EDITIONS = tuple(SCHEMAS)
 PLAYED = {"dices-350": "dices", "dices-990": NAMES[-1]}
 """A study that is rated by each edition's reasons."""
-SAID = (Message("user", "Hm?\nHm."), Message("bot", "Ah."), Message("user", "So?"), Message("bot", "Well."))
+SAID = (
+    DialogueMessage("user", "Hm?\nHm."),
+    DialogueMessage("bot", "Ah."),
+    DialogueMessage("user", "So?"),
+    DialogueMessage("bot", "Well."),
+)
 answers = st.sampled_from(ANSWERS)
 
 
-def table(edition: str) -> Released:
+def table(edition: str) -> ReleasedTable:
     return SCHEMAS[edition].tables[0]
 
 

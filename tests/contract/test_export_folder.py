@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.finetuning import Split, export_examples
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.finetuning import TrainSplit, export_examples
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from storage.errors import StorageError
 
-CHATBENCH = Wish("chatbench", "chatbench", "bot")
+CHATBENCH = ExportRequest("chatbench", "chatbench", "bot")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -51,7 +51,7 @@ def test_another_schema_takes_the_place_but_of_what_was_changed(filled: Database
     made = export(filled, CHATBENCH, tmp_path)
     changed, *others = (tmp_path / file.path for file in made.files)
     changed.write_bytes(changed.read_bytes() + b"a note\n")
-    export_examples(filled, CHATBENCH, tmp_path, Split())
+    export_examples(filled, CHATBENCH, tmp_path, TrainSplit())
     assert changed.read_bytes().endswith(b"a note\n")
     assert others
     assert not any(path.exists() for path in others)
@@ -68,5 +68,5 @@ def test_an_export_that_stops_leaves_what_was_there(filled: Database, tmp_path: 
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        export(filled, Wish("chatbench", "chatbench", "bot", safe=True), tmp_path, stop)
+        export(filled, ExportRequest("chatbench", "chatbench", "bot", safe=True), tmp_path, stop)
     assert contents(tmp_path) == was

@@ -20,8 +20,8 @@ from typing import Any
 
 import pytest
 
-from app.backends.base import End, Message
-from app.backends.completion import whole
+from app.backends.base import PromptMessage, StreamEnd
+from app.backends.completion import complete
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.fakes.asking import WAYS, Patience, asking, collect, create, said, settings_at
 from tests.fakes.model_server import serve
@@ -72,19 +72,19 @@ def llmock(*given: str) -> Iterator[str]:
         yield url
 
 
-def asked(url: str, name: str, *, form: str, limits: Patience = CALM, **changes: Any) -> tuple[str, End]:
+def asked(url: str, name: str, *, form: str, limits: Patience = CALM, **changes: Any) -> tuple[str, StreamEnd]:
     """The text and the end of a reply, streamed or whole."""
     way = WAYS[name]
 
-    async def once() -> tuple[str, End]:
+    async def once() -> tuple[str, StreamEnd]:
         backend = create(settings_at(url, key=KEY), way)
         try:
             if form == "whole":
-                reply = await whole(backend, asking(way, **changes), limits)
+                reply = await complete(backend, asking(way, **changes), limits)
                 return reply.text, reply.end
             deltas = await collect(backend, asking(way, **changes), limits)
             end = deltas[-1]
-            assert isinstance(end, End)
+            assert isinstance(end, StreamEnd)
             return said(deltas), end
         finally:
             await backend.close()
@@ -115,7 +115,7 @@ def test_no_broken_stream_passes_for_a_reply(name: str, fault: str) -> None:
     broken = 0
     with llmock("--stream-fault", f"{fault}=1.0", "--stream-stall-seconds", "60") as url:
         for number in range(5):
-            message = Message("user", f"Question {number}, which is long enough to be answered in many pieces")
+            message = PromptMessage("user", f"Question {number}, which is long enough to be answered in many pieces")
             try:
                 text, _ = asked(url + PATHS[name], name, form="stream", limits=SHORT, messages=(message,))
                 assert str(number) in text, "what is taken for a reply is whole"
@@ -152,7 +152,7 @@ def refusing() -> Iterator[Mapping[int, str]]:
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_a_conversation_that_is_too_long_is_told_as_that(name: str, form: str) -> None:
     with llmock("--context-window", "50") as url, pytest.raises(BackendRejected) as raised:
-        asked(url + PATHS[name], name, form=form, messages=(Message("user", "word " * 500),), max_tokens=10)
+        asked(url + PATHS[name], name, form=form, messages=(PromptMessage("user", "word " * 500),), max_tokens=10)
     assert raised.value.reason == "context_length_exceeded"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
 
@@ -20,9 +20,9 @@ def card(folder: Path) -> str:
 def test_simulated_sessions_are_no_release_for_having_been_imported(
     filled: Database, database: Database, tmp_path: Path
 ) -> None:
-    export(filled, Wish("chatbench", "chatbench"), tmp_path / "own")
+    export(filled, ExportRequest("chatbench", "chatbench"), tmp_path / "own")
     import_files(database, "chatbench", [tmp_path / "own"], "again")
-    made = export(database, Wish("again", "chatbench"), tmp_path / "again")
+    made = export(database, ExportRequest("again", "chatbench"), tmp_path / "again")
     told = card(tmp_path / "again")
     assert "imported from files" in told
     assert "THEY ARE SIMULATED" in told
@@ -37,9 +37,9 @@ def test_simulated_sessions_are_no_release_for_having_been_imported(
 def test_a_release_is_one_wherever_it_went(shared: Path, database: Database, tmp_path: Path) -> None:
     """Through an export and back it has the licence and the citation of the release."""
     import_files(database, "mathconverse", [shared / "mathconverse_part.csv"], "published")
-    export(database, Wish("published", "mathconverse"), tmp_path / "first")
+    export(database, ExportRequest("published", "mathconverse"), tmp_path / "first")
     import_files(database, "mathconverse", [tmp_path / "first"], "twice")
-    export(database, Wish("twice", "mathconverse"), tmp_path / "second")
+    export(database, ExportRequest("twice", "mathconverse"), tmp_path / "second")
     first, second = (json.loads((tmp_path / name / "metadata.json").read_bytes()) for name in ("first", "second"))
     assert first["citeAs"]
     for name in ("license", "citeAs", "url"):
@@ -50,8 +50,8 @@ def test_a_release_is_one_wherever_it_went(shared: Path, database: Database, tmp
 def test_other_metadata_beside_a_file_say_nothing(
     text: str, filled: Database, database: Database, tmp_path: Path
 ) -> None:
-    export(filled, Wish("mathconverse", "mathconverse"), tmp_path / "own")
+    export(filled, ExportRequest("mathconverse", "mathconverse"), tmp_path / "own")
     (tmp_path / "own/metadata.json").write_text(text, encoding="utf-8")
     import_files(database, "mathconverse", [tmp_path / "own"], "again")
-    export(database, Wish("again", "mathconverse"), tmp_path / "again")
+    export(database, ExportRequest("again", "mathconverse"), tmp_path / "again")
     assert "What was said of them there" not in card(tmp_path / "again")

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DatabaseError
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.projections import differences, rebuild
@@ -38,7 +38,7 @@ def test_people_are_exported_apart_from_bots(database: Database, tmp_path: Path)
     assert export(database, "chatbench", "chatbench", tmp_path / "bots").sessions == 2
 
     async def enrol() -> None:
-        runtime = Runtime(database, Settings(), VirtualClock(0))
+        runtime = SessionService(database, Settings(), VirtualClock(0))
         await runtime.enrol(study("chatbench"), origin="person")
         await runtime.close()
 

@@ -21,7 +21,7 @@ from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import flow, mark, origins_of, recorded
+from storage.reports.analysis_data import data_version, flow, origins_of, recorded
 from storage.schemas.registry import released, schema
 from tests.fakes.databases import Mould, export, fill
 from tests.fakes.figures import pattern_of
@@ -230,21 +230,21 @@ def test_the_flow_adds_up(own: Database) -> None:
 
 def test_whatever_happens_makes_another_mark(own: Database) -> None:
     one, another, *_ = seats(own)
-    marks = [mark(own, "demo", "bot")]
+    marks = [data_version(own, "demo", "bot")]
     for values in ({"last_us": 9 * 10**15}, {"excluded": "too fast"}, {"excluded": "twice"}, {"outcome": None}):
         change(own, one, **values)
-        marks.append(mark(own, "demo", "bot"))
+        marks.append(data_version(own, "demo", "bot"))
     change(own, one, excluded=None)
     change(own, another, excluded="twice")  # in place of the other
-    marks.append(mark(own, "demo", "bot"))
+    marks.append(data_version(own, "demo", "bot"))
     change(own, another, last_us=8 * 10**15)  # by a clock that is behind
-    marks.append(mark(own, "demo", "bot"))
+    marks.append(data_version(own, "demo", "bot"))
     with writer(own) as connection, connection.begin():
         row = dict(connection.execute(select(tables.seats).where(SEAT.stream == one)).one()._mapping)
         connection.execute(insert(tables.seats), [row | {"stream": "new"}])
-    marks.append(mark(own, "demo", "bot"))
+    marks.append(data_version(own, "demo", "bot"))
     assert len(set(marks)) == len(marks)
-    assert mark(own, "demo", "bot") == marks[-1]
+    assert data_version(own, "demo", "bot") == marks[-1]
     assert origins_of(own, "demo") == ("bot",)
 
 
@@ -256,5 +256,5 @@ def test_it_reads_from_every_kind_of_database(each_database: Database) -> None:
     assert set(frame(database, "demo", "mathconverse_interactions", "bot")[SESSION]) == {other}
     assert results(database, "demo", "bot").analysed == 1
     assert flow(database, "demo", "bot").excluded == {"pasted everything": 1}
-    assert mark(database, "demo", "bot")[0] == 2
+    assert data_version(database, "demo", "bot")[0] == 2
     assert (recorded(database, "demo"), origins_of(database, "demo")) == (("chatbench", "mathconverse"), ("bot",))

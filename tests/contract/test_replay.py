@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from app.backends import registry
-from app.backends.base import End, Message
+from app.backends.base import PromptMessage, StreamEnd
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
 from tests.fakes.asking import Way, ask, no_time, said
@@ -20,7 +20,7 @@ TALKS = (
 
 def messages(*texts):
     roles = ("user", "assistant")
-    return tuple(Message(roles[n % 2], text) for n, text in enumerate(texts))
+    return tuple(PromptMessage(roles[n % 2], text) for n, text in enumerate(texts))
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_where_people_said_the_same_the_replies_so_far_decide(settings):
 
 def test_two_messages_in_a_row_are_answered_once(settings):
     assert said(ask(settings, Way("replay", {"conversations": "talks.jsonl"}),
-                    messages=(Message("user", "Hi"), Message("user", "Anybody?")))) == "Yes?"  # fmt: skip
+                    messages=(PromptMessage("user", "Hi"), PromptMessage("user", "Anybody?")))) == "Yes?"  # fmt: skip
 
 
 def test_by_position_it_does_not_matter_what_is_said(settings):
@@ -71,7 +71,7 @@ def test_nothing_is_invented_where_nothing_was_recorded(settings, texts, options
 
 def test_the_files_hash_is_the_version_and_can_be_pinned(settings, tmp_path):
     found = sha256((tmp_path / "talks.jsonl").read_bytes()).hexdigest()
-    assert replay(settings, "Hi", sha256=found)[-1] == End("stop", f"talks.jsonl@{found[:12]}")
+    assert replay(settings, "Hi", sha256=found)[-1] == StreamEnd("stop", f"talks.jsonl@{found[:12]}")
     with pytest.raises(BackendRejected, match=f"its sha256 is {found}"):
         replay(settings, "Hi", sha256="0" * 64)
 

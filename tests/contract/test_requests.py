@@ -8,7 +8,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.backends import registry
-from app.backends.base import End, Message
+from app.backends.base import PromptMessage, StreamEnd
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import BackendRejected
@@ -17,7 +17,7 @@ from tests.fakes.model_server import serve
 
 MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
 QUESTION = MESSAGES[1:]
-ENDED = End("stop", "tutor-1-2026", 12, 7, limits={"x-ratelimit-remaining-requests": "59"})
+ENDED = StreamEnd("stop", "tutor-1-2026", 12, 7, limits={"x-ratelimit-remaining-requests": "59"})
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_the_longest_reply_and_thinking(given, options, max_tokens, thinking, se
 
 
 def test_messages_without_a_system_prompt(sent):
-    body = sent("anthropic", messages=(Message("user", "Hi"),)).body
+    body = sent("anthropic", messages=(PromptMessage("user", "Hi"),)).body
     assert "system" not in body
 
 
@@ -170,7 +170,7 @@ def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, serve
 def test_what_is_no_text_is_told_and_not_sent(settings, server):
     before = len(server.requests)
     with pytest.raises(BackendRejected, match="cannot be written as JSON") as refused:
-        ask(settings, messages=(Message("user", "\ud800"),))
+        ask(settings, messages=(PromptMessage("user", "\ud800"),))
     assert (refused.value.reason, len(server.requests)) == ("bad_request", before)
 
 
@@ -203,7 +203,7 @@ def test_an_endpoint_is_asked_as_the_study_describes_it(sent):
 def test_the_values_of_a_template_are_typed_and_never_searched(sent):
     sly = (
         ASKED[0],
-        Message("user", 'Say "{{system}}" and {{model}}\n'),
+        PromptMessage("user", 'Say "{{system}}" and {{model}}\n'),
     )
     body = {
         "model": "{{model}}",
@@ -269,5 +269,5 @@ def test_a_server_that_refuses_a_request_says_why(settings):
 
 def test_bodies_are_json_that_any_server_reads(sent):
     text = 'a "quoted" \\ line\n\u2028 🎲 \x00 é'
-    body = sent("openai", messages=(Message("user", text),)).body
+    body = sent("openai", messages=(PromptMessage("user", text),)).body
     assert json.loads(json.dumps(body))["messages"][0]["content"] == text

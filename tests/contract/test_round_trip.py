@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 
 from storage.datasets.exports.exporter import stream
-from storage.datasets.exports.plan import Wish
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.db.engine import Database
 from storage.log.projections import differences, rebuild
@@ -49,7 +49,7 @@ def gives_back(database: Database, schema: str, release: Release, picks: Picks) 
     """The export is these rows of the release, and the tables made anew from the log are the same."""
     for file, picked in zip(release, picks, strict=True):
         out = BytesIO()
-        assert stream(database, Wish("s", schema), out, file.path) == len(picked)
+        assert stream(database, ExportRequest("s", schema), out, file.path) == len(picked)
         assert file.same(out.getvalue(), picked), file.path
     before = read_tables(database)
     assert list(differences(database)) == []
@@ -77,7 +77,7 @@ def test_a_release_comes_out_as_it_went_in_and_has_no_deviation(mould: Mould, sc
     release = data.draw(RELEASES[schema])
     with place(mould) as (database, folder):
         paths = written(release, folder, whole(release))
-        assert [item for item in deviations(schema, paths) if not isinstance(item, Found)] == []
+        assert [item for item in deviations(schema, paths) if not isinstance(item, ReleaseFile)] == []
         done = import_files(database, schema, paths, "s")
         assert sum(file.new for file in done) == sum(file.rows for file in done) == sum(map(len, whole(release)))
         gives_back(database, schema, release, whole(release))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import AT_ONCE, deviations, import_files
 from storage.db.engine import Database
 from storage.log.projections import differences, rebuild
@@ -38,7 +38,7 @@ def files(folder: Path, schema: str) -> dict[str, bytes]:
 
 
 def told(schema: str, path: Path) -> list[str]:
-    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, Found)]
+    return [str(item) for item in deviations(schema, [path]) if not isinstance(item, ReleaseFile)]
 
 
 @pytest.mark.parametrize("schema", REAL)
@@ -49,7 +49,7 @@ def test_a_published_file_comes_out_to_the_byte(schema: str, database: Database,
     assert done.new == done.rows > 0
     assert import_files(database, schema, [real], "s")[0].new == 0
     for folder in ("live", "rebuilt"):
-        (written,) = export(database, Wish("s", schema), tmp_path / folder).files
+        (written,) = export(database, ExportRequest("s", schema), tmp_path / folder).files
         assert (tmp_path / folder / written.path).read_bytes() == real.read_bytes()
         rebuild(database)
     assert list(differences(database)) == []
@@ -61,7 +61,7 @@ def test_two_studies_hold_the_same_release_apart(database: Database, tmp_path: P
         (done,) = import_files(database, "mathconverse", [real], name)
         assert done.new == done.rows
     for name in ("one", "two"):
-        export(database, Wish(name, "mathconverse"), tmp_path / name)
+        export(database, ExportRequest(name, "mathconverse"), tmp_path / name)
         assert [*files(tmp_path / name, "mathconverse").values()] == [real.read_bytes()]
     assert list(differences(database)) == []
 
@@ -70,7 +70,7 @@ def test_one_study_can_hold_several_releases(database: Database, tmp_path: Path,
     for schema, name in REAL.items():
         import_files(database, schema, [shared / name], "s")
     for schema, name in REAL.items():
-        export(database, Wish("s", schema), tmp_path / schema)
+        export(database, ExportRequest("s", schema), tmp_path / schema)
         assert [*files(tmp_path / schema, schema).values()] == [(shared / name).read_bytes()]
     assert list(differences(database)) == []
 
@@ -85,7 +85,7 @@ def test_a_file_keeps_all_its_rows_about_the_same(rows: list[str], database: Dat
     path = tmp_path / "user_answers.csv"
     path.write_text(ANSWERS + "".join(f"{about}{row}\n" for row in rows))
     assert [import_files(database, "chatbench", [path], "s")[0].new for _ in range(2)] == [len(rows), 0]
-    export(database, Wish("s", "chatbench"), tmp_path / "o")
+    export(database, ExportRequest("s", "chatbench"), tmp_path / "o")
     assert (tmp_path / "o/full_study/user_answers.csv").read_text() == path.read_text()
     assert list(differences(database)) == []
 
@@ -103,12 +103,12 @@ def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(
     database: Database, tmp_path: Path, shared: Path
 ) -> None:
     asyncio.run(fill(database, ["mathconverse"], 2, "1"))
-    export(database, Wish("mathconverse", "mathconverse", "bot"), tmp_path / "before")
+    export(database, ExportRequest("mathconverse", "mathconverse", "bot"), tmp_path / "before")
     real = shared / REAL["mathconverse"]
     import_files(database, "mathconverse", [real], "mathconverse")
-    export(database, Wish("mathconverse", "mathconverse", "bot"), tmp_path / "after")
+    export(database, ExportRequest("mathconverse", "mathconverse", "bot"), tmp_path / "after")
     assert files(tmp_path / "before", "mathconverse") == files(tmp_path / "after", "mathconverse")
-    export(database, Wish("mathconverse", "mathconverse", "import"), tmp_path / "read")
+    export(database, ExportRequest("mathconverse", "mathconverse", "import"), tmp_path / "read")
     assert [*files(tmp_path / "read", "mathconverse").values()] == [real.read_bytes()]
     assert list(differences(database)) == []
 
@@ -117,11 +117,11 @@ def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(
 def test_what_a_study_exports_is_valid_and_comes_back(
     name: str, schema: str, filled: Database, database: Database, tmp_path: Path
 ) -> None:
-    written = export(filled, Wish(study(name).name, schema), tmp_path / "first")
+    written = export(filled, ExportRequest(study(name).name, schema), tmp_path / "first")
     assert sum(file.rows for file in written.files) > 0
     assert told(schema, tmp_path / "first") == []
     import_files(database, schema, [tmp_path / "first"], "copy")
-    again = export(database, Wish("copy", schema), tmp_path / "again")
+    again = export(database, ExportRequest("copy", schema), tmp_path / "again")
     assert again.origin == "import"
     assert files(tmp_path / "again", schema) == files(tmp_path / "first", schema) != {}
     before = read_tables(database)
@@ -138,6 +138,6 @@ def test_nan_in_json_is_unknown_and_labels_may_be_missing(database: Database, tm
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([row]), encoding="utf-8")
     import_files(database, "chatbench", [path], "pilot")
-    out = export(database, Wish("pilot", "chatbench"), tmp_path / "out")
+    out = export(database, ExportRequest("pilot", "chatbench"), tmp_path / "out")
     assert [file.path for file in out.files] == ["full_study/conversations.json"]
     assert json.loads((tmp_path / "out/full_study/conversations.json").read_text()) == [{**row, "confidence": None}]

@@ -12,13 +12,13 @@ from sqlalchemy import event, insert, select, text
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.log import usage
 from storage.log.projections import rebuild
-from storage.log.seats import Tally, counted
+from storage.log.seats import SessionCounts, counted
 from tests.fakes.databases import busy, fill, note, rows
 from tests.fakes.postgres import fresh
 from tests.fakes.sessions import study
@@ -93,7 +93,7 @@ def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:
 
     async def noted() -> None:
         clock = VirtualClock(5_000_000)
-        runtime = Runtime(database, Settings(), clock)
+        runtime = SessionService(database, Settings(), clock)
         live = await runtime.enrol(study("demo"), origin="person", seed="1")
         clock.advance(600)
         await note(runtime, live.stream, "noted", {"text": "Is anybody there?"})
@@ -124,7 +124,7 @@ def test_what_models_were_used_for_is_the_sum_of_the_attempts(each_database: Dat
     with writer(database) as connection, connection.begin():
         for attempt in ({**later, "cost": 0.25}, {**later, **FAILED, "number": 100}):
             connection.execute(insert(tables.attempts), [attempt])
-            usage.add(connection, attempt)
+            usage.add_usage(connection, attempt)
     before = rows(database, tables.usage)
     assert sum(row["calls"] for row in before) == len(tried) + 2
     assert sum(row["failed"] for row in before) == sum(attempt["reason"] is not None for attempt in tried) + 1
@@ -159,8 +159,8 @@ def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(url: str, there: 
 
 def test_who_began_in_another_version_counts_in_the_cell_of_the_factors_that_are_left() -> None:
     demo = study("demo")
-    cells = [dict(cell.values) for cell, *_ in counted(demo, Tally({}, []))]
+    cells = [dict(cell.values) for cell, *_ in counted(demo, SessionCounts({}, []))]
     turned = {name: cells[0][name] for name in reversed(cells[0])}
     assert list(turned) != list(cells[0])
-    now = Tally({}, [(cells[0], 1, 2), (turned, 10, 20), ({**turned, "gone": "x"}, 100, 200), ({}, 1000, 2000)])
+    now = SessionCounts({}, [(cells[0], 1, 2), (turned, 10, 20), ({**turned, "gone": "x"}, 100, 200), ({}, 1000, 2000)])
     assert [(done, live) for _, done, live in counted(demo, now)] == [(111, 222), *([(0, 0)] * (len(cells) - 1))]

@@ -20,9 +20,9 @@ from sqlalchemy import select, text, update
 from experiments.study.cells import parse_values
 from storage import tables
 from storage.datasets.exports.exporter import export, stream
-from storage.datasets.exports.plan import Wish
-from storage.datasets.exports.preview import files, offers, preview
-from storage.datasets.exports.session_filter import ALL, Selection
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.preview import export_options, files, preview
+from storage.datasets.exports.session_filter import ALL, SessionFilter
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
@@ -34,7 +34,7 @@ from tests.fakes.once import database_of
 
 STUDY = "chatbench"
 DAY_US = 86_400_000_000
-EVERYBODY = Wish(STUDY, STUDY, selection=Selection(with_excluded=True))
+EVERYBODY = ExportRequest(STUDY, STUDY, selection=SessionFilter(with_excluded=True))
 FILES = ("full_study/user_answers.csv", "full_study/user_answers_filtered.csv", "full_study/conversations.json")
 COUNT = 8
 
@@ -87,7 +87,7 @@ def exclude(database: Database, numbers: Mapping[int, str]) -> None:
             connection.execute(its.values(excluded=numbers.get(number)))
 
 
-def rows(database: Database, wish: Wish, path: str) -> list[dict[str, Any]]:
+def rows(database: Database, wish: ExportRequest, path: str) -> list[dict[str, Any]]:
     out = BytesIO()
     count = stream(database, wish, out, path)
     content = out.getvalue().decode()
@@ -102,7 +102,7 @@ def workers(database: Database) -> dict[str, str]:
         return dict(connection.execute(text("SELECT DISTINCT worker_id, _session FROM user_answers")).all())
 
 
-def passes(seat: Sitting, asked: Selection) -> bool:
+def passes(seat: Sitting, asked: SessionFilter) -> bool:
     """Whether a session passes, by other means than SQL."""
     wanted: dict[str, set[str]] = {}
     for name, value in asked.where:
@@ -121,7 +121,7 @@ factors = st.sampled_from(
     ["condition=answer-first", "condition=direct-to-AI", "subject=math", "subject=physics", "subject=moral"]
 )
 selections = st.builds(
-    Selection,
+    SessionFilter,
     st.lists(factors, max_size=3, unique=True).map(parse_values),
     st.none() | st.integers(0, COUNT // 2).map(lambda day: day * DAY_US),
     st.none() | st.integers(COUNT // 2 + 1, COUNT).map(lambda day: day * DAY_US),
@@ -135,7 +135,11 @@ excluded = st.dictionaries(st.integers(0, COUNT - 1), st.sampled_from(["a | bot"
 @examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, out=excluded, path=st.sampled_from(FILES))
 def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
-    lab: Database, everything: Mapping[str, list[dict[str, Any]]], asked: Selection, out: Mapping[int, str], path: str
+    lab: Database,
+    everything: Mapping[str, list[dict[str, Any]]],
+    asked: SessionFilter,
+    out: Mapping[int, str],
+    path: str,
 ) -> None:
     exclude(lab, out)
     found, whole, names = seats(lab), everything[path], workers(lab)
@@ -156,7 +160,7 @@ def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
 
 @examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, most=st.integers(1, 200))
-def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: Selection, most: int) -> None:
+def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: SessionFilter, most: int) -> None:
     wish = replace(EVERYBODY, selection=asked)
     for expected in files(lab, wish, most).files:
         whole = rows(lab, wish, expected.path)
@@ -176,7 +180,7 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
     asyncio.run(fill(database, [STUDY], 3, "1"))
     exclude(database, {0: "no", 2: "no"})
     first, second, third = seats(database)
-    asked = Selection(tuple(second.cell.items()), second.begun_us, second.begun_us + 1, True, second.language)
+    asked = SessionFilter(tuple(second.cell.items()), second.begun_us, second.begun_us + 1, True, second.language)
     assert [passes(seat, asked) for seat in (first, second, third)] == [False, True, False]
     names = workers(database)
     for path in FILES:
@@ -194,7 +198,7 @@ def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Databa
     asyncio.run(fill(database, ["dices"], 3, "1"))
     with database.connect() as connection:
         schema = recorded_schemas(connection, "dices")[0]
-    wish = Wish("dices", schema, selection=Selection(with_excluded=True))
+    wish = ExportRequest("dices", schema, selection=SessionFilter(with_excluded=True))
     whole = rows(database, wish, "")
     exclude(database, {0: "no"})
     some = rows(database, replace(wish, selection=ALL), "")
@@ -211,7 +215,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Database, tmp_path: Path) -> None:
     exclude(lab, {})
-    plain = Wish(STUDY, STUDY)
+    plain = ExportRequest(STUDY, STUDY)
     export(lab, plain, tmp_path / "before")
     before = contents(tmp_path / "before")
     assert b"Which sessions" not in before["README.md"]
@@ -234,18 +238,18 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
     lab: Database, database: Database, tmp_path: Path
 ) -> None:
     exclude(lab, {})
-    found = offers(lab, STUDY)
+    found = export_options(lab, STUDY)
     assert found.schemas == {"bot": (STUDY,)}
     assert found.factors["condition"] == ["answer-first", "direct-to-AI"]
     assert found.languages == ("de", "en")
-    assert offers(lab, "nobody").schemas == {}
+    assert export_options(lab, "nobody").schemas == {}
     export(lab, EVERYBODY, tmp_path / "out")
     import_files(database, STUDY, [tmp_path / "out"], "copy")
-    assert offers(database, "copy").schemas == {"import": (STUDY,)}
-    wish = Wish("copy", STUDY, "import")
+    assert export_options(database, "copy").schemas == {"import": (STUDY,)}
+    wish = ExportRequest("copy", STUDY, "import")
     there = [chosen for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"]
     assert [file.path for file in files(database, wish).files] == [one.path(one.parts[0]) for one in there]
     assert len(preview(database, wish, FILES[0], 3).rows) == 3
-    for asked in (Selection(complete=True), Selection(with_excluded=True), Selection(where=(("a", "b"),))):
+    for asked in (SessionFilter(complete=True), SessionFilter(with_excluded=True), SessionFilter(where=(("a", "b"),))):
         with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):
             export(database, replace(wish, selection=asked), tmp_path / "no")

@@ -12,7 +12,7 @@ from experiments.events import Action
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
 from experiments.study.resolve import Study, resolve
-from problems.problem import Message, Problem
+from problems.problem import DialogueMessage, Problem
 from storage.schemas.base import Column
 from storage.schemas.taxonomy import SCHEMA
 from tests.fakes.sessions import NAMES, play, study, whole
@@ -20,7 +20,11 @@ from tests.fakes.sessions import NAMES, play, study, whole
 (TABLE,) = SCHEMA.tables
 BY_NAME = {column.name: column for column in TABLE.columns}
 EVERYTHING = NAMES[-1]
-SAID = (Message("user", "What is a group?"), Message("bot", "A set with\nan operation."), Message("user", "Why?"))
+SAID = (
+    DialogueMessage("user", "What is a group?"),
+    DialogueMessage("bot", "A set with\nan operation."),
+    DialogueMessage("user", "Why?"),
+)
 TALKS = tuple(Problem(f"t{n}", text, "", "custom", dialogue=SAID) for n, text in enumerate(("Show it.", SAID[-1].text)))
 """One about a problem; the text of the other is its last message, as where a source has no problem."""
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import SecretStr
 
-from app.backends.completion import whole
+from app.backends.completion import complete
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import BackendBroken, BackendError, BackendUnavailable, SettingsError
@@ -49,7 +49,7 @@ def asked(settings, work, way=CHAT):
 
 
 async def ask_whole(backend, limits=PATIENT, way=CHAT, **changes):
-    return (await whole(backend, asking(way, **changes), limits)).text
+    return (await complete(backend, asking(way, **changes), limits)).text
 
 
 # Connections
@@ -59,7 +59,7 @@ async def ask_whole(backend, limits=PATIENT, way=CHAT, **changes):
 def test_a_connection_is_used_again_for_whole_answers_and_streams(name, server):
     async def several(backend):
         for _ in range(2):
-            await whole(backend, asking(WAYS[name]), PATIENT)
+            await complete(backend, asking(WAYS[name]), PATIENT)
             await collect(backend, asking(WAYS[name]))
 
     asked(settings_at(server.base_url), several, WAYS[name])
@@ -70,7 +70,7 @@ def test_a_connection_is_used_again_for_whole_answers_and_streams(name, server):
 def test_requests_at_once_have_a_connection_each_and_replies_of_their_own(server):
     async def many(backend):
         requests = [asking(CHAT, model=f"m-{number}") for number in range(120)]
-        replies = await asyncio.gather(*(whole(backend, request, PATIENT) for request in requests))
+        replies = await asyncio.gather(*(complete(backend, request, PATIENT) for request in requests))
         assert [reply.end.model for reply in replies] == [f"m-{number}-2026" for number in range(120)]
 
     asked(settings_at(server.base_url), many)

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from app.backends.base import Message
-from app.backends.completion import whole
+from app.backends.base import PromptMessage
+from app.backends.completion import complete
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
@@ -58,7 +58,7 @@ def ask_whole(settings, way, limits=PATIENT, **changes):
     async def once():
         backend = create(settings, way)
         try:
-            return await whole(backend, asking(way, **changes), limits)
+            return await complete(backend, asking(way, **changes), limits)
         finally:
             await backend.close()
 
@@ -154,7 +154,7 @@ def test_options_are_read_anew_where_they_are_others(settings, server):
     async def twice():
         backend = create(settings, WAYS["openai"])
         for top_p in (0.1, 0.2):
-            await whole(backend, asking(WAYS["openai"], options={"top_p": top_p}), PATIENT)
+            await complete(backend, asking(WAYS["openai"], options={"top_p": top_p}), PATIENT)
         await backend.close()
 
     asyncio.run(twice())
@@ -162,5 +162,5 @@ def test_options_are_read_anew_where_they_are_others(settings, server):
 
 
 def test_nul_is_taken_out_of_what_is_kept(settings):
-    reply = ask_whole(settings, WAYS["http-sse"], messages=(Message("user", "fault:nul"),))
+    reply = ask_whole(settings, WAYS["http-sse"], messages=(PromptMessage("user", "fault:nul"),))
     assert reply.text == "Hello"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.rate_limit import FEWEST, Allowance
+from app.web.rate_limit import FEWEST, GcraLimiter
 
 TIMES = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=60).map(sorted)
 
 
 @given(st.floats(0.1, 50), st.integers(1, 40), TIMES)
 def test_it_is_a_bucket(rate: float, burst: int, times: list[float]) -> None:
-    allowance, left, at_s = Allowance(rate, burst), float(burst), times[0]
+    allowance, left, at_s = GcraLimiter(rate, burst), float(burst), times[0]
     for now_s in times:
         left, at_s = min(burst, left + rate * (now_s - at_s)), now_s
         if abs(left - 1) < 1e-6:  # either is right
@@ -23,13 +23,13 @@ def test_it_is_a_bucket(rate: float, burst: int, times: list[float]) -> None:
 
 @given(st.integers(1, 30))
 def test_nobody_takes_anything_from_another(burst: int) -> None:
-    allowance = Allowance(1.0, burst)
+    allowance = GcraLimiter(1.0, burst)
     assert [allowance.take("one", 0.0) for _ in range(burst + 1)] == [True] * burst + [False]
     assert allowance.take("another", 0.0)
 
 
 def test_who_may_take_everything_again_is_forgotten() -> None:
-    allowance = Allowance(1.0, 2)
+    allowance = GcraLimiter(1.0, 2)
     for number in range(10 * FEWEST):
         assert allowance.take(str(number), float(number))
     assert len(allowance) <= 2 * FEWEST

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.ai_alone.plan import Wish, cells, models_of
+from app.ai_alone.plan import AiAloneRequest, cells, models_of
 from app.errors import AloneError, MethodUnknown, ModelUnknown
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
@@ -35,7 +35,7 @@ def study(folder: Path, **changes: Any) -> Study:
 
 
 def test_by_default_the_released_methods_ask_each_question_fifty_times_of_each_model() -> None:
-    found = cells(CHATBENCH, Wish())
+    found = cells(CHATBENCH, AiAloneRequest())
     assert len(found) == 60 * 3 * 2
     assert {cell.samples for cell in found} == {50}
     assert len({cell.key for cell in found}) == len(found)
@@ -45,14 +45,16 @@ def test_by_default_the_released_methods_ask_each_question_fifty_times_of_each_m
 
 
 def test_what_is_asked_can_be_narrowed() -> None:
-    wish = Wish(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
+    wish = AiAloneRequest(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
     found = cells(CHATBENCH, wish)
     assert [cell.problem.id for cell in found] == [f"{name}-redux-{n}" for name in DATASETS[:2] for n in range(4)]
     assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
 
 
 def keys(study: Study, name: str, extractor: str = "") -> list[str]:
-    return [cell.key for cell in cells(study, Wish(methods=(name,), datasets=DATASETS[:1], extractor=extractor))]
+    return [
+        cell.key for cell in cells(study, AiAloneRequest(methods=(name,), datasets=DATASETS[:1], extractor=extractor))
+    ]
 
 
 def test_what_replies_depend_on_makes_another_key_and_nothing_else_does(tmp_path: Path) -> None:
@@ -67,7 +69,7 @@ def test_what_replies_depend_on_makes_another_key_and_nothing_else_does(tmp_path
     assert not set(keys(before, "free_text")) & set(keys(reading, "free_text")), "a later prompt counts"
     assert not set(keys(before, "free_text")) & set(keys(before, "free_text", "scripted:gpt"))
     assert keys(before, "zero_shot_cot")[0] != keys(before, "zero_shot_cot_direct")[0]
-    first, second = (cells(one, Wish(methods=("free_text",), most=1))[0] for one in (before, renamed))
+    first, second = (cells(one, AiAloneRequest(methods=("free_text",), most=1))[0] for one in (before, renamed))
     assert first.next(()).request.model != second.next(()).request.model
     assert first.key != second.key, "their servers are asked for other names"
 
@@ -76,10 +78,10 @@ def test_questions_that_are_the_same_to_the_letter_are_asked_each_for_itself(tmp
     rows = [f"sums-{n},sums,What is {n // 2}+1?,{n // 2 + 1},7,8,9,A,,,,," for n in range(4)]
     (tmp_path / "q.csv").write_text("\n".join([HEADER, *rows]), encoding="utf-8")
     twins = study(tmp_path, problems={"questions": {"source": "chatbench", "path": "q.csv"}})
-    found = cells(twins, Wish(methods=("letter_only_zero_shot",)))
+    found = cells(twins, AiAloneRequest(methods=("letter_only_zero_shot",)))
     assert len({cell.key for cell in found}) == 4
     assert found[0].next(()) == found[1].next(())
-    alone = cells(twins, Wish(methods=("letter_only_zero_shot",), most=1))
+    alone = cells(twins, AiAloneRequest(methods=("letter_only_zero_shot",), most=1))
     assert [cell.key for cell in alone] == [found[0].key]
 
 
@@ -92,12 +94,20 @@ def test_models_are_those_of_the_factor_or_all_of_the_study_s(tmp_path: Path) ->
     assert models_of(study(tmp_path, models=models, flow=FLOW, factors={"model": {"a": 1, "c": 2}})) == ("a", "c")
 
 
-WRONG: dict[str, tuple[Wish, type[ParleyError], str]] = {
-    "an unknown model": (Wish(models=("tutor-c",)), ModelUnknown, "'tutor-c' is not a model of the study"),
-    "an unknown method": (Wish(methods=("free_txt",)), MethodUnknown, "Did you mean 'free_text'"),
-    "an unknown dataset": (Wish(datasets=("college_maths",)), AloneError, "Did you mean 'college_mathematics'"),
-    "one model twice": (Wish(models=("scripted:x", "scripted:x@lab")), ParleyError, "scripted"),
-    "an unknown extractor": (Wish(extractor="tutor-c"), ModelUnknown, "'tutor-c' is not a model of the study"),
+WRONG: dict[str, tuple[AiAloneRequest, type[ParleyError], str]] = {
+    "an unknown model": (AiAloneRequest(models=("tutor-c",)), ModelUnknown, "'tutor-c' is not a model of the study"),
+    "an unknown method": (AiAloneRequest(methods=("free_txt",)), MethodUnknown, "Did you mean 'free_text'"),
+    "an unknown dataset": (
+        AiAloneRequest(datasets=("college_maths",)),
+        AloneError,
+        "Did you mean 'college_mathematics'",
+    ),
+    "one model twice": (AiAloneRequest(models=("scripted:x", "scripted:x@lab")), ParleyError, "scripted"),
+    "an unknown extractor": (
+        AiAloneRequest(extractor="tutor-c"),
+        ModelUnknown,
+        "'tutor-c' is not a model of the study",
+    ),
 }
 
 
@@ -111,19 +121,19 @@ def test_what_cannot_be_asked_is_refused_before_anything_is(case: str) -> None:
 def test_models_that_the_data_could_not_tell_apart_are_refused(tmp_path: Path) -> None:
     same = {name: {"backend": "openai", "model": "gpt-4o"} for name in ("one", "two")}
     with pytest.raises(AloneError, match="'one' and 'two' are the same model"):
-        cells(study(tmp_path, models=same, flow=FLOW), Wish(methods=("letter_only_zero_shot",)))
+        cells(study(tmp_path, models=same, flow=FLOW), AiAloneRequest(methods=("letter_only_zero_shot",)))
     with pytest.raises(AloneError, match="Two models have the label 'gpt-4o'"):
-        cells(CHATBENCH, Wish(models=("openai:gpt-4o", "openai:gpt-4o@lab")))
+        cells(CHATBENCH, AiAloneRequest(models=("openai:gpt-4o", "openai:gpt-4o@lab")))
 
 
 def test_what_a_study_lacks_is_told(tmp_path: Path) -> None:
     bare = study(tmp_path)
     with pytest.raises(AloneError, match="--extractor MODEL"):
-        cells(bare, Wish(methods=("free_text",)))
+        cells(bare, AiAloneRequest(methods=("free_text",)))
     with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
-        cells(bare, Wish(methods=("letter_only_few_shot",)))
+        cells(bare, AiAloneRequest(methods=("letter_only_few_shot",)))
     theorems = {"questions": {"source": "checkmate"}}
     with pytest.raises(AloneError, match="no questions with options and a known answer"):
-        cells(study(tmp_path, problems=theorems, factors={}, flow=FLOW), Wish())
+        cells(study(tmp_path, problems=theorems, factors={}, flow=FLOW), AiAloneRequest())
     with pytest.raises(AloneError, match="has no model: add --model"):
-        cells(study(tmp_path, models={}, factors={}, flow=FLOW), Wish())
+        cells(study(tmp_path, models={}, factors={}, flow=FLOW), AiAloneRequest())

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import Estimate, Finding, accuracy, ranks, ratings, turns, wins
-from app.analysis.estimates import between, slug, told_p, written
+from app.analysis.estimates import format_interval, format_p, format_value, slug
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
@@ -171,12 +171,12 @@ def test_of_more_than_two_models_one_wins_and_the_others_lose() -> None:
 
 
 def test_values_are_written_for_people_and_names_for_programs() -> None:
-    assert written(0.1234, "share") == "12.3 %"
-    assert between(-0.05, 0.1, "points") == "−5.0 to 10.0 pp"
-    assert written(3.456, "number") == "3.46"
-    assert written(-1006.63, "number") == "−1,007"
-    assert between(None, None, "number") == "–"
-    assert told_p({"p": 0.0123, "p_adjusted": 1}) == "0.012 (1.000)"
-    assert told_p({"p": 0.0001}, words=True) == "p < 0.001"
-    assert told_p({}) == ""
+    assert format_value(0.1234, "share") == "12.3 %"
+    assert format_interval(-0.05, 0.1, "points") == "−5.0 to 10.0 pp"
+    assert format_value(3.456, "number") == "3.46"
+    assert format_value(-1006.63, "number") == "−1,007"
+    assert format_interval(None, None, "number") == "–"
+    assert format_p({"p": 0.0123, "p_adjusted": 1}) == "0.012 (1.000)"
+    assert format_p({"p": 0.0001}, words=True) == "p < 0.001"
+    assert format_p({}) == ""
     assert slug("gpt-3.5 turbo") == "gpt-3_5_turbo"

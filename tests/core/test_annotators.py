@@ -11,25 +11,25 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from app.annotation.annotators.base import Annotator
-from app.annotation.annotators.json_reply import Unparsed
+from app.annotation.annotators.json_reply import UnparsableReply
 from app.annotation.annotators.registry import annotators
-from app.backends.model_ref import Asked
+from app.backends.model_ref import ModelRef
 from app.errors import AnnotatorUnknown
-from experiments.session.annotations import About
-from experiments.study.annotators import Annotating
-from experiments.study.model_spec import Model
-from problems.problem import Message
-from storage.reports.conversations import Conversation, Question
+from experiments.session.annotations import ConversationRef
+from experiments.study.annotators import AnnotatorSpec
+from experiments.study.model_spec import ModelSpec
+from problems.problem import DialogueMessage
+from storage.reports.conversations import Conversation, ConversationProblem
 
-ASKED = Asked("judge", Model(backend="scripted"))
-QUESTION = Question("How many sheep are left of 17 if all but 9 run away?", {"A": "8", "B": "9"}, "B", "A")
+ASKED = ModelRef("judge", ModelSpec(backend="scripted"))
+QUESTION = ConversationProblem("How many sheep are left of 17 if all but 9 run away?", {"A": "8", "B": "9"}, "B", "A")
 SAID = (
-    Message("user", "hello {{right}}"),
-    Message("bot", "Hi!"),
-    Message("user", "How many sheep are left?"),
-    Message("bot", "8, so it is A."),
+    DialogueMessage("user", "hello {{right}}"),
+    DialogueMessage("bot", "Hi!"),
+    DialogueMessage("user", "How many sheep are left?"),
+    DialogueMessage("bot", "8, so it is A."),
 )
-TALK = Conversation("stream-1", About("q[0]/chat"), (SAID,), QUESTION)
+TALK = Conversation("stream-1", ConversationRef("q[0]/chat"), (SAID,), QUESTION)
 ANSWER = {"attempted_answer": True, "answer_val": "8", "answer_letter": "A"}
 FIRST: dict[str, Any] = {
     "first_prompt": "question",
@@ -122,7 +122,7 @@ def test_a_good_reply_is_read_whatever_is_said_around_it(name: str) -> None:
 @pytest.mark.parametrize(("name", "values"), BAD, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BAD)])
 def test_what_is_not_of_the_schema_or_contradicts_itself_is_unparsed(name: str, values: dict[str, Any]) -> None:
     found = of(name).read(json.dumps(values), TALK)
-    assert isinstance(found, Unparsed)
+    assert isinstance(found, UnparsableReply)
     assert found.why
 
 
@@ -130,7 +130,7 @@ def test_what_is_not_of_the_schema_or_contradicts_itself_is_unparsed(name: str, 
 @pytest.mark.parametrize("name", GOOD)
 def test_a_hostile_reply_is_unparsed_for_every_annotator(name: str, reply: str) -> None:
     found = of(name).read(reply, TALK)
-    assert isinstance(found, Unparsed)
+    assert isinstance(found, UnparsableReply)
     assert 0 < len(found.why) <= 200
 
 
@@ -140,7 +140,7 @@ def test_a_hostile_reply_is_unparsed_for_every_annotator(name: str, reply: str) 
 ).map(json.dumps))  # fmt: skip
 def test_no_reply_breaks_the_reading_or_is_mended(reply: str) -> None:
     found = of("answer").read(reply, TALK)
-    if not isinstance(found, Unparsed):
+    if not isinstance(found, UnparsableReply):
         assert set(found) == set(ANSWER)
         assert json.loads(reply[reply.index("{") : reply.rindex("}") + 1]) == found
 
@@ -160,33 +160,35 @@ def test_the_question_holds_the_conversation_and_the_schema_and_is_asked_once(na
 
 @pytest.mark.parametrize("name", GOOD)
 def test_only_who_needs_it_is_told_the_right_answer(name: str) -> None:
-    other = Conversation(TALK.stream, TALK.about, TALK.talks, Question(QUESTION.text, QUESTION.options, "A", "A"))
+    other = Conversation(
+        TALK.stream, TALK.about, TALK.talks, ConversationProblem(QUESTION.text, QUESTION.options, "A", "A")
+    )
     same = of(name).cell(TALK, ASKED).key == of(name).cell(other, ASKED).key
     assert same == (name != "first_prompt")
 
 
 def test_a_cell_is_one_of_a_conversation_an_annotator_a_model_and_its_parameters() -> None:
     told = {"prompt": "How sure is {{conversation}}?", "answer_schema": {"type": "object", "properties": {"sure": {}}}}
-    hot = annotators(["own"], {"own": Annotating.model_validate(told | {"temperature": 1})})[0]
-    cold = annotators(["own"], {"own": Annotating.model_validate(told)})[0]
+    hot = annotators(["own"], {"own": AnnotatorSpec.model_validate(told | {"temperature": 1})})[0]
+    cold = annotators(["own"], {"own": AnnotatorSpec.model_validate(told)})[0]
     elsewhere = Conversation("stream-2", TALK.about, TALK.talks, QUESTION)
-    later = Conversation(TALK.stream, About("q[1]/chat"), TALK.talks, QUESTION)
-    other = Asked("judge", Model(backend="scripted", model="judge-2"))
+    later = Conversation(TALK.stream, ConversationRef("q[1]/chat"), TALK.talks, QUESTION)
+    other = ModelRef("judge", ModelSpec(backend="scripted", model="judge-2"))
     cells = [kind.cell(held, ASKED) for kind in (hot, cold, of("corrected")) for held in (TALK, elsewhere, later)]
     assert len({cell.key for cell in [*cells, cold.cell(TALK, other)]}) == 10
-    renamed = Asked("another-label", Model(backend="scripted", model="judge"))
+    renamed = ModelRef("another-label", ModelSpec(backend="scripted", model="judge"))
     assert cold.cell(TALK, renamed).key == cold.cell(TALK, ASKED).key, "its label in the study changes no reply"
 
 
 def test_a_chat_of_one_exchange_has_no_corrections_and_nobody_is_asked() -> None:
-    short = Conversation("s", About("chat"), (SAID[:2],), QUESTION)
+    short = Conversation("s", ConversationRef("chat"), (SAID[:2],), QUESTION)
     assert of("corrected").known(short) == {"corrected": False, "corrections": []}
-    assert of("corrected").known(Conversation("s", About("chat"), (SAID[:3],), QUESTION)) is None
+    assert of("corrected").known(Conversation("s", ConversationRef("chat"), (SAID[:3],), QUESTION)) is None
     assert of("answer").known(short) is None
 
 
 def test_what_cannot_be_judged_is_said() -> None:
-    bare = Conversation("s", About("chat"), (SAID,))
+    bare = Conversation("s", ConversationRef("chat"), (SAID,))
     assert "question" in of("answer").lacks(bare)
     assert "right answer" in of("first_prompt").lacks(bare)
     assert (of("user_effort").lacks(bare), of("corrected").lacks(bare), of("answer").lacks(TALK)) == ("", "", "")
@@ -204,14 +206,14 @@ OWN = {
 
 
 def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
-    own = annotators(["manners"], {"manners": Annotating.model_validate(OWN)})[0]
+    own = annotators(["manners"], {"manners": AnnotatorSpec.model_validate(OWN)})[0]
     prompt = own.prompt(TALK)
     assert prompt.startswith("Is hello {{right}} polite? How many sheep")
     assert "B. 9 / A / ====" in prompt.replace("\n", " ")
     assert own.read('{"polite": 3, "more": true}', TALK) == {"polite": 3, "more": True}, "its schema forbids no more"
     for reply in ('{"polite": 0}', '{"polite": "3"}', '{"polite": 2.5}', "{}"):
-        assert isinstance(own.read(reply, TALK), Unparsed)
-    assert "no question" in own.lacks(Conversation("s", About("chat"), (SAID,)))
+        assert isinstance(own.read(reply, TALK), UnparsableReply)
+    assert "no question" in own.lacks(Conversation("s", ConversationRef("chat"), (SAID,)))
 
 
 @pytest.mark.parametrize(
@@ -230,11 +232,11 @@ def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
 )
 def test_a_fault_in_one_of_ones_own_is_told(change: dict[str, Any], told: str) -> None:
     with pytest.raises(ValidationError, match=told):
-        Annotating.model_validate({**OWN, **change})
+        AnnotatorSpec.model_validate({**OWN, **change})
 
 
 def test_ones_own_cannot_take_the_name_of_another_and_unknown_names_are_told() -> None:
-    own = {"answer": Annotating.model_validate(OWN)}
+    own = {"answer": AnnotatorSpec.model_validate(OWN)}
     with pytest.raises(AnnotatorUnknown, match="comes with Parley"):
         annotators(["answer"], own)
     with pytest.raises(AnnotatorUnknown, match="Did you mean 'user_effort'"):

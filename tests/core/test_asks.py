@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.session.state import Place, here
+from experiments.session.state import Location, current_location
 from experiments.study.fields import Field
 from experiments.study.resolve import Study, nodes_of
 from experiments.study.step import Step, kinds
@@ -23,7 +23,7 @@ def steps(whole: Study) -> Iterator[Step]:
     return (node for node in nodes_of(whole.flow) if isinstance(node, Step))
 
 
-def asked_here(place: Place) -> tuple[Field, ...]:
+def asked_here(place: Location) -> tuple[Field, ...]:
     """Every field on the screen, with those that rate a reply."""
     assert isinstance(place.node, Step)
     chat = place.node.panel(place).chat
@@ -42,7 +42,7 @@ def of(name: str, among: Mapping[str, Field]) -> Field:
 @pytest.mark.parametrize("name", NAMES)
 def test_people_are_asked_what_the_step_says_that_it_asks(name: str) -> None:
     for state, _ in play(study(name), "1"):
-        place = here(study(name), state)
+        place = current_location(study(name), state)
         if place is None or not isinstance(place.node, Step):
             continue
         for shown in asked_here(place):
@@ -75,7 +75,7 @@ def test_the_ends_of_a_ranking_are_asked_as_they_are_written() -> None:
     seen = [
         (place, shown)
         for state, _ in play(everything, "1")
-        if (place := here(everything, state)) and place.node == rank
+        if (place := current_location(everything, state)) and place.node == rank
         for shown in rank.fields(place)
     ]
     assert seen

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.errors import Refused
-from experiments.session.assignment import assigned, balanced
+from experiments.session.assignment import assignment_fact, balanced
 from experiments.study.cells import Cell, cells
 from experiments.study.resolve import Study, resolve
 from experiments.study.schema import Factor
@@ -182,9 +182,9 @@ def test_what_is_full_or_switched_off_is_never_given(
     known = {"counts": counts_of(held), "caps": caps}
     if all(full(values) for values in every):
         with pytest.raises(Refused, match="All places"):
-            assigned(TWO, seed, known)
+            assignment_fact(TWO, seed, known)
         return
-    got = assigned(TWO, seed, known)["factors"]
+    got = assignment_fact(TWO, seed, known)["factors"]
     assert got in every
     assert not full(got)
 
@@ -194,11 +194,11 @@ def test_an_assignment_can_be_derived_again_from_its_own_fact(
     held: dict[tuple[str, str], int], caps: list[dict[str, Any]], seed: str
 ) -> None:
     try:
-        fact = assigned(TWO, seed, {"counts": counts_of(held), "caps": caps})
+        fact = assignment_fact(TWO, seed, {"counts": counts_of(held), "caps": caps})
     except Refused:
         return
-    assert assigned(TWO, seed, fact) == fact
-    again = assigned(TWO, seed, {"counts": list(reversed(counts_of(held))), "caps": caps})
+    assert assignment_fact(TWO, seed, fact) == fact
+    again = assignment_fact(TWO, seed, {"counts": list(reversed(counts_of(held))), "caps": caps})
     assert again["factors"] == fact["factors"], "in whatever order cells are counted"
 
 
@@ -211,8 +211,8 @@ def test_a_value_as_rare_as_can_be_written_neither_stops_the_server_nor_takes_a_
 
 
 def test_without_counts_the_seed_alone_decides() -> None:
-    assert assigned(TWO, "1", {}) == assigned(TWO, "1", {})
-    assert set(assigned(TWO, "1", {})) == {"factors"}
+    assert assignment_fact(TWO, "1", {}) == assignment_fact(TWO, "1", {})
+    assert set(assignment_fact(TWO, "1", {})) == {"factors"}
 
 
 def cramers_v(pairs: Sequence[tuple[str, str]]) -> float:

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from app.backends.base import Message, Request
-from app.calls.caller import Attempt, Budget, Caller, End, Result, StopSignal
+from app.backends.base import PromptMessage, Request, StreamEnd
+from app.calls.caller import Attempt, Budget, Caller, Result, StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.model_pool import ModelAccess
 from app.calls.rate_limit import RateLimiter
 from app.calls.retry import RetryPolicy
 from app.clock import VirtualClock
 from app.errors import BackendError, BackendRejected, BackendUnavailable
-from experiments.study.model_spec import Model, Price
+from experiments.study.model_spec import ModelSpec, Price
 
 pytestmark = pytest.mark.anyio
-REQUEST = Request("gpt", (Message("user", "Hello"),), max_tokens=100, seed="1")
+REQUEST = Request("gpt", (PromptMessage("user", "Hello"),), max_tokens=100, seed="1")
 BUSY = BackendUnavailable("busy", reason="status_429", retry_after_s=1)
 AWAY = BackendUnavailable("away", reason="connection")
 WRONG = BackendRejected("what?", reason="status_400")
@@ -48,7 +48,7 @@ class Wish:
     async def ask(self, backend: Any, request: Request, *, last: bool) -> Result:
         await asyncio.sleep(0)
         error = self.fails.pop(0) if self.fails else None
-        return Result("" if error else "Hi.", End("" if error else "stop", None, 10, 100), 0, 1, error=error)
+        return Result("" if error else "Hi.", StreamEnd("" if error else "stop", None, 10, 100), 0, 1, error=error)
 
     def record(self, attempt: Attempt) -> None:
         self.made.append(attempt)
@@ -62,7 +62,7 @@ class House:
 
     def __init__(self, *, patient: bool = False, limit: float | None = None, per_minute: float | None = None) -> None:
         self.clock = VirtualClock(0)
-        model = Model(backend="openai", price=Price(prompt=0, completion=10_000))
+        model = ModelSpec(backend="openai", price=Price(prompt=0, completion=10_000))
         limiter = RateLimiter(per_minute, now=(lambda: 0.0) if per_minute else time.monotonic)
         nobody: Any = None
         self.access = ModelAccess("gpt", model, lambda: nobody, limiter, CircuitBreaker(self.clock, 2, 30))

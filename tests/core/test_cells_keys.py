@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from app.backends.base import Message, Request
-from app.backends.model_ref import Asked
-from app.batch.task import Question, key_of, request_parts
-from experiments.study.model_spec import Model
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.task import Prompt, key_of, request_parts
+from experiments.study.model_spec import ModelSpec
 
-QUESTION = Question(
-    Asked("gpt", Model(backend="openai", model="gpt-4o")),
-    Request("gpt-4o", (Message("user", "2 + 2?"),), temperature=0.7, max_tokens=10),
+QUESTION = Prompt(
+    ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o")),
+    Request("gpt-4o", (PromptMessage("user", "2 + 2?"),), temperature=0.7, max_tokens=10),
 )
 
 
@@ -21,7 +21,7 @@ def test_every_parameter_makes_another_key():
     request = QUESTION.request
     others = [
         replace(request, model="gpt-4"),
-        replace(request, messages=(Message("system", "2 + 2?"),)),
+        replace(request, messages=(PromptMessage("system", "2 + 2?"),)),
         replace(request, temperature=0.8),
         replace(request, temperature=None),
         replace(request, max_tokens=11),
@@ -29,10 +29,10 @@ def test_every_parameter_makes_another_key():
         replace(request, schema={"type": "object"}),
     ]
     keys = {key(QUESTION), *(key(replace(QUESTION, request=other)) for other in others)}
-    elsewhere = replace(QUESTION, asked=Asked("gpt", Model(backend="openai", model="gpt-4o", server="lab")))
+    elsewhere = replace(QUESTION, asked=ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o", server="lab")))
     assert len(keys | {key(elsewhere)}) == len(others) + 2
 
 
 def test_the_study_s_name_for_a_model_and_the_seed_make_none():
-    renamed = replace(QUESTION, asked=Asked("GPT-4o", QUESTION.asked.model))
+    renamed = replace(QUESTION, asked=ModelRef("GPT-4o", QUESTION.asked.model))
     assert key(renamed) == key(QUESTION) == key(replace(QUESTION, request=replace(QUESTION.request, seed="7")))

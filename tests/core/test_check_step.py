@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.participant.view import StudyLook, paint
+from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused
 from experiments.session.engine import screen
-from experiments.session.state import here
+from experiments.session.state import current_location
 from experiments.study.resolve import restore
-from experiments.study.screen import Notice, Screen
+from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.step import Step
 from tests.fakes.checked import BAD, GOOD, PROBLEMS, act, begun, check, facts, study_of
 
 
-def notices(seen: Screen) -> list[Notice]:
-    return [block for block in seen.panel.blocks if isinstance(block, Notice)]
+def notices(seen: Screen) -> list[NoticeBlock]:
+    return [block for block in seen.panel.blocks if isinstance(block, NoticeBlock)]
 
 
 def test_who_passes_goes_on_and_a_later_step_can_refer_to_it() -> None:
@@ -43,14 +43,14 @@ def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_th
     assert fact.data["wrong"] == ["tools", "parts"]
     seen = screen(study, state)
     (notice,) = notices(seen)
-    assert notice == Notice(
+    assert notice == NoticeBlock(
         "You have 2 more attempts. The answers to these questions are not correct yet:",
         ("May you use *tools*?", "What will you do?"),
     )
     assert seen.panel.blocks[0] == notice
     assert [field.name for field in seen.panel.fields] == ["tools", "parts", "age", "any"]
     (last,) = notices(screen(study, act(study, state, **{**GOOD, "age": "31"})))
-    assert last == Notice(
+    assert last == NoticeBlock(
         "You have one more attempt. The answers to these questions are not correct yet:", ("How old are you?",)
     )
 
@@ -84,7 +84,7 @@ def test_who_is_screened_out_was_told_nothing_of_it() -> None:
     assert facts(state, "missed") == []
     last = screen(study, state)
     assert last.panel.title == "You are not eligible for this study"
-    painted = paint(last, study=StudyLook("Small"), shown=None, draft={}).as_json()
+    painted = render_page(last, study=StudyContext("Small"), shown=None, draft={}).as_json()
     told = repr(last) + json.dumps({**painted, "updates": {**painted["updates"], "head": ""}})
     assert last.ended
     assert not any(word in told for word in ("tools", "answer", "sing", "old"))
@@ -95,7 +95,7 @@ def test_who_is_warned_reads_it_on_the_same_place_and_goes_on() -> None:
     state = act(study, act(study, begun(study), **BAD), **BAD)
     seen = screen(study, state)
     assert (seen.path, seen.actions, seen.panel.fields) == ("it", ("submit",), ())
-    assert notices(seen) == [Notice("Please read, **now**.")]
+    assert notices(seen) == [NoticeBlock("Please read, **now**.")]
     assert facts(state, "submitted") == []
     state = act(study, state, **GOOD)
     (fact,) = facts(state, "submitted")
@@ -157,7 +157,7 @@ def test_what_passes(question: dict[str, Any], right: Any, passing: list[Any], f
         (fact,) = facts(state, "submitted")
         assert fact.data["passed"] == (value in passing), value
     state = begun(study)
-    place = here(study, state)
+    place = current_location(study, state)
     assert place is not None
     assert isinstance(place.node, Step)
     state = act(study, state, **place.node.passing(place))

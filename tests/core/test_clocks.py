@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from app.clock import OwnClocks, VirtualClock
+from app.clock import PerTaskClock, VirtualClock
 
 
 def test_each_task_has_a_clock_of_its_own_and_shares_it_with_what_it_begins() -> None:
-    clocks = OwnClocks()
+    clocks = PerTaskClock()
 
     async def session(at_us: int) -> int:
         own = clocks.begin(at_us)

@@ -10,7 +10,7 @@ import pytest
 
 from experiments.errors import Refused, StudyError
 from experiments.events import Action
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import enrolment, whole, world
@@ -42,14 +42,14 @@ class Playing:
 
     @property
     def slots(self) -> list[str]:
-        return [job.slot for job in owed(self.study, self.state)]
+        return [job.slot for job in pending_tasks(self.study, self.state)]
 
     def do(self, kind: str, **values: Any) -> None:
         act = Action(kind, self.seen.path, values, 0, seen=self.seen.seen)
         self.state = fold(decide(self.study, self.state, act), self.state)
 
     def hear(self, slot: str, text: str = "", kind: str = "reply", **more: Any) -> None:
-        job = next(job for job in owed(self.study, self.state) if job.slot == slot)
+        job = next(job for job in pending_tasks(self.study, self.state) if job.slot == slot)
         data = {"model": job.data["model"], "slot": slot} | (
             {"text": text or f"Says {slot}."} if kind == "reply" else more
         )
@@ -66,7 +66,9 @@ class Playing:
     def asked(self) -> Mapping[str, list[str]]:
         """What each model would be told now, after one more message."""
         self.do("say", text="more")
-        return {job.slot: [said["text"] for said in job.data["messages"]] for job in owed(self.study, self.state)}
+        return {
+            job.slot: [said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)
+        }
 
 
 def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
@@ -76,7 +78,7 @@ def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
         play.do("say", text="Hello")
         said = play.state.events[-1].data
         assert sorted(said["models"].values()) == sorted(MODELS[:2])
-        assert {job.slot: job.data["model"] for job in owed(study, play.state)} == said["models"]
+        assert {job.slot: job.data["model"] for job in pending_tasks(study, play.state)} == said["models"]
         left += said["models"]["a"] == MODELS[0]
     assert 160 <= left <= 240, "four standard errors"
 
@@ -138,12 +140,12 @@ def test_what_is_on_its_way_can_be_stopped_and_what_was_stopped_is_asked_again()
     play.hear("b")
     play.do("stop")
     assert play.seen.actions == ()
-    (job,) = owed(play.study, play.state)
+    (job,) = pending_tasks(play.study, play.state)
     assert (job.slot, job.data["stopped"]) == ("a", True)
     play.hear("a", kind="fail", reason="stopped")
     assert play.seen.panel.chat.rounds[0].replies[0].failed.startswith("You stopped")
     play.do("retry")
-    (job,) = owed(play.study, play.state)
+    (job,) = pending_tasks(play.study, play.state)
     assert (job.slot, "stopped" in job.data, play.seen.actions) == ("a", False, ("stop",))
 
 

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.bots.random_bot import RandomBot
-from app.web.participant.view import StudyLook, paint
+from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused, StudyError
 from experiments.events import Action
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.study.resolve import resolve
-from experiments.study.screen import Code
+from experiments.study.screen import CodeBlock
 from storage.log.projections import rows_of
 from tests.fakes.checked import BAD, act, begun, check, study_of
 from tests.fakes.examples import SEEDS, examples
@@ -31,7 +31,7 @@ def test_who_declines_is_let_go_and_nothing_more_is_recorded() -> None:
     assert told == [("declined", {}), ("finished", {"outcome": "no_consent"})]
     last = screen(study, state)
     assert (last.ended, last.outcome, last.panel.title) == (True, "no_consent", "You are not taking part")
-    assert not [block for block in last.panel.blocks if isinstance(block, Code)]
+    assert not [block for block in last.panel.blocks if isinstance(block, CodeBlock)]
     for kind in ("submit", "decline"):
         with pytest.raises(Refused):
             act(study, state, kind, agreed="on")
@@ -62,7 +62,7 @@ def test_both_answers_are_on_offer_in_the_words_of_the_study() -> None:
     study = study_of({**CONSENT, "decline": "No, thank you"}, INFO)
     seen = screen(study, begun(study))
     assert seen.actions == ("submit", "decline")
-    left = paint(seen, study=StudyLook("Small"), shown=None, draft={}).updates["left"]["value"]
+    left = render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]["value"]
     assert '<button type="button" data-act="decline">No, thank you</button>' in left
     assert RandomBot("1").act(seen)[0] == "submit"
     assert screen(study, act(study, begun(study), agreed="on")).path == "info"
@@ -72,9 +72,9 @@ def test_a_study_may_have_no_button_to_decline() -> None:
     study = study_of({**CONSENT, "decline": ""}, INFO)
     seen = screen(study, begun(study))
     assert seen.actions == ("submit",)
-    assert "data-act=" not in str(paint(seen, study=StudyLook("Small"), shown=None, draft={}).updates["left"]).replace(
-        'data-act="submit"', ""
-    )
+    assert "data-act=" not in str(
+        render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]
+    ).replace('data-act="submit"', "")
     with pytest.raises(Refused):
         act(study, begun(study), "decline")
 
@@ -92,7 +92,7 @@ def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
         action = Action(kind, seen.path, values, 0, seen=seen.seen)
         state = fold(decide(study, begun(study), action), begun(study))
         assert screen(study, state).actions == ()
-        assert [job.kind for job in owed(study, state)] == ["finish"]
+        assert [job.kind for job in pending_tasks(study, state)] == ["finish"]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.backends.base import End, Text
-from app.backends.guard import deadlines
+from app.backends.base import StreamEnd, TextDelta
+from app.backends.guard import guarded_stream
 from app.errors import BackendBroken
 from tests.fakes.asking import HASTY
 
@@ -23,7 +23,7 @@ def from_list(items):
 
 def through(*items, limits=HASTY):
     async def read():
-        return [delta async for delta in deadlines(lambda: from_list(items), limits)]
+        return [delta async for delta in guarded_stream(lambda: from_list(items), limits)]
 
     return asyncio.run(read())
 
@@ -32,19 +32,19 @@ def through(*items, limits=HASTY):
     ("items", "reason"),
     [
         ((), "no_finish_reason"),
-        ((Text("a"),), "no_finish_reason"),
-        ((Text(" \n"), End("stop")), "empty_reply"),
-        ((End("length"),), "empty_reply"),
-        ((Text("a"), End("banana")), "finish_reason"),
-        ((Text("a" * 5_001),), "too_long"),
-        ((Text("a"), ZeroDivisionError("oops")), "fault"),
-        ((Text("a"), TimeoutError("not ours")), "fault"),
+        ((TextDelta("a"),), "no_finish_reason"),
+        ((TextDelta(" \n"), StreamEnd("stop")), "empty_reply"),
+        ((StreamEnd("length"),), "empty_reply"),
+        ((TextDelta("a"), StreamEnd("banana")), "finish_reason"),
+        ((TextDelta("a" * 5_001),), "too_long"),
+        ((TextDelta("a"), ZeroDivisionError("oops")), "fault"),
+        ((TextDelta("a"), TimeoutError("not ours")), "fault"),
         (("a",), "fault"),
         ((None,), "fault"),
-        ((Text(42),), "fault"),
-        ((Text("a"), End(None)), "fault"),
-        ((Text("a"), End("stop", prompt_tokens="many")), "fault"),
-        ((Text("a"), End("stop", completion_tokens=-3)), "fault"),
+        ((TextDelta(42),), "fault"),
+        ((TextDelta("a"), StreamEnd(None)), "fault"),
+        ((TextDelta("a"), StreamEnd("stop", prompt_tokens="many")), "fault"),
+        ((TextDelta("a"), StreamEnd("stop", completion_tokens=-3)), "fault"),
     ],
 )
 def test_whatever_is_no_reply_is_broken(items, reason):
@@ -54,7 +54,7 @@ def test_whatever_is_no_reply_is_broken(items, reason):
 
 
 def no_generator():
-    yield Text("a")
+    yield TextDelta("a")
 
 
 async def no_stream():
@@ -64,7 +64,7 @@ async def no_stream():
 @pytest.mark.parametrize("ask", [no_generator, no_stream, lambda: None, lambda: 1 / 0])
 def test_what_gives_no_stream_is_broken(ask):
     async def read():
-        return [delta async for delta in deadlines(ask, HASTY)]
+        return [delta async for delta in guarded_stream(ask, HASTY)]
 
     with pytest.raises(BackendBroken) as failed:
         asyncio.run(read())
@@ -72,7 +72,7 @@ def test_what_gives_no_stream_is_broken(ask):
 
 
 def test_halves_of_pairs_and_nul_are_never_stored():
-    told = through(Text("a\ud800b"), Text("\x00c\x00"), Text("\ud83d\ude00ü\x00"), End("stop"))
+    told = through(TextDelta("a\ud800b"), TextDelta("\x00c\x00"), TextDelta("\ud83d\ude00ü\x00"), StreamEnd("stop"))
     assert [delta.text for delta in told[:-1]] == ["a\ufffdb", "c", "\U0001f600ü"]
 
 
@@ -80,9 +80,11 @@ def test_a_slow_reader_is_not_timed_out():
     async def read():
         limits = replace(HASTY, token_gap_timeout_s=0.01)
         deltas = []
-        async for delta in deadlines(lambda: from_list([Text("a"), Text("b"), End("stop")]), limits):
+        async for delta in guarded_stream(
+            lambda: from_list([TextDelta("a"), TextDelta("b"), StreamEnd("stop")]), limits
+        ):
             await asyncio.sleep(0.02)
             deltas.append(delta)
         return deltas
 
-    assert asyncio.run(read())[-1] == End("stop")
+    assert asyncio.run(read())[-1] == StreamEnd("stop")

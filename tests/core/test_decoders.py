@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import Delta, End, Text
+from app.backends.base import Delta, StreamEnd, TextDelta
 from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
-from app.backends.wire.http_client import GATHER_S, LONGEST_GATHER_S, MOST_READS, gather_s
-from app.backends.wire.http_decoder import Described, LineFraming, Places, WholeFraming
+from app.backends.wire.http_client import GATHER_S, LONGEST_GATHER_S, MOST_READS, batching_s
+from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
 from app.backends.wire.openai_responses import Responses, response_reply
-from app.backends.wire.sse import Events, SseFraming
-from app.backends.wire.streaming import decoded, ending, gathered
+from app.backends.wire.sse import SseFraming, SseParser
+from app.backends.wire.streaming import batched, decoded, ending
 from app.errors import BackendBroken, BackendError
 
 CHAT = (
@@ -52,23 +52,23 @@ MESSAGES = (
     'data: {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}\n\n'
     'data: {"type": "message_stop"}\n\n'
 )
-PLACES = Places("o.0.t", "why", {}, "by", "in", "out")
+PLACES = ValuePaths("o.0.t", "why", {}, "by", "in", "out")
 LINES = (
     '{"o": [{"t": "héllo 你好 "}]}\n\n{"thought": 1}\r\n{"o": [{"t": "∑ 🎲"}], "why": false}\n'
     '{"o": [{"t": ""}], "why": true, "by": "m-1", "in": 3, "out": 2}'
 )
 WHOLE = ' {"o": [{"t": "héllo 你好 ∑ 🎲"}], "why": "end_turn", "by": "m-1", "in": 3, "out": 2}\n'
-END = End("stop", "m-1", 3, 2)
-PARSED = [Text("héllo 你好 "), Text("∑ 🎲"), END]
+END = StreamEnd("stop", "m-1", 3, 2)
+PARSED = [TextDelta("héllo 你好 "), TextDelta("∑ 🎲"), END]
 DECODERS = {
     "chat": (SseFraming, ChatCompletions, CHAT, PARSED),
     "responses": (SseFraming, Responses, RESPONSES, PARSED),
     "messages": (SseFraming, Messages, MESSAGES, PARSED),
-    "lines": (LineFraming, lambda: Described(PLACES), LINES, PARSED),
-    "whole": (WholeFraming, lambda: Described(PLACES, whole=True), WHOLE, [Text("héllo 你好 ∑ 🎲"), END]),
+    "lines": (LineFraming, lambda: HttpDecoder(PLACES), LINES, PARSED),
+    "whole": (WholeFraming, lambda: HttpDecoder(PLACES, whole=True), WHOLE, [TextDelta("héllo 你好 ∑ 🎲"), END]),
     "sse": (
         SseFraming,
-        lambda: Described(PLACES),
+        lambda: HttpDecoder(PLACES),
         "".join(f"data: {line}\n\n" for line in LINES.split("\n") if line),
         PARSED,
     ),
@@ -87,7 +87,7 @@ def parse(framing, decoder, chunks):
     for chunk in chunks:
         for delta in decoded(framing.feed(chunk), decoder):
             deltas.append(delta)
-            if isinstance(delta, End):
+            if isinstance(delta, StreamEnd):
                 return deltas
     return [*deltas, *ending(framing, decoder)]
 
@@ -113,12 +113,12 @@ def test_what_is_cut_off_is_never_a_reply(data):
         deltas = parse(framing(), make(), [whole[:place]])
     except BackendError:
         return
-    assert [d for d in deltas if isinstance(d, Text)] == parsed[:-1]
+    assert [d for d in deltas if isinstance(d, TextDelta)] == parsed[:-1]
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=10))
 def test_no_bytes_break_the_parser_and_no_cut_changes_the_events(data, places):
-    whole, pieces = Events(), Events()
+    whole, pieces = SseParser(), SseParser()
     assert list(whole.feed(data)) == [event for chunk in cut(data, places) for event in pieces.feed(chunk)]
 
 
@@ -141,7 +141,7 @@ LINES_OF_EVENTS = [
 )
 def test_events_that_come_together_are_those_that_come_byte_by_byte(told, places):
     data = b"".join(line + end for line, end in told)
-    together, alone = Events(), Events()
+    together, alone = SseParser(), SseParser()
     found = [event for chunk in cut(data, places) for event in together.feed(chunk)]
     assert found == [event for place in range(len(data)) for event in alone.feed(data[place : place + 1])]
 
@@ -199,21 +199,21 @@ def test_the_end_may_come_without_done():
 @given(st.lists(st.text(min_size=1), max_size=5), st.booleans())
 def test_words_that_came_together_are_one_piece_also_before_an_end_or_an_error(words: list[str], broken: bool) -> None:
     def deltas() -> Iterator[Delta]:
-        yield from map(Text, words)
+        yield from map(TextDelta, words)
         if broken:
             raise BackendBroken("cut off", reason="malformed")
-        yield End("stop")
+        yield StreamEnd("stop")
 
     found: list[Delta] = []
     with pytest.raises(BackendBroken) if broken else nullcontext():
-        for delta in gathered(deltas()):
+        for delta in batched(deltas()):
             found.append(delta)
-    expected: list[Delta] = [Text("".join(words))] if words else []
-    assert found == expected + ([] if broken else [End("stop")])
+    expected: list[Delta] = [TextDelta("".join(words))] if words else []
+    assert found == expected + ([] if broken else [StreamEnd("stop")])
 
 
 @given(st.integers(1, 100_000))
 def test_many_replies_at_once_are_read_so_often_and_none_seldom(replies: int) -> None:
-    assert GATHER_S <= gather_s(replies) <= gather_s(replies + 1) <= LONGEST_GATHER_S
-    assert replies <= MOST_READS * gather_s(replies) + 1e-6 or gather_s(replies) == LONGEST_GATHER_S
-    assert gather_s(replies) == GATHER_S or replies > GATHER_S * MOST_READS
+    assert GATHER_S <= batching_s(replies) <= batching_s(replies + 1) <= LONGEST_GATHER_S
+    assert replies <= MOST_READS * batching_s(replies) + 1e-6 or batching_s(replies) == LONGEST_GATHER_S
+    assert batching_s(replies) == GATHER_S or replies > GATHER_S * MOST_READS

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from app.bots.dry_run import try_out
+from app.bots.dry_run import estimate_by_simulation
 from app.studies import drafts
-from app.studies.drafts import LARGEST_BYTES, Drafts, checked, slug
+from app.studies.drafts import LARGEST_BYTES, Drafts, check_text, slug
 from app.studies.loader import FILE, STUDIES, load_study, shipped
 from experiments.errors import StudyError
 from experiments.study.base_model import Slug
@@ -52,12 +52,12 @@ def test_a_study_made_from_a_template_can_be_checked_and_simulated(
 ) -> None:
     kept = Drafts(tmp_path / "studies")
     kept.create("my-own", template)
-    told = checked(kept.text("my-own"), kept.folder("my-own"))
+    told = check_text(kept.text("my-own"), kept.folder("my-own"))
     assert (told.faults, told.study and told.study.name) == ((), "my-own")
     file = kept.folder("my-own") / FILE
     assert load_study(str(file)).hash == told.study.hash, "a text is read as its file is"
     if soak or template == random.Random(seed).choice(shipped()):
-        assert asyncio.run(try_out(told.study, 2, 300)).typical_minutes > 0
+        assert asyncio.run(estimate_by_simulation(told.study, 2, 300)).typical_minutes > 0
 
 
 @pytest.mark.parametrize("template", shipped())
@@ -140,7 +140,7 @@ FAULTS = {
 def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
     old, new, wanted = FAULTS[case]
     assert old in TEXT
-    told = checked(TEXT.replace(old, new), folder)
+    told = check_text(TEXT.replace(old, new), folder)
     assert told.study is None
     assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
 
@@ -148,10 +148,10 @@ def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
 def test_a_fault_in_a_protocol_beside_the_study_has_its_name_and_no_line(folder: Path) -> None:
     (folder / "protocols").mkdir()
     (folder / "protocols" / "own.yaml").write_text("protocol: own\nflow: [{step: answer, txt: x}]\n", encoding="utf-8")
-    (fault,) = checked(TEXT.replace("user-alone", "own"), folder).faults
+    (fault,) = check_text(TEXT.replace("user-alone", "own"), folder).faults
     assert (fault.line, fault.where) == (None, "protocol own: flow[0].txt")
     (folder / "protocols" / "own.yaml").write_text("protocol: [", encoding="utf-8")
-    (fault,) = checked(TEXT, folder).faults
+    (fault,) = check_text(TEXT, folder).faults
     assert fault.line is None
     assert "own.yaml" in fault.where
 
@@ -171,6 +171,6 @@ def test_problems_are_read_again_once_their_file_has_changed(
 
 def test_advice_and_texts_without_a_translation_are_told(folder: Path) -> None:
     text = TEXT.replace("title: Small", "title: Small\nlanguages: [en, de]\nrecruitment: {channels: [prolific]}")
-    told = checked(text, folder)
+    told = check_text(text, folder)
     assert any(words.startswith("de: ") for words in told.advice)
     assert len(told.advice) > 1

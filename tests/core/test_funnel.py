@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.session.engine import fold
-from experiments.session.state import State, here, reached
-from experiments.session.telemetry import folded
+from experiments.session.state import State, current_location, visited
+from experiments.session.telemetry import without_indices
 from experiments.study.resolve import Study
 from experiments.study.step import Step
-from experiments.views.funnel import Group, Met, funnel, furthest, stages
+from experiments.views.funnel import SessionGroup, StepCount, funnel, funnel_steps, furthest
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole
 
@@ -28,18 +28,18 @@ def cut(name: str, seed: str, share: float) -> State:
     """A session as far as that, and on to the next screen: what is owed at once is written with what it follows."""
     log = whole(name, seed)
     known = (fold(log[:until]) for until in range(max(2, round(share * len(log))), len(log) + 1))
-    return next(s for s in known if (place := here(study(name), s)) and isinstance(place.node, Step))
+    return next(s for s in known if (place := current_location(study(name), s)) and isinstance(place.node, Step))
 
 
-def group_of(study: Study, state: State, live: bool) -> Group:
-    place = here(study, state)
-    where = (folded(place.path), furthest(place)) if place else ("", "")
-    return Group(state.factors, *where, state.outcome or None, live, 1, state.events[-1].at_us)
+def group_of(study: Study, state: State, live: bool) -> SessionGroup:
+    place = current_location(study, state)
+    where = (without_indices(place.path), furthest(place)) if place else ("", "")
+    return SessionGroup(state.factors, *where, state.outcome or None, live, 1, state.events[-1].at_us)
 
 
 def came_to(study: Study, state: State) -> set[str]:
     """Every step that a session ever came to, by its folded path."""
-    return {folded(place.path) for place in reached(study, state) if isinstance(place.node, Step)}
+    return {without_indices(place.path) for place in visited(study, state) if isinstance(place.node, Step)}
 
 
 @examples(15)
@@ -57,10 +57,10 @@ def test_the_funnel_is_what_folding_every_session_gives(name: str, cuts: Sequenc
         check_step(own, met, states, lively)
 
 
-def check_step(own: Study, met: Met, states: Sequence[State], lively: Sequence[bool]) -> None:
+def check_step(own: Study, met: StepCount, states: Sequence[State], lively: Sequence[bool]) -> None:
     """A step's figures, from every session alone: who came to it, or to one behind it in their condition's order."""
-    whose = [stage for stage in stages(own) if stage.path == met.path]
-    orders = {id(state): [stage.path for stage in stages(own) if stage.of(state.factors)] for state in states}
+    whose = [stage for stage in funnel_steps(own) if stage.path == met.path]
+    orders = {id(state): [stage.path for stage in funnel_steps(own) if stage.of(state.factors)] for state in states}
     having = [state for state in states if any(stage.of(state.factors) for stage in whose)]
     assert met.of == len(having)
     beyond = [set(orders[id(state)][orders[id(state)].index(met.path) :]) for state in having]
@@ -72,8 +72,8 @@ def check_step(own: Study, met: Met, states: Sequence[State], lively: Sequence[b
 
 
 def at(own: Study, state: State) -> str:
-    place = here(own, state)
-    return folded(place.path) if place else ""
+    place = current_location(own, state)
+    return without_indices(place.path) if place else ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -91,18 +91,18 @@ def test_a_later_turn_counts_as_far_as_the_loops_last_step() -> None:
     ahead = 0
     for seq in range(3, len(whole("chatbench", "0"))):
         state = fold(whole("chatbench", "0")[:seq])
-        place = here(own, state)
+        place = current_location(own, state)
         if place is None or not isinstance(place.node, Step):
             continue
-        order = [stage.path for stage in stages(own) if stage.of(state.factors)]
+        order = [stage.path for stage in funnel_steps(own) if stage.of(state.factors)]
         behind = max(order.index(path) for path in came_to(own, state))
         assert order[behind] == furthest(place)
-        ahead += furthest(place) != folded(place.path)
+        ahead += furthest(place) != without_indices(place.path)
     assert ahead > 5
 
 
 def test_sessions_of_another_version_are_elsewhere() -> None:
-    group = Group({}, "no/such/step", "no/such/step", None, True, 3, 5)
+    group = SessionGroup({}, "no/such/step", "no/such/step", None, True, 3, 5)
     found = funnel(study("demo"), [group])
     assert found.elsewhere == 3
     assert not any(met.of for met in found.steps)

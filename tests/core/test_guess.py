@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.web.participant.view import StudyLook, paint
+from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused, StudyError
 from experiments.events import Action, Event
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.guesses import repliers, replies, verdict
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
@@ -42,7 +42,7 @@ def act(study: Study, state: State, kind: str, **values: Any) -> State:
     """A participant's act, and the replies that follow it."""
     seen = screen(study, state)
     state = fold(decide(study, state, Action(kind, seen.path, values, 0, seen=seen.seen)), state)
-    for job in owed(study, state):
+    for job in pending_tasks(study, state):
         if job.kind == "reply":
             data = {"model": job.data["model"], "slot": job.slot, "text": "Well."}
             state = fold(decide(study, state, Action("reply", job.path, data, 0, by="model")), state)
@@ -62,7 +62,7 @@ def test_the_browser_is_told_letters_and_the_log_has_the_authors_keys() -> None:
     guess, sure = seen.panel.fields
     assert list(guess.options) == ["a", "b", "c", "d"]
     assert guess.options["d"] == "I do not know"
-    told = repr(seen) + json.dumps(paint(seen, study=StudyLook("Small"), shown=None, draft={}).as_json())
+    told = repr(seen) + json.dumps(render_page(seen, study=StudyContext("Small"), shown=None, draft={}).as_json())
     assert not any(word in told for word in (*MODELS, *OPTIONS, "unsure"))
     assert list(sure.options) == ["1", "2", "3", "4", "5"]
     letter = next(letter for letter, label in guess.options.items() if label == "The second")

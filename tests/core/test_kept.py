@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from app.session.session_cache import Kept
-from app.session.transitions import Live
+from app.session.session_cache import SessionCache
+from app.session.transitions import LoadedSession
 from experiments.session.state import State
 from tests.fakes.sessions import study
 
 SOME = study("demo")
 
 
-def live(name: int, seq: int = 1) -> Live:
-    return Live(str(name), SOME, State(seq=seq))
+def live(name: int, seq: int = 1) -> LoadedSession:
+    return LoadedSession(str(name), SOME, State(seq=seq))
 
 
 def test_the_newest_is_kept_whatever_arrives_last() -> None:
-    here = Kept()
+    here = SessionCache()
     new, old = live(1, seq=7), live(1, seq=6)
     assert here.put(new) is new
     assert here.put(old) is new
@@ -23,7 +23,7 @@ def test_the_newest_is_kept_whatever_arrives_last() -> None:
 
 
 def test_the_one_that_was_asked_for_longest_ago_goes_first() -> None:
-    here = Kept(3)
+    here = SessionCache(3)
     for name in (1, 2, 3, 1, 4):
         here.put(live(name))
     assert [name for name in "1234" if here.get(name)] == ["1", "3", "4"]

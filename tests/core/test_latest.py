@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.clock import VirtualClock
-from app.web.console.background_cache import MOST, Latest, Seen
+from app.web.console.background_cache import MOST, CachedResult, StaleWhileRevalidate
 from tests.fakes.workers import Held
 
 START_US = 1_000_000_000
@@ -18,22 +18,24 @@ class Study:
         self.facts = 1
         self.workers = Held()
         self.clock = VirtualClock(START_US)
-        self.latest = Latest(self.compute, lambda key: self.facts, self.clock.now_us, self.workers, every_s=30)
+        self.latest = StaleWhileRevalidate(
+            self.compute, lambda key: self.facts, self.clock.now_us, self.workers, every_s=30
+        )
 
     def compute(self, key: str) -> str:
         if self.facts < 0:
             raise ValueError("no facts")
         return f"{key}: {self.facts}"
 
-    def look(self, key: str = "demo") -> Seen[str]:
+    def look(self, key: str = "demo") -> CachedResult[str]:
         return self.latest.look(key)
 
 
 def test_nothing_is_there_until_it_is_computed_and_nobody_waits() -> None:
     study = Study()
-    assert study.look() == Seen(None, None, True)
+    assert study.look() == CachedResult(None, None, True)
     assert study.workers.work() == 1
-    assert study.look() == Seen("demo: 1", START_US, False)
+    assert study.look() == CachedResult("demo: 1", START_US, False)
 
 
 def test_however_many_look_it_is_computed_once() -> None:
@@ -52,9 +54,9 @@ def test_while_it_is_computed_anew_the_last_result_is_shown_with_its_time() -> N
     study.workers.work()
     study.facts = 2
     study.clock.advance(31)
-    assert study.look() == Seen("demo: 1", START_US, True)
+    assert study.look() == CachedResult("demo: 1", START_US, True)
     study.workers.work()
-    assert study.look() == Seen("demo: 2", START_US + 31_000_000, False)
+    assert study.look() == CachedResult("demo: 2", START_US + 31_000_000, False)
 
 
 def test_facts_that_come_fast_do_not_make_it_compute_all_the_time() -> None:
@@ -88,7 +90,7 @@ def test_what_fails_is_raised_once_and_tried_again_later() -> None:
     study.workers.work()
     with pytest.raises(ValueError, match="no facts"):
         study.look()
-    assert study.look() == Seen(None, None, False)
+    assert study.look() == CachedResult(None, None, False)
     study.facts = 3
     study.clock.advance(31)
     study.look()

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import NotYaml
-from app.studies.drafts import LARGEST_BYTES, Checked, checked
+from app.studies.drafts import LARGEST_BYTES, CheckResult, check_text
 from app.studies.loader import STUDIES, shipped
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 
 BOMB = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 MERGES = "a0: &a0 {x: 1}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
@@ -43,24 +43,24 @@ JUNK = (
 @pytest.mark.parametrize("case", HOSTILE, ids=lambda case: case.replace(" ", "_"))
 def test_what_would_do_harm_is_refused(case: str, tmp_path: Path) -> None:
     text, words = HOSTILE[case]
-    (fault,) = checked(text, tmp_path).faults
+    (fault,) = check_text(text, tmp_path).faults
     assert words in fault.what
 
 
 def test_a_text_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    (fault,) = checked("x" * (LARGEST_BYTES + 1), tmp_path).faults
+    (fault,) = check_text("x" * (LARGEST_BYTES + 1), tmp_path).faults
     assert "at most 200,000" in fault.what
 
 
 @pytest.mark.parametrize("word", ["true story", "falsehood", "Trueman", "yes", "on"])
 def test_a_text_that_begins_like_a_truth_value_is_a_text(word: str) -> None:
-    assert marked(f"a: {word}").value == {"a": word}
+    assert parse_yaml(f"a: {word}").value == {"a": word}
 
 
 @given(st.text(max_size=200))
 def test_no_text_breaks_the_reader(text: str) -> None:
     with suppress(NotYaml):
-        marked(text)
+        parse_yaml(text)
 
 
 @given(st.sampled_from(shipped()), st.randoms(use_true_random=False))
@@ -73,8 +73,8 @@ def test_no_study_breaks_the_checker(
         line, junk = lines[at], chance.choice(JUNK)
         head = f"{line.split(':')[0]}: {junk}"
         lines[at : at + 1] = chance.choice([[head], [], [line + junk], [line[: len(line) // 2] + junk], [line, line]])
-    told = checked("\n".join(lines), STUDIES)
-    assert isinstance(told, Checked)
+    told = check_text("\n".join(lines), STUDIES)
+    assert isinstance(told, CheckResult)
     assert (told.study is None) == bool(told.faults)
     assert all(fault.line is None or 1 <= fault.line <= len(lines) + 1 for fault in told.faults)
 
@@ -84,4 +84,4 @@ def test_no_study_breaks_the_checker(
     [("b[1].c", 4), ("b[1].d", 3), ("b[7]", 2), ("a", 1), ("z", 1), ("b[1]", 3), ("e.f", 6), ("e", 5), ("", None)],
 )
 def test_a_path_leads_to_its_line_or_that_of_what_is_there(where: str, line: int | None) -> None:
-    assert marked("a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: 1\n").line(where) == line
+    assert parse_yaml("a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: 1\n").line(where) == line

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.answer_extraction import extracted
-from app.ai_alone.methods.base import Outcome, Terms
+from app.ai_alone.methods.base import MethodContext, SampleResult
 from app.ai_alone.methods.free_text_no_options import close
 from app.ai_alone.methods.multiple_choice import read_letter
 from app.ai_alone.methods.registry import METHODS
-from app.backends.model_ref import Asked
+from app.backends.model_ref import ModelRef
 from app.errors import AloneError, MethodUnknown
-from experiments.study.ai_alone import Alone
-from experiments.study.model_spec import Model
+from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.model_spec import ModelSpec
 from problems.problem import Option, Problem
 
 NAMES = registry.names()
@@ -27,9 +27,9 @@ def problem(name="q", answer="B", options=("12", "13", "14", "144"), plain="How 
 QUESTION = problem()
 LETTERED = "How many bags?\nA. 12\nB. 13\nC. 14\nD. 144"
 SHOWN = tuple(problem(f"dev-{n}", "ABCD"[n % 4], plain=f"Example {n}?") for n in range(6))
-MODEL = Asked("gpt", Model(backend="openai", model="gpt-4o-mini", options={"top_p": 1}))
-READER = Asked("reader", Model(backend="openai", model="gpt-4o"))
-TERMS = Terms(MODEL, Alone(), READER, {"elementary_mathematics": SHOWN})
+MODEL = ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o-mini", options={"top_p": 1}))
+READER = ModelRef("reader", ModelSpec(backend="openai", model="gpt-4o"))
+TERMS = MethodContext(MODEL, AiAloneSpec(), READER, {"elementary_mathematics": SHOWN})
 ANSWERED, UNPARSED = "answered", "unparsed"
 
 
@@ -99,7 +99,7 @@ def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right()
 
 
 def test_what_a_method_lacks_is_said_with_the_way_to_have_it():
-    bare = Terms(MODEL, Alone())
+    bare = MethodContext(MODEL, AiAloneSpec())
     for name in ("free_text", "free_text_no_options"):
         with pytest.raises(AloneError, match="--extractor MODEL"):
             asked(name, "It is 13.", terms=bare)
@@ -139,7 +139,7 @@ LETTERS = {
 def test_a_letter_is_the_first_character_or_nothing(name, text, outcome):
     before = ["C"] * (METHODS.find(name).steps - 1)
     assert METHODS.find(name).read(QUESTION, before) is None
-    assert METHODS.find(name).read(QUESTION, [*before, text]) == Outcome(*outcome)
+    assert METHODS.find(name).read(QUESTION, [*before, text]) == SampleResult(*outcome)
 
 
 def reading(attempted="true", value='"13"', letter='"B"'):
@@ -184,7 +184,7 @@ def test_free_text_is_what_the_extractor_s_json_says_of_it(text, outcome):
     method = METHODS.find("free_text")
     assert method.read(QUESTION, []) is None
     assert method.read(QUESTION, ["It is 13."]) is None
-    assert method.read(QUESTION, ["It is 13.", text]) == Outcome(*outcome)
+    assert method.read(QUESTION, ["It is 13.", text]) == SampleResult(*outcome)
 
 
 CHECKS = {
@@ -204,16 +204,16 @@ def test_without_options_the_extractor_says_whether_words_mean_the_same(text, ou
     assert method.read(QUESTION, ["Thirteen.", read]) is None
     shown = method.ask(TERMS, QUESTION, ["Thirteen.", read]).request.messages[1].text
     assert "Correct answer: 13\nGiven answer: thirteen\n" in shown
-    assert method.read(QUESTION, ["Thirteen.", read, text]) == Outcome(*outcome)
+    assert method.read(QUESTION, ["Thirteen.", read, text]) == SampleResult(*outcome)
 
 
 def test_without_options_close_numbers_need_no_check_and_no_attempt_is_wrong():
     method = METHODS.find("free_text_no_options")
-    assert method.read(QUESTION, ["…", reading(value='"13.0"')]) == Outcome(ANSWERED, "13.0", True)
-    assert method.read(QUESTION, ["…", reading(value="13")]) == Outcome(ANSWERED, "13", True)
-    assert method.read(QUESTION, ["…", reading("false")]) == Outcome(ANSWERED, None, False)
-    assert method.read(QUESTION, ["…", reading(value="null")]) == Outcome(ANSWERED, None, False)
-    assert method.read(QUESTION, ["…", "thirteen"]) == Outcome(UNPARSED)
+    assert method.read(QUESTION, ["…", reading(value='"13.0"')]) == SampleResult(ANSWERED, "13.0", True)
+    assert method.read(QUESTION, ["…", reading(value="13")]) == SampleResult(ANSWERED, "13", True)
+    assert method.read(QUESTION, ["…", reading("false")]) == SampleResult(ANSWERED, None, False)
+    assert method.read(QUESTION, ["…", reading(value="null")]) == SampleResult(ANSWERED, None, False)
+    assert method.read(QUESTION, ["…", "thirteen"]) == SampleResult(UNPARSED)
 
 
 NUMBERS = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Event
-from experiments.session.study_status import KINDS, Operations, fold_operations
+from experiments.session.study_status import KINDS, StudyStatus, fold_operations
 
 DATA: dict[str, dict[str, Any]] = {
     "published": {"hash": "abc", "version": 1},
@@ -24,7 +24,7 @@ DATA: dict[str, dict[str, Any]] = {
 KIND = st.sampled_from(KINDS)
 
 
-def after(kinds: Sequence[str]) -> Operations:
+def after(kinds: Sequence[str]) -> StudyStatus:
     return fold_operations(Event(n, n, "researcher", "", kind, DATA[kind]) for n, kind in enumerate(kinds, 1))
 
 

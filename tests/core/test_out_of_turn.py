@@ -8,7 +8,7 @@ import pytest
 
 from experiments.errors import Refused
 from experiments.events import Action
-from experiments.session.engine import decide, evolve, screen
+from experiments.session.engine import apply, decide, screen
 from experiments.session.state import State
 from experiments.study.screen import Screen
 from tests.fakes.sessions import NAMES, study, whole
@@ -25,7 +25,7 @@ def moments(name: str, seed: str) -> Iterator[tuple[State, Screen]]:
     """Every state in which a participant has a screen, from before the consent until after the end."""
     state = State()
     for event in whole(name, seed):
-        state = evolve(state, event)
+        state = apply(state, event)
         yield state, screen(study(name), state)
 
 

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.tree import Tree
 
 from app.studies.loader import load_study
-from app.studies.outline import Branch, draw, outline, steps
+from app.studies.outline import Branch, outline, steps, to_rich_tree
 from experiments.session.engine import fold
 from experiments.session.state import walk
-from experiments.session.telemetry import folded
+from experiments.session.telemetry import without_indices
 from experiments.study.step import Step
 from tests.fakes import studies
 from tests.fakes.sessions import NAMES, study, whole
@@ -39,7 +39,7 @@ def test_a_flow_has_the_path_the_condition_and_the_count_of_each_part() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_step_that_a_participant_meets_is_in_the_outline_in_their_order(name: str) -> None:
     state = fold(whole(name, "outline"))
-    met = list(dict.fromkeys(folded(p.path) for p in walk(study(name), state) if isinstance(p.node, Step)))
+    met = list(dict.fromkeys(without_indices(p.path) for p in walk(study(name), state) if isinstance(p.node, Step)))
     known = list(dict.fromkeys(step.path for step in steps(outline(study(name)))))
     assert met == [path for path in known if path in met]
 
@@ -54,7 +54,7 @@ def test_what_a_study_says_is_no_markup_of_the_terminal(tmp_path: Path) -> None:
         ],
     }
     tree = Tree("small")
-    draw(outline(load_study(str(studies.write(tmp_path, raw)))), tree)
+    to_rich_tree(outline(load_study(str(studies.write(tmp_path, raw)))), tree)
     page = io.StringIO()
     Console(file=page, width=100).print(tree)
     assert "[red]One[/red]" in page.getvalue()

@@ -7,30 +7,41 @@ from html.parser import HTMLParser
 
 import pytest
 
-from app.web.participant.view import Painting, StudyLook, paint, talk_chars
+from app.web.participant.view import PageUpdate, StudyContext, conversation_chars, render_page
 from app.web.rendering import markdown
 from app.web.rendering.maths import mathml
-from experiments.study.fields import Multiple, Number, Scale, Short, Single, Tick
-from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
+from experiments.study.screen import (
+    ChatMessage,
+    ChatView,
+    Panel,
+    ProblemBlock,
+    ProgressView,
+    ReplyView,
+    RoundView,
+    Screen,
+    TextBlock,
+    TranscriptBlock,
+)
 from tests.fakes.hostile.plain import plain
 
-LOOK = StudyLook("A study", "en", "team@example.org")
-CHAT = Chat("AI Chatbot", (Message("You", "hello"), Message("Bot", "hi")), remaining=18, max_chars=4000)
+LOOK = StudyContext("A study", "en", "team@example.org")
+CHAT = ChatView("AI Chatbot", (ChatMessage("You", "hello"), ChatMessage("Bot", "hi")), remaining=18, max_chars=4000)
 FIELDS = (
-    Single(name="colour", text="Which?", options={"r": "Red", "b": r"\(\frac{1}{2}\)"}),
-    Multiple(name="tools", text="Which ones?", options={"x": "X", "y": "Y"}, required=False),
+    SingleChoice(name="colour", text="Which?", options={"r": "Red", "b": r"\(\frac{1}{2}\)"}),
+    MultipleChoiceField(name="tools", text="Which ones?", options={"x": "X", "y": "Y"}, required=False),
     Number(name="age", text="How old?", minimum=18, maximum=120),
-    Short(name="word", text="A word"),
-    Tick(name="agreed", text="I agree"),
+    ShortText(name="word", text="A word"),
+    Checkbox(name="agreed", text="I agree"),
 )
 
 
 def screen_of(panel: Panel, *actions: str, path: str = "step") -> Screen:
-    return Screen(path, 3, panel, Progress("Question 1 of 2", 0.5), actions)
+    return Screen(path, 3, panel, ProgressView("Question 1 of 2", 0.5), actions)
 
 
-def painted(screen: Screen, shown: str | None = None, **more: object) -> Painting:
-    return paint(screen, study=LOOK, shown=shown, draft=more.pop("draft", {}), **more)  # type: ignore[arg-type]
+def painted(screen: Screen, shown: str | None = None, **more: object) -> PageUpdate:
+    return render_page(screen, study=LOOK, shown=shown, draft=more.pop("draft", {}), **more)  # type: ignore[arg-type]
 
 
 def left(screen: Screen, **more: object) -> str:
@@ -71,7 +82,7 @@ def test_what_is_shown_already_is_not_painted_again() -> None:
 
 def test_a_reply_that_arrives_leaves_the_form_and_the_box_alone() -> None:
     before = screen_of(Panel("T", fields=FIELDS, chat=replace(CHAT, waiting=True)))
-    chat = replace(CHAT, messages=(*CHAT.messages, Message("You", "x"), Message("Bot", "y")), remaining=17)
+    chat = replace(CHAT, messages=(*CHAT.messages, ChatMessage("You", "x"), ChatMessage("Bot", "y")), remaining=17)
     after = replace(before, seen=5, panel=replace(before.panel, chat=chat), actions=("say", "submit"))
     updates = painted(after, shown_after(before)).updates
     assert "left" not in updates
@@ -107,17 +118,26 @@ def test_ratings_stand_once_beside_their_turns() -> None:
     ratings = tuple(
         (Scale.model_validate({"type": "scale", "scale": "helpfulness", "name": f"h_{n}"}),) for n in (0, 1)
     )
-    talk = Transcript("Model 1", CHAT.messages * 2, ratings=ratings)
+    talk = TranscriptBlock("Model 1", CHAT.messages * 2, ratings=ratings)
     page = left(screen_of(Panel("T", (talk,), tuple(f for r in ratings for f in r)), "submit"))
     assert [name for _, name, *_ in Controls(page).found] == ["h_0"] * 7 + ["h_1"] * 7
 
 
-def row(name: str, heading: str, *options: str) -> Single:
-    return Single.model_validate({"name": name, "text": name, "options": options or ("No", "Yes"), "matrix": heading})
+def row(name: str, heading: str, *options: str) -> SingleChoice:
+    return SingleChoice.model_validate(
+        {"name": name, "text": name, "options": options or ("No", "Yes"), "matrix": heading}
+    )
 
 
 def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> None:
-    fields = (row("a", "T"), row("b", "T"), Short(name="w"), row("c", "T"), row("d", "U"), row("e", "U", "No", "Maybe"))
+    fields = (
+        row("a", "T"),
+        row("b", "T"),
+        ShortText(name="w"),
+        row("c", "T"),
+        row("d", "U"),
+        row("e", "U", "No", "Maybe"),
+    )
     page = left(screen_of(Panel("T", fields=fields), "submit"), draft={"b": "Yes"})
     assert page.count('<section class="card matrix') == 4
     assert page.count('role="radiogroup"') == 5
@@ -126,7 +146,7 @@ def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> Non
 
 
 def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_marked() -> None:
-    talk = Transcript("The conversation", CHAT.messages, you="Person", bot="Robot", judged=True)
+    talk = TranscriptBlock("The conversation", CHAT.messages, you="Person", bot="Robot", judged=True)
     page = left(screen_of(Panel("T", (talk,)), "submit"))
     assert ">You<" not in page
     assert page.index(">Person") < page.index(">Robot")
@@ -135,17 +155,25 @@ def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_mark
 
 
 def test_a_turn_begins_with_each_message_of_the_person() -> None:
-    said = (*CHAT.messages[1:], *CHAT.messages, Message("You", "more"), Message("Bot", "x"), Message("Bot", "y"))
-    ratings = ((Short(name="n_0"),), (Short(name="n_1"),))
-    page = left(screen_of(Panel("T", (Transcript("M", said, ratings=ratings),), (*ratings[0], *ratings[1])), "submit"))
+    said = (
+        *CHAT.messages[1:],
+        *CHAT.messages,
+        ChatMessage("You", "more"),
+        ChatMessage("Bot", "x"),
+        ChatMessage("Bot", "y"),
+    )
+    ratings = ((ShortText(name="n_0"),), (ShortText(name="n_1"),))
+    page = left(
+        screen_of(Panel("T", (TranscriptBlock("M", said, ratings=ratings),), (*ratings[0], *ratings[1])), "submit")
+    )
     order = [page.index(mark) for mark in (">hello", 'name="n_0"', ">more", ">y<", 'name="n_1"')]
     assert order == sorted(order)
     assert page.index("hi") < order[0]
 
 
 def test_problem_that_may_not_be_copied_is_marked() -> None:
-    assert "data-nocopy" in left(screen_of(Panel("T", (Asked("P", copying=False),)), "submit"))
-    assert "data-nocopy" not in left(screen_of(Panel("T", (Asked("P"),)), "submit"))
+    assert "data-nocopy" in left(screen_of(Panel("T", (ProblemBlock("P", copying=False),)), "submit"))
+    assert "data-nocopy" not in left(screen_of(Panel("T", (ProblemBlock("P"),)), "submit"))
 
 
 HOSTILE = [
@@ -183,8 +211,8 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
-    talk = Transcript(text, (Message("You", text), Message("Bot", text)), text)
-    options = Single(name="o", text=text, help=text, options={"A": text, "B": "b"})
+    talk = TranscriptBlock(text, (ChatMessage("You", text), ChatMessage("Bot", text)), text)
+    options = SingleChoice(name="o", text=text, help=text, options={"A": text, "B": "b"})
     page = left(screen_of(Panel(text, (talk,), (options,), button=text), "submit"), draft={"o": text})
     found = Tags(page)
     assert not found.tags & {"script", "svg", "iframe", "marquee"}
@@ -246,10 +274,10 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> No
 def test_a_reply_that_is_not_whole_says_so() -> None:
     """Beside the reply's own words, never in them; in a chat, and where it is looked back on."""
     for ended, mark in (("cut_off", "This reply was cut off."), ("stopped", "You stopped this reply.")):
-        cut = Message("Bot", "hi", ended)  # type: ignore[arg-type]
+        cut = ChatMessage("Bot", "hi", ended)  # type: ignore[arg-type]
         painting = painted(screen_of(Panel(chat=replace(CHAT, messages=(cut,)))))
         assert mark in painting.updates["chat"]["value"]
-        looked_back = painted(screen_of(Panel(blocks=(Transcript("AI", (cut,)),))))
+        looked_back = painted(screen_of(Panel(blocks=(TranscriptBlock("AI", (cut,)),))))
         assert mark in looked_back.updates["left"]["value"]
 
 
@@ -257,13 +285,18 @@ def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
     answer = json.loads(json.dumps(painting.as_json()))
     assert (answer["lang"], answer["dir"], answer["refused"]) == ("en", "ltr", True)
-    assert paint(screen_of(Panel()), study=LOOK._replace(language="ar"), shown=None, draft={}).as_json()["dir"] == "rtl"
+    assert (
+        render_page(screen_of(Panel()), study=LOOK._replace(language="ar"), shown=None, draft={}).as_json()["dir"]
+        == "rtl"
+    )
 
 
 def test_how_long_the_conversations_on_a_screen_are() -> None:
     said = sum(len(message.text) for message in CHAT.messages)
-    rounds = (Round("Hi", (Reply("a", "A", "four"), Reply("b", "B", "seven.."))),)
-    assert talk_chars(screen_of(Panel("Rate", (Transcript("A talk", CHAT.messages),)))) == said
-    assert talk_chars(screen_of(Panel("Chat", (Text("Read."),), chat=CHAT))) == said
-    assert talk_chars(screen_of(Panel("Compare", chat=replace(CHAT, messages=(), columns=2, rounds=rounds)))) == 11
-    assert talk_chars(screen_of(Panel("Read", (Text("Read."),)))) == 0
+    rounds = (RoundView("Hi", (ReplyView("a", "A", "four"), ReplyView("b", "B", "seven.."))),)
+    assert conversation_chars(screen_of(Panel("Rate", (TranscriptBlock("A talk", CHAT.messages),)))) == said
+    assert conversation_chars(screen_of(Panel("Chat", (TextBlock("Read."),), chat=CHAT))) == said
+    assert (
+        conversation_chars(screen_of(Panel("Compare", chat=replace(CHAT, messages=(), columns=2, rounds=rounds)))) == 11
+    )
+    assert conversation_chars(screen_of(Panel("Read", (TextBlock("Read."),)))) == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from problems.dices import STYLES, context, load, parse
 from problems.errors import ProblemError
-from problems.problem import Message, Problem
+from problems.problem import DialogueMessage, Problem
 
 HEADER = ("item_id", "rater_id", "context", "response", "degree_of_harm", "harm_type", "safety_gold")
 ROW = ("1", "r1", "USER: Hi\nLAMDA: Yes?\nUSER: Bye", "Good day", "Benign", "", "No")
@@ -33,7 +33,7 @@ def faults(text: str) -> tuple[str, ...]:
 def test_a_conversation_is_taken_once_however_many_rated_it() -> None:
     (problem,) = parse(file(ROW, ("1", "r2", *ROW[2:])), "x.csv")
     said = [("user", "Hi", "USER"), ("bot", "Yes?", "LAMDA"), ("user", "Bye", "USER"), ("bot", "Good day", "")]
-    assert problem.dialogue == tuple(Message(*parts) for parts in said)  # type: ignore[arg-type]
+    assert problem.dialogue == tuple(DialogueMessage(*parts) for parts in said)  # type: ignore[arg-type]
     assert (problem.text, problem.plain, problem.response) == ("Good day", ROW[2], "Good day")
     assert (problem.dataset, problem.tags) == ("dices-350", {"degree_of_harm": "Benign", "safety_gold": "No"})
 
@@ -56,7 +56,7 @@ words = st.text(st.characters(codec="utf-8", exclude_characters="\\\r")).filter(
 @given(st.sampled_from(list(STYLES)), st.lists(words, min_size=1, max_size=6), words.filter(str.strip))
 def test_a_context_is_read_and_written_to_the_character(style: str, texts: list[str], response: str) -> None:
     roles = ("user", "bot") * 3
-    said = tuple(Message(role, text) for role, text in zip(roles, texts, strict=False))  # type: ignore[arg-type]
+    said = tuple(DialogueMessage(role, text) for role, text in zip(roles, texts, strict=False))  # type: ignore[arg-type]
     written = STYLES[style].write(said)
     (problem,) = parse(file(("7", "r", written, response, "", "", "")), "x.csv")
     assert [(m.role, m.text) for m in problem.dialogue] == [(m.role, m.text) for m in said] + [("bot", response)]
@@ -65,7 +65,12 @@ def test_a_context_is_read_and_written_to_the_character(style: str, texts: list[
 
 
 def test_a_conversation_from_elsewhere_can_be_written_in_either_style() -> None:
-    said = (Message("user", "a\nb", "Ann"), Message("bot", "c"), Message("user", "d"), Message("bot", "e"))
+    said = (
+        DialogueMessage("user", "a\nb", "Ann"),
+        DialogueMessage("bot", "c"),
+        DialogueMessage("user", "d"),
+        DialogueMessage("bot", "e"),
+    )
     problem = Problem("1", "e", "e", "custom", dialogue=said)
     assert context(problem, "dices-350") == "USER: a\nb\nLAMDA: c\nUSER: d"
     assert context(problem, "dices-990") == r"A: a\nb\nB: c\nA: d\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems.errors import ProblemError
-from problems.problem import Message, Option, Problem
+from problems.problem import DialogueMessage, Option, Problem
 
 OPTIONS = (Option("A", r"\(1\)", "1"), Option("B", "two", "2"))
 WHOLE: dict[str, object] = {"id": "q1", "text": "Why?", "plain": "Why?", "dataset": "custom"}
@@ -21,7 +21,7 @@ def problems(draw: st.DrawFn) -> Problem:
     options = tuple(Option(key, draw(st.text()), draw(st.text())) for key in keys)
     answer = draw(st.none() | (st.sampled_from(keys) if keys else st.text()))
     tags = draw(st.dictionaries(st.text(), st.text(), max_size=3))
-    messages = st.builds(Message, st.sampled_from(["user", "bot"]), st.text(), st.text())
+    messages = st.builds(DialogueMessage, st.sampled_from(["user", "bot"]), st.text(), st.text())
     dialogue = tuple(draw(st.lists(messages, max_size=4)))
     return Problem(draw(words), draw(words), draw(st.text()), draw(st.text()), options, answer, tags, dialogue)
 
@@ -35,7 +35,7 @@ def test_a_problem_comes_back_from_json_as_it_was(problem: Problem) -> None:
 
 
 def test_the_response_is_what_the_chatbot_said_last() -> None:
-    asked, told = Message("user", "Hm?"), Message("bot", "Ah.")
+    asked, told = DialogueMessage("user", "Hm?"), DialogueMessage("bot", "Ah.")
     assert Problem("q", "t", "t", "d", dialogue=(asked, told)).response == "Ah."
     assert Problem("q", "t", "t", "d", dialogue=(told, asked)).response is None
     assert Problem("q", "t", "t", "d").response is None

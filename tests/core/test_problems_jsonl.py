@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from problems.errors import ProblemError
 from problems.jsonl import parse
-from problems.problem import Message, Option, Problem
+from problems.problem import DialogueMessage, Option, Problem
 
 
 def test_what_is_left_out_is_filled_in() -> None:
@@ -21,7 +21,7 @@ def test_what_is_left_out_is_filled_in() -> None:
 
 def test_a_conversation_is_about_its_last_message_unless_it_says_otherwise() -> None:
     said = '[{"role": "user", "text": "Hi", "name": "Ann"}, {"role": "bot", "text": "Good day!"}]'
-    dialogue = (Message("user", "Hi", "Ann"), Message("bot", "Good day!"))
+    dialogue = (DialogueMessage("user", "Hi", "Ann"), DialogueMessage("bot", "Good day!"))
     assert parse(f'{{"id": "a", "dialogue": {said}}}\n{{"id": "b", "text": "T", "dialogue": {said}}}', "x.jsonl") == (
         Problem("a", "Good day!", "Good day!", "custom", dialogue=dialogue),
         Problem("b", "T", "T", "custom", dialogue=dialogue),

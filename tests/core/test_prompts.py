@@ -10,8 +10,8 @@ import pytest
 
 from app.session.replies.request import request_for
 from experiments.errors import StudyError
-from experiments.events import Job
-from experiments.session.engine import fold, owed
+from experiments.events import PendingTask
+from experiments.session.engine import fold, pending_tasks
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from problems.problem import Option, Problem
@@ -45,13 +45,13 @@ def small(system: Any = "", flow: list[Any] | None = None, **keys: Any) -> Study
     return resolve(json.loads(json.dumps(raw)), {}, {"pool": [PROBLEM]})
 
 
-def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Job]]:
+def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, PendingTask]]:
     """Every reply that is owed in a session, with the state in which it is."""
     log = []
     for _, events in play(study, seed):
         log += events
         state = fold(log)
-        yield from ((state, job) for job in owed(study, state) if job.kind == "reply")
+        yield from ((state, job) for job in pending_tasks(study, state) if job.kind == "reply")
 
 
 def systems(study: Study, seed: str = "1") -> set[tuple[str, str]]:
@@ -91,7 +91,7 @@ def test_a_persons_words_are_not_filled_again() -> None:
             e if e.path != "about" else type(e)(e.seq, e.at_us, e.by, e.path, e.kind, {"word": "{{item.hint}}"})
             for e in state.events
         ]
-        (again,) = owed(study, fold(facts))
+        (again,) = pending_tasks(study, fold(facts))
         assert again.data["messages"][0]["text"] == "Dear {{item.hint}}."
         assert job.kind == "reply"
 

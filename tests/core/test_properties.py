@@ -15,9 +15,9 @@ from app.bots.random_bot import RandomBot
 from experiments.errors import Refused
 from experiments.events import Action, Event
 from experiments.session.assignment import drawn_factors
-from experiments.session.engine import decide, fold, owed, screen
-from experiments.session.state import State, here
-from experiments.session.timing import dues
+from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.state import State, current_location
+from experiments.session.timing import deadlines
 from tests.fakes.annotated import EFFORTS, annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.examples import SEEDS, examples
@@ -145,8 +145,8 @@ def test_a_models_annotation_refuses_no_click_and_is_on_no_screen(
     after = fold(found, state)
     assert [event.kind for event in found] in ([], ["annotated"])
     assert screen(study(name), after) == screen(study(name), state)
-    assert owed(study(name), after) == owed(study(name), state)
-    assert dues(study(name), after) == dues(study(name), state)
+    assert pending_tasks(study(name), after) == pending_tasks(study(name), state)
+    assert deadlines(study(name), after) == deadlines(study(name), state)
     if screen(study(name), state).actions:
         act = click(study(name), state, RandomBot(seed), 7)
         meant = [(event.kind, event.data) for event in decide(study(name), state, act)]
@@ -183,8 +183,8 @@ def test_the_same_click_twice_happens_once(name: str, seed: str, share: float) -
 @examples(10)
 def test_a_reply_is_owed_from_a_message_until_its_reply_and_never_otherwise(name: str, seed: str) -> None:
     for state, _ in play(study(name), seed):
-        replies = [job for job in owed(study(name), state) if job.kind == "reply"]
-        place = here(study(name), state)
+        replies = [job for job in pending_tasks(study(name), state) if job.kind == "reply"]
+        place = current_location(study(name), state)
         said = [event for event in place.facts if event.kind in ("said", "replied")] if place else []
         since = len(said) - max((n for n, event in enumerate(said) if event.kind == "said"), default=0)
         columns = getattr(place.node, "columns", 1) if place else 0

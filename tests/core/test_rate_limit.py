@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import End
+from app.backends.base import StreamEnd
 from app.calls.model_pool import ModelPool
 from app.calls.rate_limit import START, RateLimiter
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.config.model_servers import Server as Server_
 from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from tests.fakes.examples import examples
 
 TOKENS = 100
@@ -106,7 +106,7 @@ class Play:
                 self.came_s.append(self.now_s)
                 self.on_way -= 1
                 self.line, self.left = self.line + bool(self.left), max(0, self.left - 1)
-                self.limiter.replied(End("stop", None, 0, TOKENS, self.server.told()), TOKENS)
+                self.limiter.replied(StreamEnd("stop", None, 0, TOKENS, self.server.told()), TOKENS)
             elif what == "refused":
                 self.on_way -= 1
                 self.refused += 1
@@ -224,14 +224,14 @@ def test_anthropics_words_are_understood() -> None:
     names = ("limit", "remaining", "reset")
     values = ("60", "0", "2026-01-01T00:00:00Z")
     told = {f"anthropic-ratelimit-requests-{name}": value for name, value in zip(names, values, strict=True)}
-    limiter.replied(End("stop", limits=told), 1)
+    limiter.replied(StreamEnd("stop", limits=told), 1)
     assert limiter.wait_s(1) == pytest.approx(1.0), "one a second, and none is left"
 
 
 def test_headers_that_are_no_numbers_change_nothing() -> None:
     limiter = RateLimiter(now=lambda: 1.0)
     told = {"x-ratelimit-limit-requests": "many", "x-ratelimit-remaining-requests": "-1"}
-    limiter.replied(End("stop", limits=told), 1)
+    limiter.replied(StreamEnd("stop", limits=told), 1)
     assert limiter.wait_s(1) == 0.0
 
 
@@ -239,15 +239,16 @@ def test_what_is_set_for_a_server_holds_for_each_of_its_models_unless_a_run_says
     lab = Server_(url="http://lab/v1", requests_per_minute=1)
     settings = Settings(_env_file=None, model_servers={"lab": lab})
     models = [
-        Model(backend="openai", server=server, model=name) for server, name in (("lab", "a"), ("lab", "b"), (None, "a"))
+        ModelSpec(backend="openai", server=server, model=name)
+        for server, name in (("lab", "a"), ("lab", "b"), (None, "a"))
     ]
 
     def waits(pool: ModelPool) -> list[bool]:
         limiters = [pool.access("only", model).limiter for model in models]
         return [limiter.wait_s(1) > 1 for _ in range(2) for limiter in limiters]
 
-    assert waits(ModelPool(settings, WorldClock(), asyncio.sleep))[3:] == [True, True, False]
-    assert waits(ModelPool(settings, WorldClock(), asyncio.sleep, 6_000)) == [False] * 6
+    assert waits(ModelPool(settings, SystemClock(), asyncio.sleep))[3:] == [True, True, False]
+    assert waits(ModelPool(settings, SystemClock(), asyncio.sleep, 6_000)) == [False] * 6
 
 
 @pytest.mark.anyio

@@ -16,12 +16,17 @@ from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN, WRIT
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
-from experiments.study.screen import Transcript
-from experiments.views.problem_history import took_ms, units
-from problems.problem import Message, Problem
+from experiments.study.screen import TranscriptBlock
+from experiments.views.problem_history import problem_turns, took_ms
+from problems.problem import DialogueMessage, Problem
 from tests.fakes.sessions import play, study
 
-SAID = (Message("user", "Hm?", "USER"), Message("bot", "Ah.", "LAMDA"), Message("user", "So?"), Message("bot", "Well."))
+SAID = (
+    DialogueMessage("user", "Hm?", "USER"),
+    DialogueMessage("bot", "Ah.", "LAMDA"),
+    DialogueMessage("user", "So?"),
+    DialogueMessage("bot", "Well."),
+)
 TAGS = {"degree_of_harm": "canary-harm", "harm_type": "canary-type", "safety_gold": "canary-gold"}
 TALKS = tuple(Problem(f"canary-{n}", "Well.", "canary", "canary", tags=TAGS, dialogue=SAID) for n in range(3))
 
@@ -81,7 +86,7 @@ def test_a_rater_sees_the_conversation_and_nothing_that_is_known_of_it(step: str
         assert "canary" not in told
         assert "USER" not in told
         assert "LAMDA" not in told
-        (talk,) = [block for block in screen(small, state).panel.blocks if isinstance(block, Transcript)]
+        (talk,) = [block for block in screen(small, state).panel.blocks if isinstance(block, TranscriptBlock)]
         assert [message.text for message in talk.messages] == [said.text for said in SAID]
         assert (talk.you, talk.bot) == ("Ann", "Bob")
 
@@ -105,7 +110,7 @@ def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
     dices = study("dices")
     log = [event for _, events in play(dices, "1") for event in events]
     state = fold(log)
-    taken = [took_ms(state, unit.steps[0]) for unit in units(dices, state)]
+    taken = [took_ms(state, unit.steps[0]) for unit in problem_turns(dices, state)]
     assert taken == [2_000] * 8
 
 
@@ -117,6 +122,6 @@ def test_a_note_does_not_shorten_the_time_on_an_item() -> None:
     seen = screen(small, state)
     values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns("dices-350"), "No")}
     click = Action("submit", seen.path, values, start + 1_234_567, seen=seen.seen)
-    assert took_ms(state, units(small, state)[0].steps[0]) is None
+    assert took_ms(state, problem_turns(small, state)[0].steps[0]) is None
     state = fold(decide(small, state, click), state)
-    assert took_ms(state, units(small, state)[0].steps[0]) == 1234
+    assert took_ms(state, problem_turns(small, state)[0].steps[0]) == 1234

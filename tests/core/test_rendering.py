@@ -15,16 +15,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.console.text_rendering import Reading
-from app.web.participant.sse import rendered
-from app.web.participant.view import StudyLook, paint
-from experiments.study.fields import Single
-from experiments.study.screen import Chat, Message, Panel, Progress, Reply, Round, Screen, Text, Transcript
+from app.web.console.text_rendering import BudgetedRenderer
+from app.web.participant.sse import rendered_reply
+from app.web.participant.view import StudyContext, render_page
+from experiments.study.fields import SingleChoice
+from experiments.study.screen import (
+    ChatMessage,
+    ChatView,
+    Panel,
+    ProgressView,
+    ReplyView,
+    RoundView,
+    Screen,
+    TextBlock,
+    TranscriptBlock,
+)
 from tests.fakes.hostile.bombs import BOMBS, MESSAGE, letters
 from tests.fakes.hostile.payload import Payload
 
 pytestmark = pytest.mark.anyio
-LOOK = StudyLook("A study", dollar_maths=True)
+LOOK = StudyContext("A study", dollar_maths=True)
 CASES = {
     "inline, brackets": (r"Let \(x^2\) be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
     "inline, dollars": (r"Let $x^2$ be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
@@ -50,28 +60,28 @@ CASES = {
 
 
 def screen_of(panel: Panel) -> Screen:
-    return Screen("step", 3, panel, Progress("", 0.5), ())
+    return Screen("step", 3, panel, ProgressView("", 0.5), ())
 
 
 def updates(panel: Panel, part: str) -> str:
-    return str(paint(screen_of(panel), study=LOOK, shown=None, draft={}).updates[part]["value"])
+    return str(render_page(screen_of(panel), study=LOOK, shown=None, draft={}).updates[part]["value"])
 
 
 def chat(text: str) -> str:
-    return updates(Panel(chat=Chat("AI", (Message("Bot", text),), remaining=1, max_chars=4000)), "chat")
+    return updates(Panel(chat=ChatView("AI", (ChatMessage("Bot", text),), remaining=1, max_chars=4000)), "chat")
 
 
 def column(text: str) -> str:
-    both = Round("Hello", (Reply("a", "A", text), Reply("b", "B", "x")))
-    return updates(Panel(chat=Chat("AI", (), remaining=1, max_chars=4000, columns=2, rounds=(both,))), "talk")
+    both = RoundView("Hello", (ReplyView("a", "A", text), ReplyView("b", "B", "x")))
+    return updates(Panel(chat=ChatView("AI", (), remaining=1, max_chars=4000, columns=2, rounds=(both,))), "talk")
 
 
 def transcript(text: str) -> str:
-    return updates(Panel(blocks=(Transcript("AI", (Message("Bot", text),)),)), "left")
+    return updates(Panel(blocks=(TranscriptBlock("AI", (ChatMessage("Bot", text),)),)), "left")
 
 
 def story(text: str) -> str:
-    return str(Reading(dollars=True)(text))
+    return str(BudgetedRenderer(dollars=True)(text))
 
 
 PLACES: dict[str, Callable[[str], str]] = {
@@ -95,7 +105,7 @@ def test_a_panels_text_is_shown_as_a_message_is(case: str) -> None:
     text, tag, seen = CASES[case]
     if "$n$" in text:
         return
-    shown = updates(Panel(blocks=(Text(text),)), "left")
+    shown = updates(Panel(blocks=(TextBlock(text),)), "left")
     assert f"<{tag}" in shown
     assert seen in shown
 
@@ -105,7 +115,7 @@ def test_a_panels_text_is_shown_as_a_message_is(case: str) -> None:
 )
 def test_an_option_is_drawn_by_the_same_engine(case: str) -> None:
     text, _, seen = CASES[case]
-    options = Single(name="o", text=text, options={"A": text, "B": "b"})
+    options = SingleChoice(name="o", text=text, options={"A": text, "B": "b"})
     assert updates(Panel(fields=(options,)), "left").count(seen) == 2
 
 
@@ -134,7 +144,7 @@ async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: i
             yield piece, start + len(piece)
 
     html, rest = "", ""
-    async for piece in rendered(words(), dollars=True, copy="Copy"):
+    async for piece in rendered_reply(words(), dollars=True, copy="Copy"):
         html = html + piece.get("html", "") if piece["offset"] else ""
         rest = piece.get("rest", rest + piece["text"]) if piece["offset"] else ""
     assert html.count("<math") > 5

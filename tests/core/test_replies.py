@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from app.session.replies.buffer import CHUNK_S, Reply
+from app.session.replies.buffer import CHUNK_S, ReplyBuffer
 
 
-async def listen(reply: Reply, offset: int, slow: list[float]) -> str:
+async def listen(reply: ReplyBuffer, offset: int, slow: list[float]) -> str:
     """What a listener hears who is held up, for example by a socket, after each piece."""
     heard = ""
     async for text, end in reply.follow(offset):
@@ -27,7 +27,7 @@ def test_every_listener_hears_the_rest_exactly(seed: int, listeners: int) -> Non
     words = [f"w{n} " for n in range(20)]
 
     async def talk() -> None:
-        reply = Reply()
+        reply = ReplyBuffer()
         offsets = [chance.randint(0, 30) for _ in range(listeners)]
         slow = [[chance.random() * 0.03 for _ in range(5)] for _ in range(listeners)]
         tasks = [asyncio.create_task(listen(reply, *pair)) for pair in zip(offsets, slow, strict=True)]
@@ -43,7 +43,7 @@ def test_every_listener_hears_the_rest_exactly(seed: int, listeners: int) -> Non
 
 def test_words_that_come_while_a_piece_is_sent_are_heard_at_the_end() -> None:
     async def talk() -> None:
-        reply = Reply()
+        reply = ReplyBuffer()
         reply.add("first ")
         heard = []
         async for text, _ in reply.follow(0):
@@ -77,17 +77,17 @@ class Leaping(asyncio.SelectorEventLoop):
         return self._leap.now
 
 
-def heard_of(talk: Callable[[Reply], Awaitable[None]]) -> list[tuple[str, float]]:
+def heard_of(talk: Callable[[ReplyBuffer], Awaitable[None]]) -> list[tuple[str, float]]:
     """What somebody hears who listens from the start, and when, on a loop on which nothing takes time but sleep."""
     heard: list[tuple[str, float]] = []
 
-    async def hear(reply: Reply) -> None:
+    async def hear(reply: ReplyBuffer) -> None:
         async for text, _ in reply.follow(0):
             heard.append((text, round(asyncio.get_running_loop().time(), 3)))
         heard.append(("", round(asyncio.get_running_loop().time(), 3)))
 
     async def both() -> None:
-        reply = Reply()
+        reply = ReplyBuffer()
         listener = asyncio.create_task(hear(reply))
         await asyncio.sleep(1)
         await talk(reply)
@@ -100,7 +100,7 @@ def heard_of(talk: Callable[[Reply], Awaitable[None]]) -> list[tuple[str, float]
 
 
 def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathered() -> None:
-    async def talk(reply: Reply) -> None:
+    async def talk(reply: ReplyBuffer) -> None:
         reply.begin()
         for word in ("first ", "second ", "third ", "anew "):
             await asyncio.sleep(1 if word == "anew " else CHUNK_S / 3)
@@ -112,7 +112,7 @@ def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathere
 
 
 def test_nobody_waits_for_the_end_of_a_reply_that_is_whole() -> None:
-    async def talk(reply: Reply) -> None:
+    async def talk(reply: ReplyBuffer) -> None:
         reply.add("all but ")
         await asyncio.sleep(CHUNK_S / 4)
         reply.add("the end")

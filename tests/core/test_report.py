@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.estimates import Finding, Group, Unit, estimate
+from app.analysis.estimates import EstimateGroup, Finding, Unit, estimate
 from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import html
@@ -42,7 +42,7 @@ class Tags(HTMLParser):
 
 
 def finding(*intervals: Interval, unit: Unit = "share", axis: tuple[float, float] = (0, 1)) -> Finding:
-    groups = [Group(f"x.y.{n}", f"group {n}", 1200 + n, 30, {}) for n, _ in enumerate(intervals)]
+    groups = [EstimateGroup(f"x.y.{n}", f"group {n}", 1200 + n, 30, {}) for n, _ in enumerate(intervals)]
     estimates = [
         estimate(group, one, "It was {}", unit, "answers") for group, one in zip(groups, intervals, strict=True)
     ]

@@ -17,14 +17,14 @@ from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.analysis.report.markdown import escaped as md
-from app.analysis.report.published_comparison import Against, against
+from app.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.analysis.report.svg_line_chart import lines
 from app.analysis.report.svg_panels import panels
 from app.errors import PublishedUnknown
 from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, figure, finding, hostile
 from tests.fakes.reports import report as made_up
 
-PAPER = Against(
+PAPER = PublishedPaper(
     "paper",
     "A paper",
     {"chatbench.accuracy.physics.one.user-AI": Printed(0.55, 0.02, "Table 5"), "x.y": Printed(1, None, "Table 6")},
@@ -166,8 +166,8 @@ def test_a_finding_without_estimates_is_there_with_its_note(form: str) -> None:
 
 def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
     """Also where the names' order turns a gap between models round."""
-    plain = against("chatbench").figures
-    paper = against("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
+    plain = published_paper("chatbench").figures
+    paper = published_paper("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
     assert len(paper.figures) == len(plain)
     for way, sign in (("accuracy.moral_scenarios.{}.free_text", 1), ("model_gap.{}.{}.free_text", -1)):
         ours, theirs = ("zoe", "v1_5"), ("gpt-4o", "llama-3_1-8b")
@@ -187,7 +187,7 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
     )
     assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
     single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))
-    assert against("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"
+    assert published_paper("chatbench").alone(single.results.findings) == ("all models",), "which can be named, too"
     with pytest.raises(PublishedUnknown, match=r"no model 'zoe'; allowed: all models"):
         paper.check(single.results.findings)
 
@@ -202,7 +202,7 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
 )
 def test_a_model_that_the_paper_has_not_is_refused_with_those_that_it_has(called: list[str], told: str) -> None:
     with pytest.raises(PublishedUnknown, match=re.escape(told)):
-        against("chatbench", called)
+        published_paper("chatbench", called)
 
 
 NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}

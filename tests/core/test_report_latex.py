@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from app.analysis.intervals import Interval
 from app.analysis.report import Report, latex
 from app.analysis.report.latex import escaped
-from app.analysis.report.published_comparison import Against
-from storage.reports.analysis_data import Flow
+from app.analysis.report.published_comparison import PublishedPaper
+from storage.reports.analysis_data import ParticipantFlow
 from tests.fakes.released_rows import NASTY as CELLS
 from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, figure, finding, hostile
 from tests.fakes.reports import report as made_up
 
-PAPER = Against("paper", "A paper", {one.name: Printed(0.55, 0.02, NASTY) for one in accuracy().estimates})
-PRINTED = Against("paper", "A paper", {one.name: Printed(0.55, 0.02, "Table 5") for one in accuracy().estimates})
+PAPER = PublishedPaper("paper", "A paper", {one.name: Printed(0.55, 0.02, NASTY) for one in accuracy().estimates})
+PRINTED = PublishedPaper("paper", "A paper", {one.name: Printed(0.55, 0.02, "Table 5") for one in accuracy().estimates})
 EVEN = Interval(0.5, 0.4, 0.6)
 LETTERS = "".join(
     map(chr, [*range(0x20, 0x180), *range(0x2000, 0x2070), 0x20AC, 0x2122, 0x2212, 0x3C4, 0x4E2D, 0x1F600])
@@ -56,7 +56,9 @@ def ordinary() -> Report:
     label = "LatinX, Latino, Hispanic or Spanish Origin, Woman: letter_only_zero_shot"
     tested = [replace(figure(name, label, EVEN), further={"p": 0.0004, "p_adjusted": 0.2}) for name in names]
     made = made_up(accuracy(), by_turn(), finding("dices.gai", tested), against=PAPER)
-    return replace(made, title="Mine", arms=(), flow=Flow("person", 9, {"complete": 9}), costs=None, against=PRINTED)
+    return replace(
+        made, title="Mine", arms=(), flow=ParticipantFlow("person", 9, {"complete": 9}), costs=None, against=PRINTED
+    )
 
 
 def compiled(report: Report, folder: Path) -> str:

@@ -77,7 +77,7 @@ def test_proxies_are_addresses_or_networks(monkeypatch, value):
 
 
 def test_the_listing_has_every_field_described_and_masks_secrets():
-    rows = settings.listing(Settings(secret=SecretStr(SECRET), openai_api_key=SecretStr("sk-live")))
+    rows = settings.settings_table(Settings(secret=SecretStr(SECRET), openai_api_key=SecretStr("sk-live")))
     assert len(rows) == len(Settings.model_fields)
     assert all(name.startswith("PARLEY_") and description for name, _, _, description in rows)
     shown = {name: (value, default) for name, value, default, _ in rows}
@@ -111,12 +111,12 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
     loaded = settings.load()
     assert loaded.server("lab").url == "http://gpu:8000/v1"
     assert loaded.server("azure").headers["api-key"].get_secret_value() == "azure-secret"
-    shown = {name: value for name, value, _, _ in settings.listing(loaded)}["PARLEY_MODEL_SERVERS"]
+    shown = {name: value for name, value, _, _ in settings.settings_table(loaded)}["PARLEY_MODEL_SERVERS"]
     assert shown == (
         "lab: http://gpu:8000/v1; "
         "azure: https://x.example/openai/deployments/gpt, key ********, headers ********, query ********"
     )
-    for text in (str(settings.listing(loaded)), repr(loaded), loaded.model_dump_json()):
+    for text in (str(settings.settings_table(loaded)), repr(loaded), loaded.model_dump_json()):
         assert not any(secret in text for secret in ("sk-live", "azure-secret", "2024-10-21"))
 
 

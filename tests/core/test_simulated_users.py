@@ -9,18 +9,22 @@ from typing import Any
 
 import pytest
 
-from app.bots.users.base import Deed, Unusable
+from app.bots.users.base import UnusableReply, UserAction
 from app.bots.users.chat_user import MAX_TURNS
 from app.bots.users.registry import USERS
-from experiments.study.fields import Scale, Single, Tick
-from experiments.study.screen import Asked, Chat, Message, Panel, Progress, Screen, Text
+from experiments.study.fields import Checkbox, Scale, SingleChoice
+from experiments.study.screen import ChatMessage, ChatView, Panel, ProblemBlock, ProgressView, Screen, TextBlock
 
-OPTIONS = Single(name="answer", options={"A": "three", "B": "two"})
+OPTIONS = SingleChoice(name="answer", options={"A": "three", "B": "two"})
 SCREEN = Screen(
     path="with_ai",
     seen=7,
-    panel=Panel(blocks=(Text("Read."), Asked("What is 1 + 1?")), fields=(OPTIONS,), chat=Chat("Bot", (), 20, 100)),
-    progress=Progress("", 0),
+    panel=Panel(
+        blocks=(TextBlock("Read."), ProblemBlock("What is 1 + 1?")),
+        fields=(OPTIONS,),
+        chat=ChatView("Bot", (), 20, 100),
+    ),
+    progress=ProgressView("", 0),
     actions=("say",),
 )
 TALKERS = ("two_step", "two_step_problem", "two_step_help", "iqa_eval", "persona")
@@ -43,12 +47,12 @@ class Scripted:
 
 def after(turns: int, *actions: str) -> Screen:
     """The screen after so many messages, each with a reply."""
-    said = tuple(Message(role, f"{role} {n}") for n in range(turns) for role in ("You", "Bot"))
+    said = tuple(ChatMessage(role, f"{role} {n}") for n in range(turns) for role in ("You", "Bot"))
     chat = replace(SCREEN.panel.chat, messages=said, remaining=20 - turns)
     return replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=actions or ("say", "submit"))
 
 
-def act(kind: str, screen: Screen, *replies: str) -> tuple[Deed, Scripted]:
+def act(kind: str, screen: Screen, *replies: str) -> tuple[UserAction, Scripted]:
     ask = Scripted(*replies)
     user = USERS.find(kind).made("seed", "A retired nurse from Leeds")
     return asyncio.run(user.act(screen, ask)), ask
@@ -62,7 +66,7 @@ def test_nobody_answers_before_the_first_message(kind: str) -> None:
         assert "first step" in deed.values["text"]
         assert ask.asked == [], "its first message is fixed"
     else:
-        assert deed == Deed("say", {"text": "help me with this"})
+        assert deed == UserAction("say", {"text": "help me with this"})
         (messages,) = ask.asked
         assert "What is 1 + 1?\nA. three\nB. two" in messages[0]["text"]
 
@@ -71,52 +75,52 @@ def test_nobody_answers_before_the_first_message(kind: str) -> None:
 def test_an_answer_is_given_by_its_option(kind: str) -> None:
     words = "Good. So, the answer is: B." if kind == "iqa_eval" else "Answer: B"
     deed, _ = act(kind, after(1), words)
-    assert deed == Deed("submit", {"answer": "B"})
+    assert deed == UserAction("submit", {"answer": "B"})
 
 
 @pytest.mark.parametrize("kind", TALKERS)
 def test_after_ten_messages_there_must_be_an_answer(kind: str) -> None:
-    assert act(kind, after(MAX_TURNS - 1), "and why?")[0] == Deed("say", {"text": "and why?"})
-    with pytest.raises(Unusable, match="The conversation is over"):
+    assert act(kind, after(MAX_TURNS - 1), "and why?")[0] == UserAction("say", {"text": "and why?"})
+    with pytest.raises(UnusableReply, match="The conversation is over"):
         act(kind, after(MAX_TURNS), "and why?")
-    with pytest.raises(Unusable, match="The conversation is over"):
+    with pytest.raises(UnusableReply, match="The conversation is over"):
         act(kind, after(3, "submit"), "and why?")
 
 
 @pytest.mark.parametrize("kind", TALKERS)
 def test_an_answer_that_is_no_option_is_none(kind: str) -> None:
     words = "So, the answer is: E" if kind == "iqa_eval" else "Answer: E"
-    with pytest.raises(Unusable, match="The answer must be A or B"):
+    with pytest.raises(UnusableReply, match="The answer must be A or B"):
         act(kind, after(2), words)
 
 
 def test_a_chat_that_cannot_be_left_yet_is_gone_on_with() -> None:
     deed, ask = act("two_step", after(MAX_TURNS, "say"), "Answer: B")
-    assert deed == Deed("say", {"text": "Answer: B"}), "it was asked for a message, and that is what it said"
+    assert deed == UserAction("say", {"text": "Answer: B"}), "it was asked for a message, and that is what it said"
     assert "Answer:" not in ask.asked[0][1]["text"]
 
 
 @pytest.mark.parametrize("reply", ["", "x" * 101], ids=["empty", "too long"])
 def test_a_message_that_could_not_be_sent_is_none(reply: str) -> None:
-    with pytest.raises(Unusable):
+    with pytest.raises(UnusableReply):
         act("two_step", SCREEN, reply)
 
 
 @pytest.mark.parametrize("kind", TALKERS)
 def test_what_is_no_conversation_about_a_problem_is_left_to_chance(kind: str) -> None:
-    consent = Panel(blocks=(Text("Do you agree?"),), fields=(Tick(type="checkbox", name="agreed"),))
+    consent = Panel(blocks=(TextBlock("Do you agree?"),), fields=(Checkbox(type="checkbox", name="agreed"),))
     deed, ask = act(kind, replace(SCREEN, panel=consent, actions=("submit",)))
-    assert deed == Deed("submit", {"agreed": "on"}, by_chance=True)
+    assert deed == UserAction("submit", {"agreed": "on"}, by_chance=True)
     retry, _ = act(kind, after(1, "retry", "submit"))
-    assert retry == Deed("retry", {}, by_chance=True)
+    assert retry == UserAction("retry", {}, by_chance=True)
     assert ask.asked == []
 
 
 def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
-    fields = (Scale.model_validate({"type": "scale", "scale": "confidence"}), Tick(type="checkbox", name="sure"))
-    form = replace(SCREEN, panel=Panel("Before", (Text("How sure?"),), fields), actions=("submit",))
+    fields = (Scale.model_validate({"type": "scale", "scale": "confidence"}), Checkbox(type="checkbox", name="sure"))
+    form = replace(SCREEN, panel=Panel("Before", (TextBlock("How sure?"),), fields), actions=("submit",))
     deed, ask = act("persona", form, '{"confidence": "not-confident", "sure": true}')
-    assert deed == Deed("submit", {"confidence": "not-confident", "sure": True})
+    assert deed == UserAction("submit", {"confidence": "not-confident", "sure": True})
     assert "A retired nurse from Leeds" in ask.asked[0][0]["text"]
     assert "# Before\n\nHow sure?" in ask.asked[0][1]["text"]
     assert ask.schema is not None

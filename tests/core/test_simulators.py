@@ -10,7 +10,7 @@ import pytest
 
 from app.analysis.simulator_quality import (
     ALL,
-    Data,
+    SimulationData,
     accuracies,
     alike,
     alone,
@@ -83,11 +83,11 @@ def test_every_simulated_prompt_is_held_against_every_persons_and_each_question_
 
 
 def test_each_user_is_told_by_model_and_over_all() -> None:
-    people = Data(
+    people = SimulationData(
         answers([(q, m, acc, f"{q}{m}{n}") for m in "mn" for q, acc in (("q", 1), ("r", 0)) for n in range(2)]),
         talks([("q", "m", "what is it", "1"), ("few", "m", "what", "2")]),
     )
-    simulated = Data(
+    simulated = SimulationData(
         answers([("q", "m", 1, "s"), ("r", "m", 0, "s"), ("q", "o", 0, "t")]),
         talks([("q", "m", "what is it", "s"), ("few", "m", "what", "s")]),
     )

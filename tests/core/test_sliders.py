@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.web.participant.view import StudyLook, paint
+from app.web.participant.view import StudyContext, render_page
 from experiments.study.fields import Invalid, Slider
-from experiments.study.screen import Panel, Progress, Screen
+from experiments.study.screen import Panel, ProgressView, Screen
 
 WARMTH = Slider(name="warmth", text="How warm?", minimum=-10, maximum=20, step=5, left="Cold", right="Hot")
 
 
 def painted(draft: dict[str, Any]) -> str:
-    screen = Screen("step", 1, Panel("", (), (WARMTH,)), Progress("", 0.5), ("submit",))
-    return str(paint(screen, study=StudyLook("A study"), shown=None, draft=draft).updates["left"]["value"])
+    screen = Screen("step", 1, Panel("", (), (WARMTH,)), ProgressView("", 0.5), ("submit",))
+    return str(render_page(screen, study=StudyContext("A study"), shown=None, draft=draft).updates["left"]["value"])
 
 
 @pytest.mark.parametrize(("given", "kept"), [("-10", -10), ("0", 0), (20, 20), (" 5 ", 5)])

@@ -8,8 +8,8 @@ import pytest
 
 from experiments.errors import Refused, StudyError
 from experiments.events import Action, Event
-from experiments.session.conversation import refuse_hurry
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.conversation import check_message_rate
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from tests.fakes.sessions import enrolment, world
@@ -43,7 +43,7 @@ def begun(of: Study) -> State:
 
 def hear(of: Study, state: State, cost: float) -> State:
     """Every owed reply comes, at a cost."""
-    while jobs := [job for job in owed(of, state) if job.kind == "reply"]:
+    while jobs := [job for job in pending_tasks(of, state) if job.kind == "reply"]:
         data = {"model": jobs[0].data["model"], "text": "So.", "cost": cost, "slot": jobs[0].slot}
         state = fold(decide(of, state, Action("reply", jobs[0].path, data, 0, by="model")), state)
     return state
@@ -79,11 +79,11 @@ def test_only_so_many_messages_in_a_minute(now_s: int, refused: bool) -> None:
     kinds = ("said", "replied", "retried", "replied", "said", "failed")
     state = State(events=tuple(Event(n, n * 1_000_000, "participant", "x", kind, {}) for n, kind in enumerate(kinds)))
     more = (Event(9, now_s * 1_000_000, "participant", "x", "said", {}),)
-    refuse_hurry(state, more, 4)
-    refuse_hurry(state, (Event(9, 0, "participant", "x", "stopped", {}),), 1)
+    check_message_rate(state, more, 4)
+    check_message_rate(state, (Event(9, 0, "participant", "x", "stopped", {}),), 1)
     if refused:
         with pytest.raises(Refused) as told:
-            refuse_hurry(state, more, 3 if now_s == 30 else 2)
+            check_message_rate(state, more, 3 if now_s == 30 else 2)
         assert told.value.reason == "too_fast"
     else:
-        refuse_hurry(state, more, 3)
+        check_message_rate(state, more, 3)

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from app.studies.loader import load_study
 from experiments.errors import StudyError
 from experiments.events import Action
-from experiments.session.assignment import assigned
+from experiments.session.assignment import assignment_fact
 from experiments.session.engine import decide, fold
 from experiments.session.state import State
-from experiments.study.latin_square import arranged, square
+from experiments.study.latin_square import apply_order, square
 from experiments.study.resolve import Study
 from tests.fakes import studies
 from tests.fakes.sessions import enrolment
@@ -39,8 +39,8 @@ def test_each_stands_equally_often_at_each_place_and_after_each_other(size: int)
 
 
 def test_a_row_is_counted_from_one() -> None:
-    assert arranged(LETTERS, "1") == ["a", "b", "d", "c"]
-    assert arranged(LETTERS, "5") == arranged(LETTERS, "1")
+    assert apply_order(LETTERS, "1") == ["a", "b", "d", "c"]
+    assert apply_order(LETTERS, "5") == apply_order(LETTERS, "1")
 
 
 def study(folder: Path, **loop: Any) -> Study:
@@ -83,7 +83,7 @@ def test_participants_fill_the_square_evenly_in_each_condition(tmp_path: Path, o
     met = Counter((items[0]["item"], items[0]["model"]) for _, items in drawn)
     assert len(met) == 8
     assert set(met.values()) == {2}
-    again = [assigned(found, state.seed, state.events[1].data) for state in people]
+    again = [assignment_fact(found, state.seed, state.events[1].data) for state in people]
     assert again == [dict(state.events[1].data) for state in people]
 
 

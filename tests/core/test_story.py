@@ -10,11 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import NOTES, Action, Event
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.session.timing import GRACE_US
 from experiments.study.resolve import Study, resolve
-from experiments.views.transcript import LEAVING_EVENTS, PAGES, Story, Visit, moments, state_at, story
+from experiments.views.transcript import (
+    LEAVING_EVENTS,
+    PAGES,
+    SessionTranscript,
+    StepVisit,
+    state_at,
+    timeline,
+    transcript_of,
+)
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, enrolment, study, whole
 
@@ -37,8 +45,8 @@ def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
     return tuple(found)
 
 
-def visits(study: Study, log: tuple[Event, ...]) -> tuple[Visit, ...]:
-    return story(study, log).visits
+def visits(study: Study, log: tuple[Event, ...]) -> tuple[StepVisit, ...]:
+    return transcript_of(study, log).visits
 
 
 @given(names, seeds, st.floats(0, 1), st.integers(1, 9))
@@ -52,10 +60,10 @@ def test_each_page_of_every_prefix_is_the_screen_as_it_was_before_it_was_left(
     seen = []
     for event in log:
         before = fold(log[: event.seq - 1])
-        if event.kind in PAGES and not any(job.kind == "finish" for job in owed(study(name), before)):
+        if event.kind in PAGES and not any(job.kind == "finish" for job in pending_tasks(study(name), before)):
             seen.append((screen(study(name), before), event.kind, event.at_us))
     state = fold(log)
-    if log and not state.outcome and all(job.kind == "reply" for job in owed(study(name), state)):
+    if log and not state.outcome and all(job.kind == "reply" for job in pending_tasks(study(name), state)):
         seen.append((screen(study(name), state), "", None))
     assert [(page.screen, page.kind, page.at_us) for page in told] == seen
 
@@ -65,7 +73,7 @@ def test_each_page_of_every_prefix_is_the_screen_as_it_was_before_it_was_left(
 def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str, share: float, every: int) -> None:
     log = remarked(whole(name, seed), every)
     log = log[: round(share * len(log))]
-    told = story(study(name), log)
+    told = transcript_of(study(name), log)
     pages = [page for visit in told.visits for page in visit.pages]
     lines = [line for page in pages for talk in page.talks if not talk.again for t in talk.turns for line in t.lines]
     by_path = sorted((event for event in log if event.kind in ("said", "replied")), key=lambda e: e.seq)
@@ -87,7 +95,7 @@ def _warned(log: tuple[Event, ...]) -> set[str]:
 @given(names, seeds, st.integers(1, 9))
 @examples(5)
 def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int) -> None:
-    told = story(study(name), remarked(whole(name, seed), every))
+    told = transcript_of(study(name), remarked(whole(name, seed), every))
     for before, after in zip(told.visits, told.visits[1:], strict=False):
         assert before.left_us is not None
         assert before.shown_us <= before.left_us <= after.shown_us
@@ -100,7 +108,7 @@ def test_the_times_of_places_follow_each_other(name: str, seed: str, every: int)
 @examples(8)
 def test_the_time_line_has_a_moment_for_each_fact_and_leads_to_its_state(name: str, seed: str) -> None:
     log = whole(name, seed)
-    line = moments(log)
+    line = timeline(log)
     assert [moment.number for moment in line] == [event.seq for event in log]
     assert line[0].since_us == 0
     assert all(moment.words for moment in line)
@@ -119,7 +127,7 @@ class Session:
 
     def do(self, action: Action) -> None:
         self.state = fold(decide(self.study, self.state, action), self.state)
-        while jobs := owed(self.study, self.state):
+        while jobs := pending_tasks(self.study, self.state):
             job = Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system")
             self.state = fold(decide(self.study, self.state, job), self.state)
 
@@ -128,8 +136,8 @@ class Session:
         self.do(Action(kind, seen.path, values, round(at_s * SECOND_US), seen=seen.seen))
 
     @property
-    def story(self) -> Story:
-        return story(self.study, self.state.events)
+    def story(self) -> SessionTranscript:
+        return transcript_of(self.study, self.state.events)
 
 
 def test_a_screen_whose_time_ran_out_tells_what_was_typed_there() -> None:

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import jsonschema
 import pytest
 
-from app.bots.dry_run import try_out
-from app.studies.drafts import make
+from app.bots.dry_run import estimate_by_simulation
+from app.studies.drafts import create_draft
 from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from experiments.errors import StudyError
 from experiments.study.json_schema import json_schema
 from experiments.study.resolve import restore
@@ -120,7 +120,7 @@ def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(yaml_text(raw), encoding="utf-8")
     with pytest.raises(StudyError, match="are left"):
-        asyncio.run(try_out(load_study(str(path)), 2, 300))
+        asyncio.run(estimate_by_simulation(load_study(str(path)), 2, 300))
 
 
 def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_name_that_cannot_be_is_one_fault_in_words(tmp_path: Path) -> None:
 
 
 def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = make(tmp_path / "mine", "demo")
+    path = create_draft(tmp_path / "mine", "demo")
     monkeypatch.chdir(tmp_path)
     assert find("mine").resolve() == path.resolve()
     (tmp_path / "empty").mkdir()
@@ -176,7 +176,7 @@ def published(kind: Literal["study", "protocol"]) -> jsonschema.Draft202012Valid
 @pytest.mark.parametrize("path", [*map(find, shipped()), *PROTOCOLS.glob("*.yaml")], ids=lambda path: path.stem)
 def test_a_file_that_comes_with_parley_fits_the_published_schema(path: Path) -> None:
     kind = "study" if path.parent == STUDIES else "protocol"
-    published(kind).validate(marked(path.read_text(encoding="utf-8")).value)
+    published(kind).validate(parse_yaml(path.read_text(encoding="utf-8")).value)
 
 
 def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
 
 
 def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) -> None:
-    raw = marked((STUDIES / "mathconverse.yaml").read_text(encoding="utf-8")).value
+    raw = parse_yaml((STUDIES / "mathconverse.yaml").read_text(encoding="utf-8")).value
     raw["problems"]["theorems"]["path"] = str(shared / "checkmate_problems")
     path = tmp_path / "real.yaml"
     path.write_text(yaml_text(raw), encoding="utf-8")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event
-from experiments.session.engine import decide, fold, owed
+from experiments.session.engine import decide, fold, pending_tasks
 from experiments.session.seeded_random import shuffled
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
@@ -90,7 +90,7 @@ def test_equal_ones_are_drawn_by_chance_and_the_order_tells_no_counts(taken: dic
 
 def test_a_draw_with_a_target_is_owed_with_it_and_refused_without_counts() -> None:
     study = rating(4, take=2, target=5)
-    (job,) = owed(study, fold(decide(study, State(), enrolment("1"))))
+    (job,) = pending_tasks(study, fold(decide(study, State(), enrolment("1"))))
     assert (job.kind, job.data) == ("draw", {"target": 5})
     with pytest.raises(Refused, match="needs `taken`"):
         draw(study, "1", {})

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiments.session.engine import fold, screen
-from experiments.session.state import State, reached
+from experiments.session.state import State, visited
 from experiments.session.telemetry import (
     DAY_MS,
     DISCLOSED,
     DISCLOSED_WITHOUT_PASTING,
     AnyRecord,
-    Record,
+    TelemetryRecord,
     disclosure,
     kept,
-    records,
+    records_telemetry,
 )
 from experiments.study.resolve import Study
 from experiments.study.step import Step
@@ -29,7 +29,7 @@ from storage.reports.screen_times import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole
 
-RECORDS: TypeAdapter[Record] = TypeAdapter(AnyRecord)
+RECORDS: TypeAdapter[TelemetryRecord] = TypeAdapter(AnyRecord)
 NOW_US = 1_800_000_000_000_000
 FIXED = {"problem", "conversation", "page"}
 """The only texts that a record may have beside names of boxes."""
@@ -70,7 +70,7 @@ def some_state(name: str, share: float) -> State:
     return fold(log[: 1 + round(share * (len(log) - 1))])
 
 
-def read(raw: dict[str, Any]) -> Iterator[Record]:
+def read(raw: dict[str, Any]) -> Iterator[TelemetryRecord]:
     """A record as the API takes it, or nothing."""
     try:
         yield RECORDS.validate_python(raw)
@@ -99,7 +99,7 @@ def names(raw: dict[str, Any]) -> set[str]:
 def boxes(study: Study, state: State) -> dict[str, set[str]]:
     """The boxes of each place that was come to, as its screen has them now."""
     found = {}
-    for place in reached(study, state):
+    for place in visited(study, state):
         if isinstance(place.node, Step):
             asked = {field.name for field in place.node.fields(place) if field.model_dump().get("type") in TEXT}
             found[place.path] = asked | ({"message"} if place.node.step in ("chat", "compare") else set())
@@ -119,7 +119,7 @@ def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxe
     paths = st.sampled_from(sorted(there)) | texts if there else texts
     told = [record for raw in raws for record in read({**raw, "path": data.draw(paths)})]
     for record in kept(found, state, told):
-        assert records(found, state)
+        assert records_telemetry(found, state)
         row = record.row(NOW_US)
         assert row["path"] in there
         own = set(strings(row["data"])) - names(row["data"]) - FIXED
@@ -127,7 +127,7 @@ def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxe
         assert NOW_US - DAY_MS * 1000 <= row["at_us"] <= NOW_US
 
 
-def record(kind: str, path: str, **more: Any) -> Record:
+def record(kind: str, path: str, **more: Any) -> TelemetryRecord:
     return RECORDS.validate_python({"kind": kind, "path": path, "ago_ms": 0, **more})
 
 
@@ -140,7 +140,7 @@ def test_what_the_page_tells_of_the_present_and_of_earlier_screens_is_kept(name:
         told = [record("pasted", path, box=box, chars=3, blocked=False) for path in there for box in there[path]]
         told += [record("left", path) for path in there]
         agreed = any(fact.data.get("agreed") is True for fact in state.facts.get("consent", ()))
-        assert records(found, state) == agreed
+        assert records_telemetry(found, state) == agreed
         assert kept(found, state, told) == (tuple(told) if agreed else ())
 
 
@@ -150,18 +150,18 @@ def changed(found: Study, **more: Any) -> Study:
 
 def test_nothing_is_kept_without_the_studys_word_or_after_a_withdrawal() -> None:
     found, state = study("demo"), some_state("demo", 1)
-    assert records(found, state)
-    assert not records(changed(found, telemetry=False), state)
-    assert not records(found, replace(state, outcome="withdrawn"))
+    assert records_telemetry(found, state)
+    assert not records_telemetry(changed(found, telemetry=False), state)
+    assert not records_telemetry(found, replace(state, outcome="withdrawn"))
     no_consent = replace(found, flow=tuple(node for node in found.flow if node.id != "consent"))
-    assert not records(no_consent, state)
+    assert not records_telemetry(no_consent, state)
 
 
 def test_who_did_not_agree_is_not_recorded() -> None:
     found, state = study("demo"), some_state("demo", 1)
     (fact,) = (fact for fact in state.facts["consent"] if fact.kind == "submitted")
     refused = replace(state, facts={**state.facts, "consent": (replace(fact, data={"agreed": False}),)})
-    assert not records(found, refused)
+    assert not records_telemetry(found, refused)
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from experiments.errors import Refused
 from experiments.events import Action
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
-from experiments.session.timing import GRACE_US, SECOND_US, Due, dues, overdue
+from experiments.session.timing import GRACE_US, SECOND_US, Deadline, deadlines, overdue
 from experiments.study.resolve import Study, resolve
 from experiments.study.screen import Timing
 from tests.fakes.sessions import enrolment
@@ -45,7 +45,7 @@ class Session:
 
     def _write(self, action: Action) -> None:
         self.state = fold(decide(self.study, self.state, action), self.state)
-        while jobs := owed(self.study, self.state):
+        while jobs := pending_tasks(self.study, self.state):
             job = Action(jobs[0].kind, jobs[0].path, {}, action.at_us, by="system")
             self.state = fold(decide(self.study, self.state, job), self.state)
 
@@ -108,7 +108,7 @@ def test_or_the_session_ends_as_timed_out() -> None:
     assert session.timing.warns_us == us(25)
     session.expire(70 + GRACE_S)
     assert session.last == ("finished", {"outcome": "timed_out", "why": "step"})
-    assert dues(session.study, session.state) == ()
+    assert deadlines(session.study, session.state) == ()
     with pytest.raises(Refused):
         session.expire(9_999)
 
@@ -165,8 +165,8 @@ def test_the_whole_has_a_limit_wherever_one_is() -> None:
     session = Session(study_of(READ, {**ASK, "time_limit": {"after_s": 60}}, time_limit_s=100, warn_before_s=30))
     assert (session.timing.warns_us, session.timing.ends_us) == (us(70), us(100))
     session.act(50)
-    step, whole = dues(session.study, session.state)[::-1]
-    assert (step, whole) == (Due("step", us(110)), Due("session", us(100)))
+    step, whole = deadlines(session.study, session.state)[::-1]
+    assert (step, whole) == (Deadline("step", us(110)), Deadline("session", us(100)))
     assert (session.timing.warns_us, session.timing.ends_us, session.timing.more) == (us(70), us(100), False)
     session.expire(100 + GRACE_S)
     assert session.last == ("finished", {"outcome": "timed_out", "why": "session"})
@@ -191,7 +191,7 @@ def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
 def test_a_researchers_note_is_no_sign_of_life() -> None:
     session = Session(study_of(ASK, away_after_s=600))
     session.note(500)
-    assert dues(session.study, session.state) == (Due("away", us(600)),)
+    assert deadlines(session.study, session.state) == (Deadline("away", us(600)),)
 
 
 @pytest.mark.parametrize(("seen_s", "ends"), [(0, True), (101, True), (103, False), (650, False)])
@@ -249,7 +249,7 @@ def test_the_clock_acts_at_what_the_screen_has_told_and_never_before(clicks: lis
             session.act(now_s, thought="Yes")
     ends_us = session.timing.ends_us
     assert ends_us is not None
-    first = dues(session.study, session.state)[0]
+    first = deadlines(session.study, session.state)[0]
     assert first.at_us == ends_us
     assert overdue(session.study, session.state, ends_us + GRACE_US - 1) is None
     assert overdue(session.study, session.state, ends_us + GRACE_US) == first

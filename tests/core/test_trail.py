@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from experiments.events import Action
 from experiments.session.engine import decide, fold, screen
-from experiments.session.state import State, Trail, trail
+from experiments.session.state import State, VisitedPath, visited_path
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
@@ -15,9 +15,9 @@ seeds = st.integers(0, SEEDS).map(str)
 shares = st.floats(0, 1)
 
 
-def afresh(name: str, state: State) -> Trail:
+def afresh(name: str, state: State) -> VisitedPath:
     """The trail of a session of which nothing is known but its facts."""
-    return trail(study(name), fold(state.events))
+    return visited_path(study(name), fold(state.events))
 
 
 @given(st.sampled_from(NAMES), seeds, st.lists(shares, max_size=6))
@@ -31,9 +31,9 @@ def test_a_trail_that_was_known_at_some_facts_is_the_same_as_one_that_never_was(
     for number, event in enumerate(log, 1):
         state = fold([event], state)
         if number in looking:
-            assert trail(study(name), state) == afresh(name, state)
+            assert visited_path(study(name), state) == afresh(name, state)
             assert screen(study(name), state) == screen(study(name), fold(state.events))
-    assert trail(study(name), state) == afresh(name, state)
+    assert visited_path(study(name), state) == afresh(name, state)
 
 
 @given(st.sampled_from(NAMES), seeds, shares, st.integers(-(10**9), 10**9))

@@ -9,14 +9,14 @@ import pytest
 
 from app.i18n.catalogues import catalogue
 from app.studies.loader import STUDIES, load_study, shipped
-from app.studies.translations import missing
+from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold
-from experiments.session.state import State, here
+from experiments.session.state import State, current_location
 from experiments.session.telemetry import disclosure
 from experiments.study.resolve import Study, restore
-from experiments.views.translatable_texts import strays
+from experiments.views.translatable_texts import unused_translations
 from storage.yaml_text import yaml_text
 from tests.fakes.sessions import enrolment
 
@@ -52,7 +52,7 @@ def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: 
 def test_a_study_written_in_german_has_its_buttons_in_german(tmp_path: Path) -> None:
     found = load_study(small(tmp_path, language="de", languages=[]))
     assert found.say("Continue", "de") == "Weiter"
-    assert missing(found, "de") == ()
+    assert missing_translations(found, "de") == ()
 
 
 def test_the_studys_own_translation_wins_however_it_is_wrapped(tmp_path: Path) -> None:
@@ -62,15 +62,15 @@ def test_the_studys_own_translation_wins_however_it_is_wrapped(tmp_path: Path) -
     from_file = load_study(small(tmp_path, translations={"de": "words.yaml"}))
     assert inline.hash == from_file.hash != load_study(small(tmp_path)).hash
     assert (words(inline)["Continue"], words(inline)[LONG]) == ("Los", "Bitte lesen Sie.")
-    assert strays(inline, "de") == ("Nowhere",)
+    assert unused_translations(inline, "de") == ("Nowhere",)
 
 
 def test_what_is_missing_is_told_in_the_order_of_the_study(tmp_path: Path) -> None:
     found = load_study(small(tmp_path))
-    assert missing(found, "de") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
-    assert missing(found, "en") == ()
+    assert missing_translations(found, "de") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
+    assert missing_translations(found, "en") == ()
     german = load_study(small(tmp_path, language="de", languages=["de", "en"]))
-    assert missing(german, "en") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
+    assert missing_translations(german, "en") == ("A small study", LONG, "Only for Germans.", "Goodbye.")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_condition_can_ask_for_the_language(tmp_path: Path, language: str) -> 
     chosen = {"language": language} if language else {}
     state = fold(decide(found, State(), replace(begun, data={**begun.data, **chosen})))
     agree = Action("submit", "consent", {"agreed": True}, 1, seen=state.changed, key="agreed-1")
-    place = here(found, fold(decide(found, state, agree), state))
+    place = current_location(found, fold(decide(found, state, agree), state))
     assert place is not None
     assert place.path == ("hello" if language == "de" else "finish")
 
@@ -104,7 +104,9 @@ def test_a_condition_can_ask_for_the_language(tmp_path: Path, language: str) -> 
 def test_the_demo_is_complete_in_every_language_that_it_offers() -> None:
     demo = load_study("demo")
     assert demo.file.offered == ("en", "de", "ar")
-    assert [(missing(demo, tag), strays(demo, tag)) for tag in demo.file.offered] == [((), ())] * 3
+    assert [(missing_translations(demo, tag), unused_translations(demo, tag)) for tag in demo.file.offered] == [
+        ((), ())
+    ] * 3
 
 
 def test_a_translation_is_no_study() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends import tutor
-from app.backends.base import Message
+from app.backends.base import PromptMessage
 from app.backends.tutor.turn import quote
 
 WORDS = st.one_of(
@@ -16,9 +16,9 @@ WORDS = st.one_of(
     st.from_regex(r"(What|A\.|B\)|show|prove|\\\(|\$\$|\\\[|`|\*\*|\n| |[a-z]{1,6}|\d){0,25}", fullmatch=True),
     st.sampled_from(["", "hi", "are you sure?", "why?", "A. 1 B. 2", "What is 1/0?", "2x = 3", "0x=1", "thanks"]),
 )
-CONVERSATIONS = st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), WORDS), max_size=6).map(
-    tuple
-)
+CONVERSATIONS = st.lists(
+    st.builds(PromptMessage, st.sampled_from(["system", "user", "assistant"]), WORDS), max_size=6
+).map(tuple)
 
 
 def is_balanced(text):
@@ -48,8 +48,8 @@ def test_what_is_quoted_is_plain(text):
 def talk(*asked, seed="s", wrong=0.0):
     messages = ()
     for text in asked:
-        messages = (*messages, Message("user", text))
-        messages = (*messages, Message("assistant", tutor.reply(messages, seed=seed, wrong=wrong)))
+        messages = (*messages, PromptMessage("user", text))
+        messages = (*messages, PromptMessage("assistant", tutor.reply(messages, seed=seed, wrong=wrong)))
     return [message.text for message in messages if message.role == "assistant"]
 
 

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.instruments import two_step_simulator
-from experiments.instruments.two_step_simulator import Question
+from experiments.instruments.two_step_simulator import SimulatorQuestion
 
-SUM = Question("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
+SUM = SimulatorQuestion("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
 SAID = [("You", "is it 2?"), ("Bot", "Yes."), ("You", "sure?"), ("Bot", "Quite.")]
 texts = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=60)
 

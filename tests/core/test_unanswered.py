@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from app.web.participant.view import StudyLook, paint
+from app.web.participant.view import StudyContext, render_page
 from experiments.study.fields import AnyField, Field, read_form
-from experiments.study.screen import Panel, Progress, Screen
+from experiments.study.screen import Panel, ProgressView, Screen
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
 ASKED: tuple[dict[str, Any], ...] = (
@@ -46,8 +46,8 @@ def test_where_one_is_required_each_question_is_told_and_nothing_is_kept(given: 
 @pytest.mark.parametrize("fields", [OPTIONAL, REQUIRED], ids=["optional", "required"])
 def test_nothing_stands_in_a_form_before_somebody_has_put_it_there(fields: list[Field]) -> None:
     """And whether a question may be left open can be read before the form is sent."""
-    screen = Screen("step", 1, Panel("", (), tuple(fields)), Progress("", 0.5), ("submit",))
-    form = str(paint(screen, study=StudyLook("A study"), shown=None, draft={}).updates["left"]["value"])
+    screen = Screen("step", 1, Panel("", (), tuple(fields)), ProgressView("", 0.5), ("submit",))
+    form = str(render_page(screen, study=StudyContext("A study"), shown=None, draft={}).updates["left"]["value"])
     controls = re.findall(r"<(?:input|textarea)\b[^>]*>", form)
     assert {found for one in controls for found in re.findall(r'name="(\w+)"', one)} == set(NAMES)
     assert [one for one in controls if re.search(r"\s(checked|selected)\b", one)] == []

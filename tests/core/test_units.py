@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from experiments.session.engine import fold
 from experiments.session.state import State
-from experiments.views.problem_history import units
+from experiments.views.problem_history import problem_turns
 from storage.log.projections import rows_of
 from tests.fakes.annotated import annotated
 from tests.fakes.examples import SEEDS, examples
@@ -42,7 +42,7 @@ def test_rows_that_were_known_at_some_facts_are_the_same_as_rows_made_anew(
         if chance.random() > looks and not state.outcome:
             continue
         afresh = fold(state.events)
-        assert units(study(name), state) == units(study(name), afresh)
+        assert problem_turns(study(name), state) == problem_turns(study(name), afresh)
         assert list(rows_of(study(name), state).items()) == list(rows_of(study(name), afresh).items())
         beside = fold(annotated(study(name), state, chance), state)  # another that follows, and changes nothing here
         assert rows_of(study(name), beside) == rows_of(study(name), fold(beside.events))
@@ -52,7 +52,7 @@ def test_rows_that_were_known_at_some_facts_are_the_same_as_rows_made_anew(
 def test_a_unit_that_is_behind_is_not_made_again(name: str) -> None:
     known: dict[str, object] = {}
     for state in states(name, "0", random.Random(0), 0.1):
-        found = units(study(name), state)
+        found = problem_turns(study(name), state)
         assert all(known.get(unit.prefix, unit) is unit for unit in found)
         known |= {unit.prefix: unit for unit in found[:-1]}
     assert bool(known) == (name != "arena")

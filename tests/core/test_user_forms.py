@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from app.backends.base import Request
 from app.backends.scripted_user import reply
 from app.bots.users import form_filling
-from app.bots.users.base import Unusable
+from app.bots.users.base import UnusableReply
 from experiments.study.fields import AnyField, Field, read_form
 
 ADAPTER: TypeAdapter[Field] = TypeAdapter(AnyField)
@@ -31,10 +31,10 @@ GOOD = '{"drink": "t", "agree": "2", "help": 3, "age": 30, "trust": 30, "word": 
 
 
 def test_an_answer_is_what_the_fields_accept() -> None:
-    values = form_filling.read(FIELDS, GOOD)
+    values = form_filling.read_answers(FIELDS, GOOD)
     assert values == {"drink": "t", "agree": "2", "help": 3, "age": 30, "trust": 30, "word": "so", "read": True}
     assert read_form(FIELDS, values).faults == {}
-    assert form_filling.read(FIELDS, f"```json\n{GOOD}\n```") == values
+    assert form_filling.read_answers(FIELDS, f"```json\n{GOOD}\n```") == values
 
 
 @pytest.mark.parametrize(
@@ -49,12 +49,12 @@ def test_an_answer_is_what_the_fields_accept() -> None:
     ],
 )
 def test_what_a_field_does_not_accept_is_not_taken_at_all(old: str, new: str, why: str) -> None:
-    with pytest.raises(Unusable, match=why):
-        form_filling.read(FIELDS, GOOD.replace(old, new, 1))
+    with pytest.raises(UnusableReply, match=why):
+        form_filling.read_answers(FIELDS, GOOD.replace(old, new, 1))
 
 
 @given(st.text(max_size=8), st.lists(st.sampled_from(FIELDS), min_size=1, unique_by=lambda field: field.name))
 def test_what_fulfils_the_schema_is_taken(seed: str, fields: list[Field]) -> None:
     schema = form_filling.schema(fields)
-    assert form_filling.read(fields, reply(Request("ann", (), seed=seed, schema=schema))) is not None
+    assert form_filling.read_answers(fields, reply(Request("ann", (), seed=seed, schema=schema))) is not None
     assert schema["required"] == [field.name for field in fields]

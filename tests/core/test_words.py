@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.i18n.catalogues import catalogue, catalogues, preferred, spoken
-from experiments.study.fields import Multiple, Number, Short, Slider, Tick, read_form
-from experiments.study.i18n import say, translated
+from app.i18n.catalogues import catalogue, catalogues, is_supported, negotiate
+from experiments.study.fields import Checkbox, MultipleChoiceField, Number, ShortText, Slider, read_form
+from experiments.study.i18n import lazy, translated
 
 PLAIN = st.text(alphabet=string.ascii_letters + " äß؟", max_size=12)
 DE = {"{count} left": "noch {count}", "question": "Frage", "{before}, {after}": "{before}; {after}"}
@@ -16,13 +16,13 @@ DE = {"{count} left": "noch {count}", "question": "Frage", "{before}, {after}": 
 
 @given(name=PLAIN, number=st.integers())
 def test_what_is_said_is_an_ordinary_text(name: str, number: int) -> None:
-    said = say("{name} has {number:,}", name=name, number=number)
+    said = lazy("{name} has {number:,}", name=name, number=number)
     assert said == f"{name} has {number:,}"
     assert {said: 1}[str(said)] == 1
 
 
 def test_values_are_translated_as_well_however_deep() -> None:
-    said = say("{before}, {after}", before="question", after=say("{count} left", count=2))
+    said = lazy("{before}, {after}", before="question", after=lazy("{count} left", count=2))
     assert said == "question, 2 left"
     assert translated(said, DE) == "Frage; noch 2"
 
@@ -30,7 +30,7 @@ def test_values_are_translated_as_well_however_deep() -> None:
 @given(text=st.text())
 def test_what_a_catalogue_does_not_have_stays_as_it_is(text: str) -> None:
     assert translated(text, {}) == text
-    assert translated(say("{text}", text=text), {}) == text
+    assert translated(lazy("{text}", text=text), {}) == text
 
 
 @pytest.mark.parametrize("tag", sorted(catalogues()))
@@ -41,11 +41,11 @@ def test_every_refusal_of_a_form_is_said_in_every_language(tag: str) -> None:
         Number(name="more", minimum=3),
         Number(name="less", maximum=7),
         Number(name="half", integer=False),
-        Short(name="line", max_chars=3),
+        ShortText(name="line", max_chars=3),
         Slider(name="place"),
-        Multiple(name="some", options={"a": "A"}),
-        Tick(name="agreed"),
-        Short(name="missing"),
+        MultipleChoiceField(name="some", options={"a": "A"}),
+        Checkbox(name="agreed"),
+        ShortText(name="missing"),
     )
     given_ = {"years": "7", "more": "1", "less": "8", "half": "x", "line": "long", "place": "no", "some": ["b"]}
     faults = read_form(fields, {**given_, "agreed": "no"}).faults
@@ -59,7 +59,7 @@ def test_every_refusal_of_a_form_is_said_in_every_language(tag: str) -> None:
 def test_a_region_speaks_its_language_and_an_unknown_one_english() -> None:
     assert catalogue("de-AT") is catalogue("de")
     assert catalogue("xx").tag == "en"
-    assert [spoken(tag) for tag in ("ar", "ar-EG", "en-GB", "xx", "")] == [True, True, True, False, False]
+    assert [is_supported(tag) for tag in ("ar", "ar-EG", "en-GB", "xx", "")] == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -77,4 +77,4 @@ def test_a_region_speaks_its_language_and_an_unknown_one_english() -> None:
     ],
 )
 def test_the_browsers_wish_is_heard(accepts: str, chosen: str | None) -> None:
-    assert preferred(accepts, ("en", "de", "ar")) == chosen
+    assert negotiate(accepts, ("en", "de", "ar")) == chosen

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from app.studies.drafts import checked
+from app.studies.drafts import check_text
 from app.studies.loader import load_study
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from experiments.study.resolve import Study, restore
 from storage.yaml_text import yaml_text
 
@@ -119,14 +119,14 @@ def test_a_box_is_held_against_true_and_an_option_against_what_was_typed(tmp_pat
 def test_what_is_no_text_is_no_option(item: str, tmp_path: Path) -> None:
     question = f"  - type: single_choice\n    name: a\n    options:\n    - b\n    - {item}\n"
     survey = f"- step: survey\n  id: s\n  questions:\n{question}"
-    made = checked(HEAD + survey + LAST, tmp_path)
+    made = check_text(HEAD + survey + LAST, tmp_path)
     assert [fault.where for fault in made.faults] == ["flow[0].questions[0].options"]
 
 
 @given(JSON)
 def test_what_is_written_reads_back_as_it_was_in_each_version(value: Any) -> None:
     text = yaml_text(value)
-    assert repr(marked(text).value) == repr(value)
+    assert repr(parse_yaml(text).value) == repr(value)
     older = YAML(typ="safe", pure=True)
     older.version = (1, 1)
     assert older.load(text) == value

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from tests.docs.pages import ROOT, blocks, parley_with, save_files
 
 pytestmark = pytest.mark.slow
 
 PAGE = ROOT / "docs" / "extending.md"
 LINES, PEOPLE = 20, 2
-STUDIES = {marked(block.text).value["study"]: block.text for block in blocks(PAGE, "yaml")}
+STUDIES = {parse_yaml(block.text).value["study"]: block.text for block in blocks(PAGE, "yaml")}
 
 
 @pytest.fixture(scope="module")

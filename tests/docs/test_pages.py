@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from app.bots.dry_run import try_out
+from app.bots.dry_run import estimate_by_simulation
 from app.cli import app as command_line
 from app.config.settings import Settings, env_name
 from app.studies.loader import load_study
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from experiments.study.resolve import Study
 from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
@@ -35,11 +35,11 @@ SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page
 
 def whole(block: Block) -> dict:
     """The study that a block is, or is a part of: a part replaces that part of the researcher's first study."""
-    raw = marked(block.text).value
+    raw = parse_yaml(block.text).value
     if "study" in raw:
         return raw
     assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name), f"{block} is no whole study"
-    first = marked(next(blocks(RESEARCHER, "yaml")).text).value
+    first = parse_yaml(next(blocks(RESEARCHER, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]
     return {**first, **raw}
@@ -64,7 +64,7 @@ def test_a_study_of_the_pages_can_be_finished(tmp_path: Path, seed: int, soak: b
         (folder := tmp_path / str(block)).mkdir()
         study = saved(block, folder)
         if all(model.backend == "scripted" for model in study.file.models.values()):
-            assert asyncio.run(try_out(study, 4 if soak else 1, 300)).typical_minutes >= 0, block
+            assert asyncio.run(estimate_by_simulation(study, 4 if soak else 1, 300)).typical_minutes >= 0, block
 
 
 def short(lines: Iterable[str], soak: bool) -> list[str]:

@@ -8,8 +8,8 @@ import pytest
 
 from app.backends import registry
 from app.config.settings import Settings
-from app.studies.yaml_loader import marked
-from experiments.study.model_spec import Model
+from app.studies.yaml_loader import parse_yaml
+from experiments.study.model_spec import ModelSpec
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
@@ -29,12 +29,12 @@ def test_the_settings_can_be_put_into_a_file(line: str, tmp_path: Path):
 
 
 def test_there_is_an_example_of_each_backend_with_a_server():
-    used = {marked(dedent(model)).value["backend"] for model in MODELS}
+    used = {parse_yaml(dedent(model)).value["backend"] for model in MODELS}
     assert used == {*registry.names()} - {"scripted", "scripted-user"}
 
 
 @pytest.mark.parametrize("text", MODELS)
 def test_the_models_can_be_put_into_a_study(text: str):
-    model = Model.model_validate(marked(dedent(text)).value)
+    model = ModelSpec.model_validate(parse_yaml(dedent(text)).value)
     assert registry.check_options(model.backend, model.options) == []
     assert registry.check_server(model.backend, model.server) == []

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from app.backends import registry
-from app.backends.base import BackendOptions, Delta, End, Message, Request, Whole
-from app.backends.model_ref import Asked
-from app.batch.plan import Ended, Limits, Plan, Progress
+from app.backends.base import BackendOptions, Completion, Delta, PromptMessage, Request, StreamEnd
+from app.backends.model_ref import ModelRef
+from app.batch.plan import RunLimits, RunPlan, RunProgress, RunResult
 from app.batch.runner import run
-from app.batch.task import Question, key_of
+from app.batch.task import Prompt, key_of
 from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUnavailable
-from experiments.study.model_spec import Model, Price
+from experiments.study.model_spec import ModelSpec, Price
 from storage.ai_alone.replies import stored
 from storage.db.engine import Database, open_database
 from tests.fakes.sampled import Row, sampled
@@ -51,13 +51,13 @@ class Talk:
     def key(self) -> str:
         return key_of(self.name, self.steps, self.temperature, self.model, self.last)
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         if len(texts) == self.steps:
             return None
         model = self.last if self.last and len(texts) == self.steps - 1 else self.model
-        asked = Asked(model, Model(backend=BACKEND, model=model, price=self.price))
+        asked = ModelRef(model, ModelSpec(backend=BACKEND, model=model, price=self.price))
         said = " | ".join([self.name, *texts])
-        return Question(asked, Request(model, (Message("user", said),), self.temperature, 1_000))
+        return Prompt(asked, Request(model, (PromptMessage("user", said),), self.temperature, 1_000))
 
 
 class Asking:
@@ -74,7 +74,7 @@ class Asking:
     def __call__(self, settings: Settings, sleep: Any) -> Asking:
         return self
 
-    async def whole(self, request: Request) -> Whole:
+    async def whole(self, request: Request) -> Completion:
         """A reply that names its seed's sample and step, and costs 100 tokens."""
         self.asked.append(request.seed)
         self.texts.append(request.messages[-1].text)
@@ -88,7 +88,7 @@ class Asking:
         if error is not None:
             raise error
         _, sample, step = request.seed.split(":")
-        return Whole(f"reply {sample}.{step}", End("stop", "v1", 10, 100), "{}", request.messages[-1].text)
+        return Completion(f"reply {sample}.{step}", StreamEnd("stop", "v1", 10, 100), "{}", request.messages[-1].text)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         raise NotImplementedError
@@ -116,13 +116,13 @@ def database_in(folder: Path) -> Database:
 def ask(
     database: Database,
     cells: Sequence[Talk],
-    limits: Limits = Limits(concurrency=4, tries=3),  # noqa: B008  (frozen)
-    tell: Callable[[Progress], None] = lambda progress: None,
+    limits: RunLimits = RunLimits(concurrency=4, tries=3),  # noqa: B008  (frozen)
+    tell: Callable[[RunProgress], None] = lambda progress: None,
     **settings: Any,
-) -> Ended:
+) -> RunResult:
     """Make a run of some cells."""
     there = Settings(_env_file=None, **{**HASTY, **settings})
-    return asyncio.run(run(database, there, Plan("trial", "alone", cells), limits, tell))
+    return asyncio.run(run(database, there, RunPlan("trial", "alone", cells), limits, tell))
 
 
 def seeds(cells: Sequence[Talk]) -> list[str]:

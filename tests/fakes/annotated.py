@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from experiments.events import Action, Event
-from experiments.session.annotations import About, Annotation
+from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import decide
 from experiments.session.state import State
 from experiments.study.resolve import Study
@@ -20,7 +20,7 @@ ANSWERS: Sequence[dict[str, Any]] = (
 )
 
 
-def annotation(about: About, chance: random.Random) -> Annotation:
+def annotation(about: ConversationRef, chance: random.Random) -> Annotation:
     """What an annotator of the release, or another one, might find."""
     name = chance.choice(["user_effort", "answer", "corrected"])
     values: dict[str, Any] = {
@@ -41,4 +41,4 @@ def annotated(study: Study, state: State, chance: random.Random, at_us: int = 7)
     said = [path for path, facts in state.facts.items() if any(event.kind == "said" for event in facts)]
     if not said:
         return ()
-    return decide(study, state, annotating(annotation(About(chance.choice(said)), chance), at_us))
+    return decide(study, state, annotating(annotation(ConversationRef(chance.choice(said)), chance), at_us))

@@ -16,8 +16,8 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from storage.db.engine import open_database
@@ -34,7 +34,7 @@ class Crowd:
         self.study = load_study(study)
         self.clock = VirtualClock(START_US)
         self.clock.advance(later_s)
-        self.runtime = Runtime(open_database(url), Settings(_env_file=None), self.clock)
+        self.runtime = SessionService(open_database(url), Settings(_env_file=None), self.clock)
         self.chance = random.Random(seed)
         self.seed = seed
         self.leaves = leaves
@@ -52,7 +52,7 @@ class Crowd:
         await self._take_part(live, number)
         self.going -= 1
 
-    async def _take_part(self, live: Live, number: int) -> None:
+    async def _take_part(self, live: LoadedSession, number: int) -> None:
         leaves = self.chance.random() < self.leaves
         at = self.chance.randrange(CLICKS) if leaves else MOST_CLICKS
         bot = RandomBot(f"{self.seed}:{number}")
@@ -68,7 +68,7 @@ class Crowd:
         if how == "withdraw":
             await self._act(live, "withdraw", {})
 
-    async def _begin(self) -> Live | None:
+    async def _begin(self) -> LoadedSession | None:
         """Their session once they have a place, with their consent; None if there is none for a while."""
         tries, live = 0, None
         while tries < TRIES:
@@ -81,7 +81,7 @@ class Crowd:
         self.told["without a place"] += live is not None
         return None
 
-    async def _act(self, live: Live, kind: str, values: dict[str, object]) -> Live:
+    async def _act(self, live: LoadedSession, kind: str, values: dict[str, object]) -> LoadedSession:
         screen = live.screen
         return await self.runtime.participant(live.stream, kind, screen.path, values, seen=screen.seen)
 

@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.backends.base import Message, Request
-from app.backends.model_ref import Asked
-from app.batch.plan import Limits, Plan
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.plan import RunLimits, RunPlan
 from app.batch.runner import run
-from app.batch.task import Question, key_of
+from app.batch.task import Prompt, key_of
 from app.config.settings import Settings
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from storage.db.engine import open_database
 
 CONCURRENCY = 16
-MODEL = Model(backend="openai", model="slow")
+MODEL = ModelSpec(backend="openai", model="slow")
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,18 @@ class Line:
     def key(self) -> str:
         return key_of("line", self.number)
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         said = f"line {self.number}"
-        return None if texts else Question(Asked("slow", MODEL), Request("fault:brief", (Message("user", said),)))
+        return (
+            None if texts else Prompt(ModelRef("slow", MODEL), Request("fault:brief", (PromptMessage("user", said),)))
+        )
 
 
 def main(database: str, server: str, cells: int, samples: int) -> None:
     """Ask for all, and say why it ended."""
     settings = Settings(_env_file=None, openai_base_url=server, database_url=database)
-    plan = Plan("lines", "alone", [Line(number, samples) for number in range(cells)])
+    plan = RunPlan("lines", "alone", [Line(number, samples) for number in range(cells)])
     opened = open_database(database)
     print("begins", flush=True)
-    ended = asyncio.run(run(opened, settings, plan, Limits(CONCURRENCY), lambda progress: None))
+    ended = asyncio.run(run(opened, settings, plan, RunLimits(CONCURRENCY), lambda progress: None))
     print(ended.why)

@@ -22,19 +22,19 @@ from pathlib import Path
 import uvloop
 from pydantic import SecretStr
 
-from app.backends.base import Message, Request
-from app.backends.model_ref import Asked
-from app.batch.plan import Limits, Plan, Progress
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.plan import RunLimits, RunPlan, RunProgress
 from app.batch.runner import run
-from app.batch.task import Question, key_of, request_parts
+from app.batch.task import Prompt, key_of, request_parts
 from app.config.settings import Settings
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from storage.db.engine import open_database
 from tests.fakes.fast_server import FastServer
 
 ROOT = Path(__file__).parents[2]
 QUESTION = "Which of these is the value of the expression, and why are the others not? " * 8
-MODEL = Asked("fast-1", Model(backend="openai", model="fast-1"))
+MODEL = ModelRef("fast-1", ModelSpec(backend="openai", model="fast-1"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,20 @@ class Cell:
     steps: int = 1
 
     @cached_property
-    def _question(self) -> Question:
-        messages = (Message("system", "Answer with a letter."), Message("user", f"[{self.number}] {QUESTION}"))
+    def _question(self) -> Prompt:
+        messages = (
+            PromptMessage("system", "Answer with a letter."),
+            PromptMessage("user", f"[{self.number}] {QUESTION}"),
+        )
         request = Request("fast-1", messages, temperature=0.7, max_tokens=1_000, options=MODEL.model.options)
-        return Question(MODEL, request)
+        return Prompt(MODEL, request)
 
     @cached_property
     def key(self) -> str:
         """Of the whole request."""
         return key_of(request_parts(self._question))
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         """One question."""
         return None if texts else self._question
 
@@ -104,16 +107,16 @@ def main() -> None:
         _env_file=None,
     )
     database = open_database(told.database)
-    plan = Plan("bench", "alone", [Cell(n, told.samples) for n in range(told.cells)])
+    plan = RunPlan("bench", "alone", [Cell(n, told.samples) for n in range(told.cells)])
     seen: list[tuple[int, float]] = []
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: RunProgress) -> None:
         seen.append((progress.done, memory_mb()))
 
     gc.collect()
     print("began", flush=True)
     used, begun = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    ended = uvloop.run(run(database, settings, plan, Limits(told.concurrency), tell))
+    ended = uvloop.run(run(database, settings, plan, RunLimits(told.concurrency), tell))
     seconds, now = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
     cpu_s = now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
     early = next((mb for done, mb in seen if done >= told.cells * told.samples / 5), 0.0)

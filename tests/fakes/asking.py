@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import SecretStr
 
 from app.backends import registry, scripted_user, tutor
-from app.backends.base import Backend, Delta, Message, Request, Text
-from app.backends.guard import deadlines
+from app.backends.base import Backend, Delta, PromptMessage, Request, TextDelta
+from app.backends.guard import guarded_stream
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from tests.fakes.model_faults import reply_to
@@ -28,7 +28,7 @@ class Patience:
     max_reply_chars: int = 20_000
 
 
-ASKED = (Message("system", "You are a helpful tutor."), Message("user", "What is 7+(8-3)x2?"))
+ASKED = (PromptMessage("system", "You are a helpful tutor."), PromptMessage("user", "What is 7+(8-3)x2?"))
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1")
 PATIENT = Patience()
 HASTY = Patience(0.5, 0.5, 1.5, 5_000)
@@ -116,7 +116,7 @@ def asking(way: Way, **changes: Any) -> Request:
 
 async def collect(backend: Backend, request: Request, limits: Patience = PATIENT) -> list[Delta]:
     """Give all deltas of one reply."""
-    async with aclosing(deadlines(lambda: backend.stream(request), limits)) as stream:
+    async with aclosing(guarded_stream(lambda: backend.stream(request), limits)) as stream:
         return [delta async for delta in stream]
 
 
@@ -135,4 +135,4 @@ def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PAT
 
 def said(deltas: Iterable[Delta]) -> str:
     """Give the text of a reply."""
-    return "".join(delta.text for delta in deltas if isinstance(delta, Text))
+    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))

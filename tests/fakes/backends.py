@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from app.backends import registry
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.config.settings import Settings
 
 PLAYS: dict[str, list[Exception | str]] = {}
@@ -27,10 +27,10 @@ class Played:
         told = PLAYS.get(request.model) or ["Good."]
         now = told.pop(0)
         if isinstance(now, Exception):
-            yield Text("Half ")
+            yield TextDelta("Half ")
             raise now
-        yield Text(now)
-        yield End("stop", f"{request.model}-v1", 1_000, 10)
+        yield TextDelta(now)
+        yield StreamEnd("stop", f"{request.model}-v1", 1_000, 10)
 
     async def close(self) -> None:
         """Nothing."""

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from experiments.events import Action, Event
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from problems.problem import Problem
@@ -49,7 +49,7 @@ def begun(study: Study) -> State:
 
 def settled(study: Study, state: State) -> State:
     """What is owed, done at once."""
-    while jobs := owed(study, state):
+    while jobs := pending_tasks(study, state):
         action = Action(jobs[0].kind, jobs[0].path, {}, 0, by="system")
         state = fold(decide(study, state, action), state)
     return state

@@ -12,23 +12,23 @@ import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bots.simulate import START_US
-from app.clock import Clock, VirtualClock, WorldClock
+from app.clock import Clock, SystemClock, VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.web.console import server
-from app.web.console.context import Desk
-from app.web.console.current_user import VISITOR, Visitor
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import VISITOR, CurrentUser
 from storage.accounts.accounts import Accounts
 from storage.accounts.roles import Role
 from storage.db.engine import Database
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.accounts import CHEAP, Witnessed
 from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, settings_for
 from tests.fakes.sessions import study
 
-ADA = Visitor("Ada", "owner")
+ADA = CurrentUser("Ada", "owner")
 CANARY = "5f3a0c6e9d1b2a7c-canary"
 """What a recruiter calls somebody."""
 
@@ -37,10 +37,10 @@ CANARY = "5f3a0c6e9d1b2a7c-canary"
 class Room:
     """A console over a database, what was written into its audit log, and who is at it."""
 
-    desk: Desk
+    desk: ConsoleContext
     app: ASGIApp
     did: list[tuple[str, str, str]]
-    visitor: Visitor = ADA
+    visitor: CurrentUser = ADA
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request of whoever is at it."""
@@ -48,15 +48,15 @@ class Room:
 
     def as_(self, role: Role, name: str = "Ada") -> None:
         """Let somebody else sit down."""
-        self.visitor = Visitor(name, role)
+        self.visitor = CurrentUser(name, role)
 
 
 @contextmanager
 def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterator[Room]:
     """A console, at which Ada sits, an owner."""
-    clock = clock or WorldClock()
+    clock = clock or SystemClock()
     accounts = Witnessed(database, clock.now_us)
-    desk = Desk(settings_for(folder), database, SECRET, clock, accounts)
+    desk = ConsoleContext(settings_for(folder), database, SECRET, clock, accounts)
     with on_kept_page(lambda: server.build_app(desk)) as app:
         yield Room(desk, app, accounts.told)
     desk.downloads.close()
@@ -82,7 +82,7 @@ async def console(folder: Path, database: Database) -> AsyncIterator[tuple[Room,
 
 async def begin_as_canary(database: Database, name: str) -> None:
     """Somebody whom a recruiter calls by a telling id begins a study."""
-    runtime = Runtime(database, Settings(), VirtualClock(START_US))
-    identity = Participants(database, SECRET).entry(name, Person("prolific", CANARY))
+    runtime = SessionService(database, Settings(), VirtualClock(START_US))
+    identity = Participants(database, SECRET).entry(name, ParticipantId("prolific", CANARY))
     await runtime.enrol(study(name), origin="person", seed="ann", identity=identity)
     await runtime.close()

@@ -13,9 +13,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from app.web.console.auth import Access
+from app.web.console.auth import Authentication
 from app.web.console.current_user import VISITOR
-from app.web.console.security import Gate
+from app.web.console.security import ConsoleSecurity
 from tests.fakes.accounts import Place
 from tests.fakes.served import SECRET
 
@@ -25,7 +25,7 @@ ADDRESS = "198.51.100.7"
 
 def behind(place: Place, *, secure: bool = False) -> ASGIApp:
     """The gate, the login, and behind them something that says what reached it and from whom."""
-    access = Access(place.accounts, SECRET, place.clock, secure=secure)
+    access = Authentication(place.accounts, SECRET, place.clock, secure=secure)
 
     async def healthy(_: Request) -> Response:
         return PlainTextResponse("ok")
@@ -40,7 +40,7 @@ def behind(place: Place, *, secure: bool = False) -> ASGIApp:
         Route("/healthz", healthy),
         Route("/{path:path}", reached, methods=METHODS),
     ]
-    return Gate(Starlette(routes=routes), access.visitor)
+    return ConsoleSecurity(Starlette(routes=routes), access.visitor)
 
 
 @dataclass

@@ -15,16 +15,16 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime, Sessions
+from app.session.service import Sessions, SessionService
 from experiments.events import Action
-from experiments.session.annotations import About
+from experiments.session.annotations import ConversationRef
 from storage.datasets.exports import exporter
-from storage.datasets.exports.plan import Wish
-from storage.datasets.manifest import Exported
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.manifest import ExportManifest
 from storage.db.engine import Database, open_database, writer
 from storage.log.projections import rebuild
 from storage.log.seats import release
-from storage.log.telemetry import Telemetry
+from storage.log.telemetry import TelemetryBatch
 from storage.schemas.registry import schemas
 from tests.fakes.annotated import annotation
 from tests.fakes.sessions import study
@@ -79,7 +79,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
     with TemporaryDirectory() as folder:
         database = open_database(f"sqlite:///{Path(folder) / 'parley.db'}")
         clock = VirtualClock(0)
-        runtime = Runtime(database, Settings(), clock)
+        runtime = SessionService(database, Settings(), clock)
         beside = Sessions(database, clock, runtime.log)
         playing = []
         for number, (name, _) in enumerate(sessions):
@@ -99,7 +99,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
         return before, after
 
 
-async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
+async def _act(runtime: SessionService, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
     await runtime.settled(stream)
     live = await runtime.live(stream)
     assert live is not None
@@ -112,21 +112,21 @@ async def _act(runtime: Runtime, clock: VirtualClock, stream: str, bot: RandomBo
     return True
 
 
-async def _annotate(runtime: Runtime, beside: Sessions, stream: str, chance: random.Random) -> None:
+async def _annotate(runtime: SessionService, beside: Sessions, stream: str, chance: random.Random) -> None:
     """Now and then, from another process: what a server knows of the session is then old."""
     live = await runtime.live(stream)
     if live is None or chance.random() > ANNOTATED:
         return
     said = [path for path, facts in live.state.facts.items() if any(event.kind == "said" for event in facts)]
     if said:
-        found = [annotation(About(chance.choice(said)), chance)]
+        found = [annotation(ConversationRef(chance.choice(said)), chance)]
         await beside.annotate(live.study.name, {stream: found})
 
 
 async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
     """Simulated sessions of some studies."""
     clock = VirtualClock(START_US)
-    runtime = Runtime(database, Settings(), clock)
+    runtime = SessionService(database, Settings(), clock)
     for name in names:
         runtime.studies.register(study(name))
         async for _ in simulate(runtime, clock, study(name), count, seed):
@@ -134,9 +134,9 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
     await runtime.close()
 
 
-def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> Exported:
+def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> ExportManifest:
     """A study's files in a schema."""
-    return exporter.export(database, Wish(study, schema, origin), folder)
+    return exporter.export(database, ExportRequest(study, schema, origin), folder)
 
 
 def rows(database: Database, table: Table) -> list[dict[str, Any]]:
@@ -150,7 +150,7 @@ async def busy(database: Database, name: str = "demo") -> list[str]:
     """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
     await fill(database, [name], 3, "1")
     clock = VirtualClock(1_000_000)
-    runtime = Runtime(database, Settings(), clock)
+    runtime = SessionService(database, Settings(), clock)
     streams = []
     for number in range(5):
         live = await runtime.enrol(study(name), origin="person", seed=str(number))
@@ -172,7 +172,7 @@ async def busy(database: Database, name: str = "demo") -> list[str]:
         told: list[dict[str, Any]] = [
             {"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")
         ]
-        await asyncio.wrap_future(runtime.log.record_telemetry(Telemetry(stream, "a" * 32, tuple(told))))
+        await asyncio.wrap_future(runtime.log.record_telemetry(TelemetryBatch(stream, "a" * 32, tuple(told))))
     clock.advance(7)
     await runtime.act(streams[4], Action("withdraw", "", {}, clock.now_us()))
     await runtime.close()
@@ -181,6 +181,6 @@ async def busy(database: Database, name: str = "demo") -> list[str]:
     return streams
 
 
-async def note(runtime: Runtime, stream: str, kind: str, data: dict[str, str]) -> None:
+async def note(runtime: SessionService, stream: str, kind: str, data: dict[str, str]) -> None:
     """What a researcher says about a session."""
     await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))

@@ -44,7 +44,7 @@ def command_without_a_writer(*words: str) -> None:
 def _die(called: Any, *words: str) -> None:
     write, died = event_log._outcomes, Path(DIED).absolute()
 
-    def outcomes(connection: Connection, batch: Sequence[event_log._Item]) -> list[Any]:
+    def outcomes(connection: Connection, batch: Sequence[event_log._Queued]) -> list[Any]:
         found = write(connection, batch)
         known = died.read_text(encoding="utf-8").split() if died.exists() else []
         for item, outcome in zip(batch, found, strict=True):

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.resolve import Study
-from storage.column_types import Literally
-from storage.datasets.manifest import Exported, File
-from storage.schemas.base import Column, Released
+from storage.column_types import PythonLiteral
+from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.schemas.base import Column, ReleasedTable
 from storage.schemas.registry import schema
 from tests.fakes.sessions import STUDIES, study
 
@@ -40,13 +40,13 @@ def value(column: Column, row: int) -> Any:
         return None
     if column.kind == "json":
         return TALKS[column.name][: row + 1] if column.name in TALKS else bool(row)
-    labels = [] if isinstance(column.form, Literally) else list(column.form.labels)
+    labels = [] if isinstance(column.form, PythonLiteral) else list(column.form.labels)
     if labels:
         return int(labels[row % len(labels)]) if column.kind == "integer" else labels[row % len(labels)]
     return {"text": f'"{column.name}",\n= ü {row}', "integer": row, "number": row + 0.5}[column.kind]
 
 
-def write(folder: Path, table: Released, part: str) -> File:
+def write(folder: Path, table: ReleasedTable, part: str) -> ExportedFile:
     """A file of a table, as exports write it."""
     path = folder / table.path(part)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -58,14 +58,14 @@ def write(folder: Path, table: Released, part: str) -> File:
             csv.writer(file, lineterminator="\n").writerows([table.header, *(row.values() for row in rows)])
     content = path.read_bytes()
     hash_ = sha256(content).hexdigest()
-    return File(table, table.path(part), table.ours, ROWS, len(content), hash_, {table.header[0]: 2})
+    return ExportedFile(table, table.path(part), table.ours, ROWS, len(content), hash_, {table.header[0]: 2})
 
 
-def exported(folder: Path, name: str, origin: str = "person", studies: Sequence[Study] | None = None) -> Exported:
+def exported(folder: Path, name: str, origin: str = "person", studies: Sequence[Study] | None = None) -> ExportManifest:
     """An export of a schema's every file, with the study that fills it."""
     found = schema(name)
     files = tuple(write(folder, table, part) for table in found.tables for part in table.parts)
     if origin == "import":
-        return Exported("demo", found, origin, 3, folder, files, (), (SOURCE,))
+        return ExportManifest("demo", found, origin, 3, folder, files, (), (SOURCE,))
     own = map(study, RECORDED.get(name, (name,))) if studies is None else studies
-    return Exported("demo", found, origin, 3, folder, files, tuple(own))
+    return ExportManifest("demo", found, origin, 3, folder, files, tuple(own))

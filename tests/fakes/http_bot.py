@@ -23,19 +23,19 @@ from pydantic import TypeAdapter
 from app.bots.random_bot import RandomBot
 from experiments.study.fields import AnyField, Field
 from experiments.study.screen import (
-    Asked,
     Block,
-    Chat,
-    Code,
-    Message,
-    Notice,
+    ChatMessage,
+    ChatView,
+    CodeBlock,
+    NoticeBlock,
     Panel,
-    Progress,
-    Reply,
-    Round,
+    ProblemBlock,
+    ProgressView,
+    ReplyView,
+    RoundView,
     Screen,
-    Text,
-    Transcript,
+    TextBlock,
+    TranscriptBlock,
 )
 
 FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
@@ -252,7 +252,7 @@ def screen_of(plain: Mapping[str, Any]) -> Screen:
         **{
             **plain,
             "panel": _panel(plain["panel"]),
-            "progress": Progress(**plain["progress"]),
+            "progress": ProgressView(**plain["progress"]),
             "actions": tuple(plain["actions"]),
         }
     )
@@ -264,10 +264,10 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
         plain["title"],
         tuple(_block(dict(block)) for block in plain["blocks"]),
         FIELDS.validate_python(plain["fields"]),
-        Chat(
+        ChatView(
             **{
                 **chat,
-                "messages": tuple(Message(**message) for message in chat["messages"]),
+                "messages": tuple(ChatMessage(**message) for message in chat["messages"]),
                 "rating": FIELDS.validate_python(chat["rating"]),
                 "rounds": tuple(_round(one) for one in chat["rounds"]),
             }
@@ -279,24 +279,28 @@ def _panel(plain: Mapping[str, Any]) -> Panel:
     )
 
 
-def _round(plain: Mapping[str, Any]) -> Round:
-    return Round(plain["message"], tuple(Reply(**reply) for reply in plain["replies"]), plain["voted"])
+def _round(plain: Mapping[str, Any]) -> RoundView:
+    return RoundView(plain["message"], tuple(ReplyView(**reply) for reply in plain["replies"]), plain["voted"])
 
 
 def _block(plain: dict[str, Any]) -> Block:
     match plain.pop("block"):
         case "text":
-            return Text(**plain)
+            return TextBlock(**plain)
         case "problem":
-            return Asked(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
+            return ProblemBlock(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
         case "transcript":
             ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
-            return Transcript(
-                **{**plain, "messages": tuple(Message(**message) for message in plain["messages"]), "ratings": ratings}
+            return TranscriptBlock(
+                **{
+                    **plain,
+                    "messages": tuple(ChatMessage(**message) for message in plain["messages"]),
+                    "ratings": ratings,
+                }
             )
         case "notice":
-            return Notice(plain["text"], tuple(plain["about"]))
+            return NoticeBlock(plain["text"], tuple(plain["about"]))
         case "code":
-            return Code(**plain)
+            return CodeBlock(**plain)
         case other:
             raise ValueError(f"no block is called {other!r}")

@@ -14,8 +14,8 @@ import pytest
 from starlette.routing import BaseRoute
 
 from app.web.console import page
-from app.web.console.context import Desk
-from app.web.console.tab import Place, Room
+from app.web.console.context import ConsoleContext
+from app.web.console.tab import Tab, TabLocation
 from app.web.console.tabs import ROOMS
 
 FROM_DESK = ("_watching", "_accounts", "_latest", "_walks")
@@ -32,7 +32,7 @@ class Kept:
         self._rooms: list[Any] = []
         self._routes: list[BaseRoute] | None = None
 
-    def routes(self, desk: Desk) -> list[BaseRoute]:
+    def routes(self, desk: ConsoleContext) -> list[BaseRoute]:
         """The page at `/`, as the console's own `routes` has it."""
         if self._routes is None:
             self._desk, self._routes = desk, self._made(desk)
@@ -40,21 +40,23 @@ class Kept:
             self._seat(desk)
         return self._routes
 
-    def _made(self, desk: Desk) -> list[BaseRoute]:
+    def _made(self, desk: ConsoleContext) -> list[BaseRoute]:
         """The page; its rooms are known from then on."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page, "ROOMS", [self._noted(kind) for kind in ROOMS])
             return ROUTES(desk)
 
-    def _noted(self, kind: Callable[[Desk, Place], Room]) -> Callable[[Desk, Place], Room]:
-        def make(desk: Desk, place: Place) -> Room:
+    def _noted(
+        self, kind: Callable[[ConsoleContext, TabLocation], Tab]
+    ) -> Callable[[ConsoleContext, TabLocation], Tab]:
+        def make(desk: ConsoleContext, place: TabLocation) -> Tab:
             self._rooms.append(room := kind(desk, place))
             self._rooms += getattr(room, "_parts", {}).values()
             return room
 
         return make
 
-    def _seat(self, desk: Desk) -> None:
+    def _seat(self, desk: ConsoleContext) -> None:
         """Let the page's desk be as another one, and its rooms be as new."""
         vars(self._desk).update({name: value for name, value in vars(desk).items() if name != "note"})
         for room in self._rooms:

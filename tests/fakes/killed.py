@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from storage.db.engine import open_database
-from storage.payments.payment_files import Wish, pay_out
+from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.registers.participants import Participants
 
 MOST_TOUCHES = 50
@@ -50,5 +50,5 @@ def _pay_until(touch: int, secret: str, folder: Path) -> None:
 
 def _pay(folder: Path, secret: str, *, dry: bool = False) -> None:
     database = open_database(f"sqlite:///{folder}/parley.db")
-    pay_out(database, Participants(database, secret), Wish("paid", folder / "out", dry=dry), 0)
+    run_payments(database, Participants(database, secret), PaymentRequest("paid", folder / "out", dry=dry), 0)
     database.dispose()

@@ -12,15 +12,15 @@ from starlette.applications import Starlette
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.clock import Clock
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
-from app.web.open_studies import Offered
+from app.web.open_studies import OpenStudies
 from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
-from app.web.participant.session_cookie import Cookies
-from app.web.participant.start_page import Arrival
+from app.web.participant.session_cookie import SessionCookie
+from app.web.participant.start_page import StartPage
 from app.web.participant.tickets import Tickets
 from experiments.study.resolve import Study
 from storage import tables
@@ -90,10 +90,10 @@ def study(folder: Path, again: str) -> Study:
     return load_study(str(studies.write(folder, raw)))
 
 
-class Seeded(Runtime):
+class Seeded(SessionService):
     """A runtime in which the same people draw the same: what hypothesis tries again has to be as it was."""
 
-    async def enrol(self, study: Study, *, seed: str = "", **known: Any) -> Live:
+    async def enrol(self, study: Study, *, seed: str = "", **known: Any) -> LoadedSession:
         """Begin a session whose seed is how many were begun before."""
         with self._database.connect() as connection:
             begun = connection.execute(select(func.count()).select_from(tables.sessions)).scalar_one()
@@ -106,11 +106,11 @@ class Server:
     def __init__(self, folder: Path, database: Database, clock: Clock, study: Study) -> None:
         self.runtime = Seeded(database, settings_for(folder), clock)
         self.runtime.prepare(study)
-        cookies = Cookies(SECRET, secure=False)
-        offered = Offered(self.runtime, database, [study])
+        cookies = SessionCookie(SECRET, secure=False)
+        offered = OpenStudies(self.runtime, database, [study])
         people = Participants(database, SECRET)
         links = Links(people, ProlificTokens(settings_for(folder)))
-        arrival = Arrival(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
+        arrival = StartPage(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
         self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 
 
@@ -123,7 +123,7 @@ class Servers:
         self.turn = 0
 
     @property
-    def runtime(self) -> Runtime:
+    def runtime(self) -> SessionService:
         """That of the process whose turn it is."""
         return self.all[self.turn].runtime
 

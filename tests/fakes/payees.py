@@ -10,16 +10,16 @@ from sqlalchemy import insert, select, update
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.study.resolve import Study
-from experiments.views.problem_history import units
+from experiments.views.problem_history import problem_turns
 from storage import tables
 from storage.db.engine import open_database, writer
 from storage.log.write_requests import Append
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.served import SECRET
 from tests.fakes.studies import write
 
@@ -64,11 +64,11 @@ async def take_part(folder: Path, *people: Somebody) -> Study:
     study = load_study(str(write(folder, STUDY)))
     database = open_database(f"sqlite:///{folder}/parley.db")
     clock = VirtualClock(START_US)
-    runtime = Runtime(database, Settings(_env_file=None), clock)
+    runtime = SessionService(database, Settings(_env_file=None), clock)
     runtime.prepare(study)
     identities = Participants(database, SECRET)
     for somebody in people:
-        person = Person(somebody.recruiter, somebody.id)
+        person = ParticipantId(somebody.recruiter, somebody.id)
         identity = identities.entry("paid", person) if somebody.id else None
         live = await runtime.enrol(study, origin="person", identity=identity)
         await _end(runtime, clock, live, somebody)
@@ -78,7 +78,7 @@ async def take_part(folder: Path, *people: Somebody) -> Study:
     return study
 
 
-async def _end(runtime: Runtime, clock: VirtualClock, live: Live, somebody: Somebody) -> None:
+async def _end(runtime: SessionService, clock: VirtualClock, live: LoadedSession, somebody: Somebody) -> None:
     if somebody.outcome == "complete":
         while not live.screen.ended:
             live = await _click(runtime, clock, live, somebody.right)
@@ -92,10 +92,10 @@ async def _end(runtime: Runtime, clock: VirtualClock, live: Live, somebody: Some
         await runtime.act(live.stream, Action("withdraw", "", {}, clock.now_us()))
 
 
-async def _click(runtime: Runtime, clock: VirtualClock, live: Live, right: int) -> Live:
+async def _click(runtime: SessionService, clock: VirtualClock, live: LoadedSession, right: int) -> LoadedSession:
     """What somebody does on a screen who gets so many questions right."""
     values: dict[str, str | None] = {"agreed": "on"}
-    if met := units(live.study, live.state):
+    if met := problem_turns(live.study, live.state):
         answer = met[-1].problem.answer
         wrong = next(key for key in "ABCD" if key != answer)
         values = {"confidence": "very-confident", "answer": answer if met[-1].position < right else wrong}
@@ -105,7 +105,7 @@ async def _click(runtime: Runtime, clock: VirtualClock, live: Live, right: int) 
     return await runtime.participant(live.stream, "submit", seen.path, asked, seen=seen.seen)
 
 
-def erase_id(database: Path, study: str, person: Person) -> None:
+def erase_id(database: Path, study: str, person: ParticipantId) -> None:
     """What a withdrawal does to somebody's id."""
     engine = open_database(f"sqlite:///{database}")
     stream = Participants(engine, SECRET).find(study, person)
@@ -119,7 +119,7 @@ def copies(database: Path, id_: str, count: int) -> list[str]:
     """So many more people who did just what somebody of Prolific's did; their ids, in the order of their sessions."""
     engine = open_database(f"sqlite:///{database}")
     identities = Participants(engine, SECRET)
-    stream = identities.find("paid", Person("prolific", id_))
+    stream = identities.find("paid", ParticipantId("prolific", id_))
     ids = [pid(1000 + number) for number in range(count)]
     with writer(engine) as connection, connection.begin():
         for table in (tables.sessions, tables.events):
@@ -128,7 +128,7 @@ def copies(database: Path, id_: str, count: int) -> list[str]:
                 ordinal = {"ordinal": 1000 + number} if table is tables.sessions else {}
                 connection.execute(insert(table), [{**row, **ordinal, "stream": f"copy-{number}"} for row in rows])
         for number, copy in enumerate(ids):
-            entry = identities.entry("paid", Person("prolific", copy))
+            entry = identities.entry("paid", ParticipantId("prolific", copy))
             connection.execute(insert(tables.identities), [{"stream": f"copy-{number}", "study": "paid", **entry}])
     engine.dispose()
     return ids

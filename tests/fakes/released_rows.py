@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
-from storage.column_types import Choice, Whole
+from storage.column_types import ChoiceColumn, IntegerColumn
 from storage.dices import OVERALL, beneath, combined
 from storage.schemas.base import Column
 from storage.schemas.registry import schema
@@ -240,10 +240,10 @@ def taxonomy(draw: st.DrawFn) -> Release:
 def _cell(column: Column) -> st.SearchStrategy[Any]:
     """What may stand in a column of DICES."""
     form = column.form
-    if isinstance(form, Choice):
+    if isinstance(form, ChoiceColumn):
         found: st.SearchStrategy[Any] = st.sampled_from(list(form.values))
     else:
-        found = st.integers(0, 2**53) if isinstance(form, Whole) else texts
+        found = st.integers(0, 2**53) if isinstance(form, IntegerColumn) else texts
     return st.none() | found if form.blank else found
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from app.ai_alone.plan import AloneCell
 from experiments.study.resolve import Study
-from storage.ai_alone.cells import keep_cells
+from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from tests.fakes.sampled import Row, sampled, write_sampled
@@ -20,5 +20,5 @@ def row(cell: str, sample: int, step: int, text: str | None, reason: str | None 
 def keep(database: Database, study: Study, cells: Sequence[AloneCell], rows: Iterable[Row]) -> None:
     """A plan as a run writes it, with these replies."""
     Studies(database).register(study)
-    keep_cells(database, study.name, (cell.stored(number) for number, cell in enumerate(cells)))
+    save_cells(database, study.name, (cell.stored(number) for number, cell in enumerate(cells)))
     write_sampled(database, rows)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.analysis.estimates import Estimate, Finding, Group, Unit, estimate
+from app.analysis.estimates import Estimate, EstimateGroup, Finding, Unit, estimate
 from app.analysis.intervals import Interval
-from app.analysis.report import Arm, Report, Version
-from app.analysis.report.published_comparison import Against
-from app.analysis.report.quality_and_costs import Costs, Quality
+from app.analysis.report import FactorArm, Report, VersionUsed
+from app.analysis.report.published_comparison import PublishedPaper
+from app.analysis.report.quality_and_costs import DataQuality, ModelCosts
 from app.analysis.results import Results
-from storage.reports.analysis_data import Flow
+from storage.reports.analysis_data import ParticipantFlow
 from storage.reports.costs import Cost
 
 NASTY = (
@@ -32,7 +32,7 @@ class Printed:
 
 def figure(name: str, label: str, interval: Interval, unit: Unit = "share", **groups: str) -> Estimate:
     """An estimate of 1,200 answers of 30 participants."""
-    return estimate(Group(name, label, 1200, 30, groups), interval, f"{label} had {{}}", unit, "answers")
+    return estimate(EstimateGroup(name, label, 1200, 30, groups), interval, f"{label} had {{}}", unit, "answers")
 
 
 def accuracy() -> Finding:
@@ -66,12 +66,13 @@ def hostile() -> Finding:
     return finding("arena.win_rate", [figure("arena.win_rate.x", NASTY, Interval(1 / 3, 0.25, 0.5), model=NASTY)])
 
 
-def report(*findings: Finding, origin: str = "person", against: Against | None = None) -> Report:
+def report(*findings: Finding, origin: str = "person", against: PublishedPaper | None = None) -> Report:
     """A report of these findings, with something of everything else; whoever named the study had bad intentions."""
     return Report(
-        "mine", NASTY, origin, (Version(2, "ab" * 32),),
-        Flow(origin, 9, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
-        (Arm("condition", NASTY, 5, 4, 0.8, 0.5), Arm("condition", "b", 4, 2, 0.2, 0.5)),
+        "mine", NASTY, origin, (VersionUsed(2, "ab" * 32),),
+        ParticipantFlow(origin, 9, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
+        (FactorArm("condition", NASTY, 5, 4, 0.8, 0.5), FactorArm("condition", "b", 4, 2, 0.2, 0.5)),
         Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9",
-        Quality({"too_fast": 2}, 2, 1, 40, 3, 6, 1), Costs("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), against,
+        DataQuality({"too_fast": 2}, 2, 1, 40, 3, 6, 1),
+        ModelCosts("USD", {NASTY: Cost(40, 2, 1000, 500, 0.25, 3)}), against,
     )  # fmt: skip

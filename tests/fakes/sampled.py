@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from storage.db.engine import Database, writer
-from storage.log.write_requests import Attempt
+from storage.log.write_requests import AttemptRow
 from storage.log.writer import write
 
 _turns = count(1)
@@ -29,4 +29,4 @@ def write_sampled(database: Database, rows: Iterable[Row]) -> None:
     """Write some."""
     with writer(database) as connection, connection.begin():
         for row in rows:
-            write(connection, Attempt(row))
+            write(connection, AttemptRow(row))

@@ -24,7 +24,7 @@ from typing import Any
 import httpx2
 from starlette.types import ASGIApp
 
-from app.cli.http_server import Limits, made
+from app.cli.http_server import ConnectionLimits, made
 from app.clock import Clock
 from app.config.settings import Settings
 from app.studies.loader import load_study
@@ -76,7 +76,7 @@ async def serving(
     *studies: Path | str,
     again: bool = False,
     clock: Clock | None = None,
-    within: Limits | None = None,
+    within: ConnectionLimits | None = None,
 ) -> AsyncIterator[Served]:
     """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)

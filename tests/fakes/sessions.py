@@ -10,7 +10,7 @@ from typing import Any
 from app.bots.random_bot import RandomBot
 from app.studies.loader import load_study
 from experiments.events import Action, Event
-from experiments.session.engine import decide, fold, owed, screen
+from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study
 
@@ -32,7 +32,7 @@ def enrolment(seed: str, at_us: int = 0) -> Action:
 
 def world(study: Study, state: State, at_us: int, words: str = "Let us see.") -> Action | None:
     """What the world owes the session: a draw, an assignment, the end, or a model's reply."""
-    jobs = owed(study, state)
+    jobs = pending_tasks(study, state)
     if not jobs:
         return None
     job = jobs[0]

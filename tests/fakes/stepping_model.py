@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.config.settings import Settings
 from tests.fakes.backends import registered
 
@@ -56,8 +56,8 @@ class Stepping:
         while (piece := await asking.pieces.get()) is not None:
             if isinstance(piece, Exception):
                 raise piece
-            yield Text(piece)
-        yield End("stop", request.model, 1, 1)
+            yield TextDelta(piece)
+        yield StreamEnd("stop", request.model, 1, 1)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.config.settings import Settings
 from tests.fakes.backends import registered
 
@@ -26,10 +26,10 @@ class Waiting:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Two words, and between them what it waits for."""
         ASKED.append(asyncio.Event())
-        yield Text("One ")
+        yield TextDelta("One ")
         await ASKED[-1].wait()
-        yield Text("two.")
-        yield End("stop", "waiting-v1", 10, 2)
+        yield TextDelta("two.")
+        yield StreamEnd("stop", "waiting-v1", 10, 2)
 
     async def close(self) -> None:
         """Nothing is open."""

@@ -13,8 +13,8 @@ import pytest
 
 from app.cli import app
 from app.config.settings import Settings
-from app.studies.yaml_loader import marked
-from app.web.participant.session_cookie import Cookies
+from app.studies.yaml_loader import parse_yaml
+from app.web.participant.session_cookie import SessionCookie
 from app.web.redaction import WITH_TOKEN
 from app.web.security import MOST_BODY
 from tests.fakes.nginx import for_host
@@ -22,7 +22,7 @@ from tests.fakes.served import SECRET
 
 ROOT = Path(__file__).parents[2]
 NGINX = ROOT / "deploy/nginx.conf"
-COMPOSE = marked((ROOT / "compose.yaml").read_text(encoding="utf-8")).value
+COMPOSE = parse_yaml((ROOT / "compose.yaml").read_text(encoding="utf-8")).value
 SERVICES = COMPOSE["services"]
 OURS = ("migrate", "server", "console")
 LISTENING = (ROOT / "app/cli/http_server.py").read_text(encoding="utf-8")
@@ -90,7 +90,7 @@ def test_nginx_keeps_a_session_to_a_server_by_its_cookie_and_by_no_address(http:
     ((pattern, signed, _),) = (one for one in named if one[0] != "default")
     assert signed == "$signed"
     whose = re.compile(pattern.strip('"').removeprefix("~").replace("(?<", "(?P<"))
-    for name in (Cookies(SECRET, secure=secure).name for secure in (False, True)):
+    for name in (SessionCookie(SECRET, secure=secure).name for secure in (False, True)):
         for cookies in (f"{name}=mine", f"other=1; {name}=mine", f"{name}-short=old; {name}=mine; other=1"):
             assert whose.search(cookies)["signed"] == "mine"
         assert whose.search(f"{name}-short=old; un{name}=older") is None

@@ -17,13 +17,13 @@ from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
 from experiments.study.resolve import nodes_of
-from experiments.study.schema import Each, ProtocolFile, models
+from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.step import Step, kinds
 from experiments.study.template import SLOT
 from experiments.views.translatable_texts import WORD, texts_in
 
 ROOT = Path(__file__).parents[2]
-SAID = {"Refused": 1, "Invalid": 0, "say": 0}
+SAID = {"Refused": 1, "Invalid": 0, "lazy": 0, "say": 0}
 """Calls that say something to a participant, each with the place of its text among the arguments."""
 INSIDE = {"_researcher", "_refuse_erased", "_annotated", "_system", "_model", "expired", "enrol"}
 """Functions whose refusals only programs read: no participant can make these actions."""
@@ -86,7 +86,7 @@ def _of_protocols() -> Iterator[str]:
         for node in nodes_of(ProtocolFile.model_validate(read_yaml(path)).flow):
             if isinstance(node, Step):
                 yield from texts_in(node)
-            elif isinstance(node, Each):
+            elif isinstance(node, Loop):
                 yield noun_of(node)
 
 

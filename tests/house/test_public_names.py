@@ -16,7 +16,9 @@ DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "os._exit"}
 OURS = {*ROOMS, *sys.stdlib_module_names}
 SETTING = ("setattr", "delattr", "getattr", "hasattr")
 INTERNAL = ("gradio", "starlette", "fastapi", "uvicorn", "sqlalchemy", "alembic")
-EXTENDED = {"app.web.participant.sse.Events": "an ASGI response, which Starlette documents as what to make others of"}
+EXTENDED = {
+    "app.web.participant.sse.ReplyStream": "an ASGI response, which Starlette documents as what to make others of"
+}
 """Classes of ours made of one of theirs, and why that is what it is for."""
 
 

@@ -20,11 +20,11 @@ from starlette.types import Receive, Scope, Send
 
 from app.web.gradio_page import COMPILES
 from app.web.participant.page import routes
-from app.web.participant.view import StudyLook, paint
-from app.web.security import PRIVATE, Answer
+from app.web.participant.view import StudyContext, render_page
+from app.web.security import PRIVATE, HeaderInjector
 from tests.web.screens import SCREENS
 
-LOOK = StudyLook("Working with a chatbot", "en", "study@example.org")
+LOOK = StudyContext("Working with a chatbot", "en", "study@example.org")
 SHOWN: dict[str, str] = defaultdict(lambda: "consent")
 """What each browser is shown, by its cookie."""
 app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -51,7 +51,7 @@ async def look(request: Request) -> Response:
     """The screen as it is."""
     screen = SCREENS[SHOWN[request.cookies.get("stage", "")]]
     shown = (await request.json())["shown"]
-    return JSONResponse(paint(screen, study=LOOK, shown=shown, draft={}).as_json())
+    return JSONResponse(render_page(screen, study=LOOK, shown=shown, draft={}).as_json())
 
 
 @app.get("/api/reply")
@@ -68,7 +68,7 @@ async def _nothing() -> AsyncIterator[str]:
 async def served(scope: Scope, receive: Receive, send: Send) -> None:
     """All of it, with the headers that the real gate sets, so that the gallery fails where it would."""
     if scope["type"] == "http":
-        send = Answer(scope, send, lambda path, status: PRIVATE, COMPILES if scope["path"] == "/" else "")
+        send = HeaderInjector(scope, send, lambda path, status: PRIVATE, COMPILES if scope["path"] == "/" else "")
     await app(scope, receive, send)
 
 

@@ -3,20 +3,29 @@
 
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.session.engine import screen
-from experiments.study.fields import Long, Multiple, Number, Scale, Short, Single, Slider, Tick
+from experiments.study.fields import (
+    Checkbox,
+    LongText,
+    MultipleChoiceField,
+    Number,
+    Scale,
+    ShortText,
+    SingleChoice,
+    Slider,
+)
 from experiments.study.screen import (
-    Asked,
-    Chat,
-    Code,
-    Message,
-    Notice,
+    ChatMessage,
+    ChatView,
+    CodeBlock,
+    NoticeBlock,
     Panel,
-    Progress,
-    Reply,
-    Round,
+    ProblemBlock,
+    ProgressView,
+    ReplyView,
+    RoundView,
     Screen,
-    Text,
-    Transcript,
+    TextBlock,
+    TranscriptBlock,
 )
 from tests.fakes.sessions import STUDIES, play, study
 
@@ -36,7 +45,7 @@ The study takes about **25 minutes** and pays £4.50.
 
 The anonymous answers and conversations will be published for research. You can ask us to delete them until they are."""
 
-AGREED = (Tick(name="agreed", text="I agree to this consent form."),)
+AGREED = (Checkbox(name="agreed", text="I agree to this consent form."),)
 
 PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for
 \(x \geq 0\), and suppose that
@@ -68,19 +77,19 @@ HELPFULNESS = Scale.model_validate({"type": "scale", "scale": "helpfulness"})
 CORRECTNESS = Scale.model_validate({"type": "scale", "scale": "correctness"})
 
 SURVEY = (
-    Single(
+    SingleChoice(
         name="gender",
         text="What is your gender?",
         options={"f": "Female", "m": "Male", "x": "Another", "n": "Prefer not to say"},
     ),
-    Single(
+    SingleChoice(
         name="education",
         text="What is the highest level of education you have completed?",
         options={
             k: k for k in ("Secondary school", "Bachelor's degree", "Master's degree", "Doctorate", "Something else")
         },
     ),
-    Multiple(
+    MultipleChoiceField(
         name="tools",
         text="Which of these have you used in the last month?",
         help="Choose all that apply.",
@@ -94,9 +103,9 @@ SURVEY = (
         help="1 is never, 7 is every day.",
     ),
     Scale.model_validate({"type": "scale", "scale": "solo_solve"}),
-    Short(name="field", text="What did you study?", required=False),
-    Long(name="thoughts", text="What do you expect of such a tool?", max_chars=1000),
-    Tick(name="honest", text="I have answered honestly."),
+    ShortText(name="field", text="What did you study?", required=False),
+    LongText(name="thoughts", text="What do you expect of such a tool?", max_chars=1000),
+    Checkbox(name="honest", text="I have answered honestly."),
 )
 
 REPLY = r"""Good question. For a **stationary point** we need \(f'(x) = 0\), that is
@@ -111,38 +120,42 @@ def f(x): return x**2 - 4*x + 1 if x < 3 else None
 ```"""
 
 TALK = (
-    Message("You", r"How do I find the minimum of \(x^2 - 4x + 1\)? I think a<b and c>d, <b>not bold</b> &lt; & more"),
-    Message("Bot", REPLY),
-    Message("You", "And is it\nthe *only* one?"),
-    Message("Bot", r"Yes: \(f''(x) = 2 > 0\) everywhere, so the function is strictly convex and has **one** minimum."),
+    ChatMessage(
+        "You", r"How do I find the minimum of \(x^2 - 4x + 1\)? I think a<b and c>d, <b>not bold</b> &lt; & more"
+    ),
+    ChatMessage("Bot", REPLY),
+    ChatMessage("You", "And is it\nthe *only* one?"),
+    ChatMessage(
+        "Bot", r"Yes: \(f''(x) = 2 > 0\) everywhere, so the function is strictly convex and has **one** minimum."
+    ),
 )
 
-AT = Progress("Phase 2, question 3 of 9", 0.42)
-INSTRUCTIONS = Text(
+AT = ProgressView("Phase 2, question 3 of 9", 0.42)
+INSTRUCTIONS = TextBlock(
     "Work on this question **with the chatbot** on the right. When you are done, choose your answer and continue."
 )
 
 
-def _screen(path: str, panel: Panel, *actions: str, progress: Progress = AT, ended: bool = False) -> Screen:
+def _screen(path: str, panel: Panel, *actions: str, progress: ProgressView = AT, ended: bool = False) -> Screen:
     return Screen(path, 7, panel, progress, actions, ended)
 
 
-def _chat(**changes: object) -> Chat:
+def _chat(**changes: object) -> ChatView:
     values = {"title": "AI Chatbot", "messages": (), "remaining": 20, "max_chars": 4000, "minimum": 1}
-    return Chat(**values | changes)  # type: ignore[arg-type]
+    return ChatView(**values | changes)  # type: ignore[arg-type]
 
 
-def _working(chat: Chat, *actions: str, answer: bool = False) -> Screen:
-    fields = (Single(name="answer", options=OPTIONS),) if answer else ()
-    return _screen("chat", Panel("", (INSTRUCTIONS, Asked(PROBLEM, copying=False)), fields, chat), *actions)
+def _working(chat: ChatView, *actions: str, answer: bool = False) -> Screen:
+    fields = (SingleChoice(name="answer", options=OPTIONS),) if answer else ()
+    return _screen("chat", Panel("", (INSTRUCTIONS, ProblemBlock(PROBLEM, copying=False)), fields, chat), *actions)
 
 
-VOTE = Single(
+VOTE = SingleChoice(
     name="winner",
     text="Which answer is better?",
     options={"a": "A is better", "b": "B is better", "tie": "Tie", "bad": "Both are bad"},
 )
-FIRST = Round(TALK[0].text, (Reply("a", "A", TALK[1].text), Reply("b", "B", TALK[3].text)), "A is better")
+FIRST = RoundView(TALK[0].text, (ReplyView("a", "A", TALK[1].text), ReplyView("b", "B", TALK[3].text)), "A is better")
 SORRY = "No reply could be generated. Your message is saved."
 BATTLE = (
     "Write a message. Two AI assistants, **A** and **B**, answer it at the same time. Read both answers, then vote for "
@@ -150,23 +163,23 @@ BATTLE = (
 )
 
 
-def _compared(*actions: str, rounds: tuple[Round, ...], columns: int = 2, **changes: object) -> Screen:
-    said = tuple(Message("You", one.message) for one in rounds)
+def _compared(*actions: str, rounds: tuple[RoundView, ...], columns: int = 2, **changes: object) -> Screen:
+    said = tuple(ChatMessage("You", one.message) for one in rounds)
     waiting = any(reply.waiting for one in rounds for reply in one.replies)
     chat = _chat(messages=said, remaining=5 - len(rounds), waiting=waiting, columns=columns, rounds=rounds, **changes)
-    return _screen("compare", Panel("", (Text(BATTLE),), (), chat, "End this conversation"), *actions)
+    return _screen("compare", Panel("", (TextBlock(BATTLE),), (), chat, "End this conversation"), *actions)
 
 
-def _second(*replies: Reply) -> tuple[Round, ...]:
-    return (FIRST, Round("And is it the only one?", replies))
+def _second(*replies: ReplyView) -> tuple[RoundView, ...]:
+    return (FIRST, RoundView("And is it the only one?", replies))
 
 
-LEFT = Reply("a", "A", TALK[3].text)
+LEFT = ReplyView("a", "A", TALK[3].text)
 SCORES = tuple(
     Slider(name=f"score_{slot}", text=f"How good is {called}'s answer?", left="Very bad", right="Very good")
     for slot, called in (("a", "A"), ("b", "B"), ("c", "C"))
 )
-THREE = (Reply("a", "A", TALK[3].text), Reply("b", "B", TALK[1].text), Reply("c", "C", "Yes, it is."))
+THREE = (ReplyView("a", "A", TALK[3].text), ReplyView("b", "B", TALK[1].text), ReplyView("c", "C", "Yes, it is."))
 
 
 def _played(name: str, step: str) -> Screen:
@@ -175,38 +188,38 @@ def _played(name: str, step: str) -> Screen:
     return next(seen for seen in screens if f"/{seen.path}".endswith(f"/{step}"))
 
 
-CUT = Message("Bot", "Yes: it is", "cut_off")
+CUT = ChatMessage("Bot", "Yes: it is", "cut_off")
 CHECKED = (
-    Single(
+    SingleChoice(
         name="tools",
         text="May you use other tools, websites or people?",
         options={"yes": "Yes, all of them", "some": "Only a pocket calculator", "no": "No"},
     ),
     Number(name="count", text="How many questions will you answer?"),
 )
-AGAIN = Notice("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
-WARNING = Notice("Some of your answers were not as expected. You may **not** use other tools.")
+AGAIN = NoticeBlock("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
+WARNING = NoticeBlock("Some of your answers were not as expected. You may **not** use other tools.")
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
         "consent",
-        Panel("Consent", (Text(CONSENT),), AGREED, decline="I do not agree"),
+        Panel("Consent", (TextBlock(CONSENT),), AGREED, decline="I do not agree"),
         "submit",
         "decline",
-        progress=Progress("", 0.0),
+        progress=ProgressView("", 0.0),
     ),
-    "survey": _screen("survey", Panel("About you", (Text("A few questions about yourself."),), SURVEY), "submit"),
+    "survey": _screen("survey", Panel("About you", (TextBlock("A few questions about yourself."),), SURVEY), "submit"),
     "confidence": _screen(
         "confidence",
         Panel(
             "",
-            (Text("Please read the following question carefully."), Asked(PROBLEM, tuple(OPTIONS.items()))),
-            (Single(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),),
+            (TextBlock("Please read the following question carefully."), ProblemBlock(PROBLEM, tuple(OPTIONS.items()))),
+            (SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE),),
         ),
         "submit",
     ),
     "theorem": _screen(
         "theorem",
-        Panel("A theorem", (Asked(THEOREM),), (Scale.model_validate({"type": "scale", "scale": "solo_solve"}),)),
+        Panel("A theorem", (ProblemBlock(THEOREM),), (Scale.model_validate({"type": "scale", "scale": "solo_solve"}),)),
         "submit",
     ),
     "chat": _working(_chat(), "say"),
@@ -223,17 +236,19 @@ SCREENS: dict[str, Screen] = {
     ),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),
     "compare": _compared("say", rounds=()),
-    "compare-waiting": _compared(rounds=_second(Reply("a", "A", waiting=True), Reply("b", "B", waiting=True))),
-    "compare-vote": _compared("vote", rounds=_second(LEFT, Reply("b", "B", TALK[1].text)), rating=(VOTE,)),
-    "compare-failed": _compared("retry", "submit", rounds=_second(LEFT, Reply("b", "B", failed=SORRY))),
-    "compare-scores": _compared("vote", rounds=(Round("And is it the only one?", THREE),), columns=3, rating=SCORES),
+    "compare-waiting": _compared(rounds=_second(ReplyView("a", "A", waiting=True), ReplyView("b", "B", waiting=True))),
+    "compare-vote": _compared("vote", rounds=_second(LEFT, ReplyView("b", "B", TALK[1].text)), rating=(VOTE,)),
+    "compare-failed": _compared("retry", "submit", rounds=_second(LEFT, ReplyView("b", "B", failed=SORRY))),
+    "compare-scores": _compared(
+        "vote", rounds=(RoundView("And is it the only one?", THREE),), columns=3, rating=SCORES
+    ),
     "rate-turns": _screen(
         "rate-turns",
         Panel(
             "Rate the conversation",
             (
-                Text("Please review the conversation and rate each response of the assistant."),
-                Transcript(
+                TextBlock("Please review the conversation and rate each response of the assistant."),
+                TranscriptBlock(
                     "AI Chatbot",
                     TALK,
                     PROBLEM,
@@ -252,11 +267,11 @@ SCREENS: dict[str, Screen] = {
         Panel(
             "Your preference",
             (
-                Text("Here is what you said with each of the three. Please rank them; equal ranks are allowed."),
-                *(Transcript(f"Model {n}", TALK if n < 3 else ()) for n in (1, 2, 3)),
+                TextBlock("Here is what you said with each of the three. Please rank them; equal ranks are allowed."),
+                *(TranscriptBlock(f"Model {n}", TALK if n < 3 else ()) for n in (1, 2, 3)),
             ),
             tuple(
-                Single(
+                SingleChoice(
                     name=f"rank_{n}",
                     text=f"Model {n + 1}",
                     options={
@@ -277,7 +292,7 @@ SCREENS: dict[str, Screen] = {
         "check",
         Panel(
             "Did we explain it?",
-            (AGAIN, Text("Please answer.")),
+            (AGAIN, TextBlock("Please answer.")),
             CHECKED,
         ),
         "submit",
@@ -288,11 +303,11 @@ SCREENS: dict[str, Screen] = {
         Panel(
             "Thank you",
             (
-                Text("You have finished the study. Your answers are saved. You can close this page."),
-                Code("C1A2B3D4", "https://app.prolific.com/submissions/complete?cc=C1A2B3D4"),
+                TextBlock("You have finished the study. Your answers are saved. You can close this page."),
+                CodeBlock("C1A2B3D4", "https://app.prolific.com/submissions/complete?cc=C1A2B3D4"),
             ),
         ),
-        progress=Progress("", 1.0),
+        progress=ProgressView("", 1.0),
         ended=True,
     ),
 }

@@ -7,12 +7,12 @@ from typing import Any
 
 from sqlalchemy import Table, select
 
-from app.session.service import Runtime
+from app.session.service import SessionService
 from experiments.events import NOTES, Event
-from experiments.session.engine import fold, last_words, screen
+from experiments.session.engine import end_page, fold, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from experiments.study.screen import Code
+from experiments.study.screen import CodeBlock
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import load
@@ -38,7 +38,7 @@ def logs_of(database: Database) -> Logs:
     return {entry.stream: load(database, entry.stream) for entry in entries}
 
 
-def check_all(database: Database, study: Study, *runtimes: Runtime) -> None:
+def check_all(database: Database, study: Study, *runtimes: SessionService) -> None:
     """That every session of a study is sound, and every released row is what the log implies."""
     seats = {seat.stream: seat for seat in rows(database, tables.seats)}
     for stream, log in logs_of(database).items():
@@ -79,13 +79,13 @@ def check_gone(database: Database, stream: str) -> None:
 
 def check_ending(study: Study, state: State) -> None:
     """The outcome is one that a session can have, and the last page tells its code."""
-    assert last_words(study, state).code == CODES[state.outcome]
+    assert end_page(study, state).code == CODES[state.outcome]
     last = screen(study, state)
     assert last.ended
-    assert [block.code for block in last.panel.blocks if isinstance(block, Code)] == [CODES[state.outcome]]
+    assert [block.code for block in last.panel.blocks if isinstance(block, CodeBlock)] == [CODES[state.outcome]]
 
 
-def check_known(runtime: Runtime, study: Study, stream: str, state: State) -> None:
+def check_known(runtime: SessionService, study: Study, stream: str, state: State) -> None:
     """A process knows a session as it is, or as it was."""
     kept = runtime._kept.get(stream)
     if kept is None:

@@ -10,11 +10,11 @@ from sqlalchemy import select, update
 
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.registry import METHODS
-from app.ai_alone.plan import AloneCell, Wish, cells
+from app.ai_alone.plan import AiAloneRequest, AloneCell, cells
 from app.ai_alone.scoring import outcome, score
 from app.studies.loader import load_study
-from storage.ai_alone.answers import standings
-from storage.ai_alone.replies import Stored
+from storage.ai_alone.answers import method_progress
+from storage.ai_alone.replies import StoredReply
 from storage.db.engine import Database, writer
 from storage.log.projections import differences, rebuild
 from storage.schemas.registry import released
@@ -28,7 +28,7 @@ READ = '{"attempted_answer": true, "answer_val": "13", "answer_letter": "%s"}'
 
 
 def plan(*methods: str, repeats: int = 6, most: int = 1) -> list[AloneCell]:
-    return cells(STUDY, Wish(("tutor-a",), methods or registry.RELEASED, repeats, (DATASET,), most))
+    return cells(STUDY, AiAloneRequest(("tutor-a",), methods or registry.RELEASED, repeats, (DATASET,), most))
 
 
 def alone_table(database: Database) -> list[dict[str, Any]]:
@@ -65,7 +65,8 @@ def test_wrong_unreadable_refused_and_failed_are_four_things(database: Database)
     filled(database)
     assert score(database, STUDY.name) == 16
     told = {
-        one.name: (dict(one.outcomes), one.counted, one.right, one.wanted) for one in standings(database, "chatbench")
+        one.name: (dict(one.outcomes), one.counted, one.right, one.wanted)
+        for one in method_progress(database, "chatbench")
     }
     assert told == {
         "letter_only_zero_shot": ({"answered": 2, "unparsed": 1, "refused": 2, "failed": 1}, 3, 1, 6),
@@ -116,7 +117,7 @@ def test_a_sample_is_refused_only_by_the_model_itself_and_never_read_past_what_f
 ) -> None:
     method = METHODS.find(name)
     rows = [
-        Stored("c", 0, step + gap, None if reason else text, reason, None)
+        StoredReply("c", 0, step + gap, None if reason else text, reason, None)
         for step, (text, reason) in enumerate(calls[: method.steps])
     ]
     found = outcome(method, PROBLEM, rows)

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock, WorldClock
+from app.clock import SystemClock, VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import load_study
-from app.studies.yaml_loader import marked
+from app.studies.yaml_loader import parse_yaml
 from experiments.events import Action
 from experiments.session.engine import decide, fold
 from storage.db.engine import Database, open_database
@@ -58,8 +58,8 @@ class Judge:
         if isinstance(said, Exception):
             raise said
         if said:
-            yield Text(said)
-        yield End("stop", request.model, 10, 5)
+            yield TextDelta(said)
+        yield StreamEnd("stop", request.model, 10, 5)
 
     async def close(self) -> None:
         """Nothing to let go of."""
@@ -77,7 +77,7 @@ def judge() -> Iterator[None]:
 async def _simulated(folder: Path, file: Path, count: int) -> None:
     clock = VirtualClock(START_US)
     database = open_database(settings_for(folder).database_url)
-    runtime = Runtime(database, Settings(), clock)
+    runtime = SessionService(database, Settings(), clock)
     found = load_study(str(file))
     runtime.prepare(found)
     async for _ in simulate(runtime, clock, found, count, "1"):
@@ -184,11 +184,11 @@ OWN: dict[str, Any] = {
 def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Path, database: Database) -> None:
     BY_MODEL["own"] = '{"hedges": true}'
     own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
-    raw = marked(own.read_text()).value
+    raw = parse_yaml(own.read_text()).value
     own.write_text(yaml_text({"annotators": raw["annotators"]}))
     done = annotate(tmp_path, "talk", "--annotators-file", str(own))
     assert (done.returncode, facts(database)) == (0, 6), done.stderr
-    inside = marked((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
+    inside = parse_yaml((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
     file = studies.write(tmp_path, inside)
     again = annotate(tmp_path, str(file), "--annotator", "hedging")
     assert "0 new annotations, 6 stored before" in again.stdout, again.stderr
@@ -215,7 +215,7 @@ async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
     """People label: each session answers every conversation by what `answers` has for its rater."""
     found = load_study(str(study_file))
     database = open_database(settings_for(folder).database_url)
-    runtime = Runtime(database, settings_for(folder), WorldClock())
+    runtime = SessionService(database, settings_for(folder), SystemClock())
     runtime.prepare(found)
     for answer in answers:
         live = await runtime.enrol(found, origin="person")

@@ -14,15 +14,15 @@ from sqlalchemy import text
 
 from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US, simulate
-from app.clock import VirtualClock, WorldClock
+from app.clock import SystemClock, VirtualClock
 from app.config.settings import Settings
-from app.session.service import AnnotationCount, Runtime, Sessions
+from app.session.service import AnnotationCount, Sessions, SessionService
 from app.studies.loader import load_study
-from experiments.session.annotations import About, Annotation
+from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import fold
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
-from experiments.views.transcript import story
+from experiments.views.transcript import transcript_of
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
@@ -35,7 +35,7 @@ from tests.fakes.served import settings_for
 from tests.fakes.sessions import study
 
 pytestmark = pytest.mark.anyio
-EFFORT = Annotation(About(), "user_effort", "judge", {"user_effort": "tried"}, "run-1", "a" * 64)
+EFFORT = Annotation(ConversationRef(), "user_effort", "judge", {"user_effort": "tried"}, "run-1", "a" * 64)
 on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 ANSWER = {"attempted_answer": True, "answer_val": "42", "answer_letter": None}
 
@@ -54,7 +54,7 @@ class Beside:
 @pytest.fixture
 async def beside(database_url: str) -> AsyncIterator[Beside]:
     database = open_database(database_url)
-    other = Beside(database, Sessions(database, WorldClock()))
+    other = Beside(database, Sessions(database, SystemClock()))
     yield other
     await other.sessions.close()
     database.dispose()
@@ -62,7 +62,7 @@ async def beside(database_url: str) -> AsyncIterator[Beside]:
 
 @dataclass
 class Live:
-    runtime: Runtime
+    runtime: SessionService
     stream: str
     bot: RandomBot
     painted: Screen = field(init=False)
@@ -90,7 +90,7 @@ class Live:
 @pytest.fixture
 async def live(tmp_path: Path, database_url: str) -> AsyncIterator[Live]:
     database = open_database(database_url)
-    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
+    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
     short = load_study(str(studies.short(tmp_path)))
     runtime.prepare(short)
     made = Live(runtime, (await runtime.enrol(short, origin="person")).stream, RandomBot("annotated"))
@@ -111,7 +111,7 @@ async def test_every_click_works_although_a_model_annotates_in_between(live: Liv
     while True:
         path = said_at(beside, live.stream)
         if path is not None:
-            found = replace(EFFORT, about=About(path), cell=f"{clicks}")
+            found = replace(EFFORT, about=ConversationRef(path), cell=f"{clicks}")
             written += (await beside.write(live.stream, found)).new
         if not await live.click(clicks):
             break
@@ -123,12 +123,12 @@ async def test_every_click_works_although_a_model_annotates_in_between(live: Liv
     assert list(differences(beside.database)) == []
     (row,) = read_tables(beside.database)["conversations"]
     assert "tried" in row, "the annotation came before the answer that completed the row, and is in it"
-    told = story(live.study, events)
+    told = transcript_of(live.study, events)
     remarks = [one for visit in told.visits for one in visit.remarks] + list(told.remarks)
     assert ("user_effort: user_effort tried", "judge") in {(one.text, one.who) for one in remarks}
 
 
-async def finished(live: Live, beside: Beside) -> About:
+async def finished(live: Live, beside: Beside) -> ConversationRef:
     """The conversation of a session that has come to its end."""
     clicks = 0
     while await live.click(clicks):
@@ -257,7 +257,7 @@ async def test_imported_conversations_are_annotated_where_they_were_not(tmp_path
 async def test_the_chats_of_any_study_are_conversations(tmp_path: Path, name: str, kinds: set[str]) -> None:
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
     clock = VirtualClock(START_US)
-    runtime = Runtime(database, Settings(), clock)
+    runtime = SessionService(database, Settings(), clock)
     runtime.studies.register(study(name))
     async for _ in simulate(runtime, clock, study(name), 2, "1"):
         pass

@@ -7,8 +7,8 @@ import logging
 import pytest
 
 from app.web.server import APOLOGY, BROKEN
-from experiments.session.state import Place
-from experiments.steps.survey import Survey
+from experiments.session.state import Location
+from experiments.steps.survey import SurveyStep
 from experiments.study.screen import Panel
 from storage.errors import StorageError
 from tests.fakes.http_bot import HttpBot
@@ -35,10 +35,10 @@ async def test_a_screen_that_fails_is_told_calmly_and_with_its_session(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def fail(self: Survey, place: Place) -> Panel:
+    def fail(self: SurveyStep, place: Location) -> Panel:
         raise error
 
-    monkeypatch.setattr(Survey, "panel", fail)
+    monkeypatch.setattr(SurveyStep, "panel", fail)
     with caplog.at_level(logging.ERROR):
         response = await bot.send("POST", "/api/act", bot.intend("submit", {"agreed": "on"}).body)
     assert response.status_code == 503

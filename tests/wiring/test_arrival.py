@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from experiments.session.engine import STALE
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
@@ -48,7 +48,7 @@ async def test_a_recruiters_id_leads_back_and_is_nowhere(served: Served, tmp_pat
         assert pid.encode() not in b"".join(text for bot in bots for text in bot.heard)
         person = Participants(served.database, SECRET).reveal(second.stream)
         submission = "t" if parameter == "PROLIFIC_PID" else ""
-        assert person == Person(RECRUITERS[parameter], pid, submission)
+        assert person == ParticipantId(RECRUITERS[parameter], pid, submission)
     tables = ("event", "session", "draft", "study", "participant_identity")
     stored = [query(served.database, f'SELECT * FROM "{table}"') for table in tables]
     assert pid not in repr((stored, released_rows(served.database), exported(served.database, "short", tmp_path)))

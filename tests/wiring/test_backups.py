@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from storage.db import backup
-from storage.db.backup import back_up, check, restore
+from storage.db.backup import back_up, check_backup, restore
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from storage.log.event_log import load
@@ -118,7 +118,7 @@ async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) 
     check_rows(database, bot)
     database.dispose()
     (aside,) = tmp_path.glob("parley-before-restore-*.db")
-    assert check(aside).facts > check(tmp_path / "kept.db").facts
+    assert check_backup(aside).facts > check_backup(tmp_path / "kept.db").facts
 
 
 def test_a_backup_takes_nobodys_place_and_leaves_nothing_behind(file: Path, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from storage import tables
 from storage.db.engine import Database, writer
 from storage.errors import Conflict
 from storage.log.event_log import facts
-from storage.log.telemetry import Telemetry
-from storage.log.write_requests import Append, Attempt, Draft, Enrolment, Spent, Work
+from storage.log.telemetry import TelemetryBatch
+from storage.log.write_requests import Append, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work
 from storage.log.writer import write
 
 STREAM, OTHER = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
@@ -31,16 +31,16 @@ def fact(seq: int, kind: str = "said", stream: str = STREAM, **more: object) -> 
     return Append(stream, "study", (Event(seq, 0, "participant", "here", kind, {}),), **more)  # type: ignore[arg-type]
 
 
-def attempt(stream: str = STREAM) -> Attempt:
+def attempt(stream: str = STREAM) -> AttemptRow:
     own = {"stream": stream, "turn": 3, "slot": "", "study": "study", "path": "here", "text": "words", "model": "m"}
     nothing = dict.fromkeys(column.name for column in tables.attempts.c if column.name != "number")
-    return Attempt({**nothing, **own, "backend": "b", "request": {"asked": 1}, "started_us": 1, "total_us": 1})
+    return AttemptRow({**nothing, **own, "backend": "b", "request": {"asked": 1}, "started_us": 1, "total_us": 1})
 
 
 def late() -> list[Work]:
     """What may still come of somebody who has withdrawn."""
-    told = Telemetry(STREAM, "b", ({"path": "here", "at_us": 1, "kind": "screen", "data": {}},))
-    return [Draft(STREAM, "here", {"text": "late"}, 1), told, attempt()]
+    told = TelemetryBatch(STREAM, "b", ({"path": "here", "at_us": 1, "kind": "screen", "data": {}},))
+    return [DraftRow(STREAM, "here", {"text": "late"}, 1), told, attempt()]
 
 
 def together(connection: Connection, works: list[Work]) -> None:
@@ -59,7 +59,7 @@ def check_nothing_is_left(connection: Connection) -> None:
 
 
 def test_what_comes_after_an_erasure_of_the_same_batch_is_dropped(connection: Connection) -> None:
-    before: list[Work] = [fact(1, "enrolled", enrolment=NEW), Draft(STREAM, "here", {"text": "early"}, 1)]
+    before: list[Work] = [fact(1, "enrolled", enrolment=NEW), DraftRow(STREAM, "here", {"text": "early"}, 1)]
     together(connection, [*before, fact(2, "withdrew", erases=True), *late()])
     check_nothing_is_left(connection)
 
@@ -86,12 +86,14 @@ def test_what_is_undone_was_not_erased(connection: Connection) -> None:
 
 
 def test_what_is_typed_and_sent_in_one_batch_is_no_draft(connection: Connection) -> None:
-    typed = Draft(STREAM, "here", {"text": "sent", "more": "kept"}, 1)
-    looked = fact(2, spent=Spent("here"))
-    together(connection, [fact(1, "enrolled", enrolment=NEW), looked, typed, fact(3, spent=Spent("here", ("text",)))])
+    typed = DraftRow(STREAM, "here", {"text": "sent", "more": "kept"}, 1)
+    looked = fact(2, spent=ClearedDraft("here"))
+    together(
+        connection, [fact(1, "enrolled", enrolment=NEW), looked, typed, fact(3, spent=ClearedDraft("here", ("text",)))]
+    )
     drafts = select(tables.drafts.c.data)
     with connection.begin():
         assert connection.execute(drafts).scalars().all() == [{"more": "kept"}]
-    together(connection, [fact(4, spent=Spent("here"))])
+    together(connection, [fact(4, spent=ClearedDraft("here"))])
     with connection.begin():
         assert connection.execute(drafts).all() == []

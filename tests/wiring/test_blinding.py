@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text, system_of
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta, system_of
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
-from storage.reports.blinding import Blinding, Guesses, blinding
+from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.wiring.test_data_commands import parley
@@ -43,8 +43,8 @@ class Leaky:
         """A word or two."""
         if request.model == "gone":
             raise BackendRejected("no such model", reason="status_404")
-        yield Text("I am ChatGPT, made by OpenAI." if "Boast" in system_of(request.messages) else "Let us see.")
-        yield End("stop", request.model, 1, 1)
+        yield TextDelta("I am ChatGPT, made by OpenAI." if "Boast" in system_of(request.messages) else "Let us see.")
+        yield StreamEnd("stop", request.model, 1, 1)
 
     async def close(self) -> None:
         """Nothing."""
@@ -83,9 +83,9 @@ def blind(folder: Path, **keys: Any) -> Study:
 class Person:
     """Somebody who takes part, and guesses as they are told."""
 
-    def __init__(self, runtime: Runtime, study: Study) -> None:
+    def __init__(self, runtime: SessionService, study: Study) -> None:
         self.runtime, self.study = runtime, study
-        self.live: Live
+        self.live: LoadedSession
 
     async def begin(self, seed: str, origin: str) -> Mapping[str, str]:
         """Come; the factors drawn."""
@@ -130,7 +130,7 @@ PLANS = (
 
 async def taken_part(database: Database, study: Study, count: int, origin: str = "person") -> list[Mapping[str, str]]:
     """Sessions that guess by PLANS in turn; the factors of each."""
-    runtime = Runtime(database, Settings(_env_file=None), VirtualClock(0))
+    runtime = SessionService(database, Settings(_env_file=None), VirtualClock(0))
     runtime.prepare(study)
     found = []
     for number in range(count):
@@ -141,7 +141,7 @@ async def taken_part(database: Database, study: Study, count: int, origin: str =
     return found
 
 
-def row(report: Blinding, step: str, by: str = "", value: str = "") -> Guesses:
+def row(report: Blinding, step: str, by: str = "", value: str = "") -> GuessCount:
     (found,) = [row for row in report.guesses if (row.step, row.by, row.value) == (step, by, value)]
     return found
 

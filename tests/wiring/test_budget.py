@@ -15,16 +15,16 @@ import pytest
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendRejected
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
-from experiments.session.engine import owed
+from experiments.session.engine import pending_tasks
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
-from storage.log.write_requests import Append, Counted
-from storage.registers.study_status import decide_on
+from storage.log.write_requests import Append, AppendWithCounts
+from storage.registers.study_status import set_status
 from storage.reports.costs import Cost, costs, spending
 from storage.reports.model_calls import attempts
 from tests.fakes import studies
@@ -57,23 +57,23 @@ class Running:
         self.study: Study = load_study(str(studies.write(folder, raw)))
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
         self.clock = VirtualClock(START_US)
-        self.runtime = Runtime(self.database, Settings(_env_file=None, **settings), self.clock)
+        self.runtime = SessionService(self.database, Settings(_env_file=None, **settings), self.clock)
         self.runtime.prepare(self.study)
 
     def budget(self, amount: float | None) -> None:
         """Set it, and let the time pass in which it is noticed, also where the disk is slow."""
-        decide_on(self.database, "talk", "budgeted", {"amount": amount}, by="researcher", at_us=self.clock.now_us())
+        set_status(self.database, "talk", "budgeted", {"amount": amount}, by="researcher", at_us=self.clock.now_us())
         self.clock.advance(600)
 
-    async def begin(self, origin: str = "person") -> Live:
+    async def begin(self, origin: str = "person") -> LoadedSession:
         """Somebody begins and consents."""
         return await self.agree(await self.runtime.enrol(self.study, origin=origin))
 
-    async def agree(self, live: Live) -> Live:
+    async def agree(self, live: LoadedSession) -> LoadedSession:
         """Consent, with which a place is taken."""
         return await self.act(live, "submit", agreed="on")
 
-    async def act(self, live: Live, kind: str, **values: Any) -> Live:
+    async def act(self, live: LoadedSession, kind: str, **values: Any) -> LoadedSession:
         """A click, and what follows it."""
         seen = live.screen
         await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
@@ -82,13 +82,13 @@ class Running:
         assert found is not None
         return found
 
-    async def to_chat(self, live: Live) -> Live:
+    async def to_chat(self, live: LoadedSession) -> LoadedSession:
         """Go on until the conversation."""
         while not live.screen.panel.chat:
             live = await self.act(live, "submit", confidence="very-confident")
         return live
 
-    async def finish(self, live: Live) -> Live:
+    async def finish(self, live: LoadedSession) -> LoadedSession:
         """Say as much as one may, then go to the end."""
         live = await self.to_chat(live)
         while again := next((kind for kind in ("retry", "say") if kind in live.screen.actions), None):
@@ -102,9 +102,9 @@ async def test_the_budget_holds_though_all_come_at_once_and_all_who_begin_finish
     running = Running(tmp_path)
     running.budget(0.05)  # bears seven at their limit
     came = await asyncio.gather(*(running.begin() for _ in range(40)), return_exceptions=True)
-    began = [live for live in came if isinstance(live, Live)]
+    began = [live for live in came if isinstance(live, LoadedSession)]
     assert len(began) == 8, "the eighth begins while 0.0441 of 0.05 are promised"
-    assert {str(other) for other in came if not isinstance(other, Live)} == {
+    assert {str(other) for other in came if not isinstance(other, LoadedSession)} == {
         "All places in this study are taken at the moment."
     }
     for live in began:
@@ -124,10 +124,10 @@ class Held(Log):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self.held: list[tuple[Counted, Future[Append]]] = []
+        self.held: list[tuple[AppendWithCounts, Future[Append]]] = []
         self.holds = False
 
-    def append_counted(self, work: Counted) -> Future[Append]:
+    def append_counted(self, work: AppendWithCounts) -> Future[Append]:
         if not self.holds:
             return super().append_counted(work)
         self.held.append((work, Future()))
@@ -142,7 +142,7 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     running = Running(tmp_path)
     await running.runtime.close()
     log = Held(running.database)
-    running.runtime = Runtime(running.database, Settings(_env_file=None), running.clock, log)
+    running.runtime = SessionService(running.database, Settings(_env_file=None), running.clock, log)
     running.budget(LIMIT)  # bears one
     one, other = [await running.runtime.enrol(running.study, origin="person") for _ in range(2)]
     log.holds = True
@@ -154,7 +154,7 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
         await asyncio.wait_for(running.agree(other), 60)
     log.holds = False
     log.go_on()
-    assert isinstance(await first, Live)
+    assert isinstance(await first, LoadedSession)
     running.clock.advance(600)
     with pytest.raises(Refused, match="budget"):
         await running.begin()
@@ -214,7 +214,7 @@ async def test_too_many_messages_in_a_minute_are_refused_and_nothing_is_lost(tmp
     same = await running.runtime.live(live.stream)
     assert same is not None
     assert same.state == live.state
-    assert owed(running.study, live.state) == ()
+    assert pending_tasks(running.study, live.state) == ()
     running.clock.advance(61)
     live = await running.act(live, "say", text="And then?")
     assert sum(event.kind == "replied" for event in live.state.events) == 3
@@ -239,7 +239,7 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
     ):
         await bot.arrive("short")
         ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await late.get("/s/short")).text)[0]
-        decide_on(served.database, "short", "paused", {"why": "secret"}, by="researcher", at_us=0)
+        set_status(served.database, "short", "paused", {"why": "secret"}, by="researcher", at_us=0)
         await noticed(late, 'data-page="closed"')
         for answer in (await late.get("/s/short"), await late.post("/s/short", data={"ticket": ticket})):
             assert 'data-page="closed"' in answer.text
@@ -247,7 +247,7 @@ async def test_who_comes_too_late_is_told_and_who_has_begun_goes_on(tmp_path: Pa
             assert "set-cookie" not in answer.headers
         assert (await bot.client.get("/s/short")).text.count('data-session="started"') == 1
         await bot.finish()
-        decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
+        set_status(served.database, "short", "opened", {}, by="researcher", at_us=0)
         await noticed(late, 'name="ticket"')
         answers = await asyncio.gather(*(late.post("/s/short", data={"ticket": ticket}) for _ in range(3)))
         assert {answer.status_code for answer in answers} == {303}
@@ -262,7 +262,7 @@ async def test_the_second_click_of_the_last_who_could_begin_leads_to_their_sessi
         ticket = re.findall(r'name="ticket" value="([\w.-]{32,})"', (await client.get("/s/short")).text)[0]
         first = await client.post("/s/short", data={"ticket": ticket})
         client.cookies.clear()
-        decide_on(served.database, "short", "paused", {"why": "full"}, by="researcher", at_us=0)
+        set_status(served.database, "short", "paused", {"why": "full"}, by="researcher", at_us=0)
         await noticed(client, 'data-page="closed"')
         second = await client.post("/s/short", data={"ticket": ticket})
         assert first.cookies["parley"] == second.cookies["parley"]

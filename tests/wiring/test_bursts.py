@@ -18,8 +18,8 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.study.resolve import Study
@@ -43,22 +43,22 @@ class Place:
         self.clock = VirtualClock(START_US)
         url = settings.database_url
         self.others = [open_database(url) for _ in range(PROCESSES)]
-        self.runtimes = [Runtime(other, settings, self.clock) for other in self.others]
+        self.runtimes = [SessionService(other, settings, self.clock) for other in self.others]
 
-    async def burst(self, people: int = PEOPLE) -> list[Live]:
+    async def burst(self, people: int = PEOPLE) -> list[LoadedSession]:
         """All come and consent at once; those who got a place."""
         told = await asyncio.gather(*map(self._come, range(people)), return_exceptions=True)
         for refused in told:
-            assert isinstance(refused, (Live, Refused)), refused
-        return [live for live in told if isinstance(live, Live)]
+            assert isinstance(refused, (LoadedSession, Refused)), refused
+        return [live for live in told if isinstance(live, LoadedSession)]
 
-    async def _come(self, number: int) -> Live:
+    async def _come(self, number: int) -> LoadedSession:
         runtime = self.runtimes[number % PROCESSES]
         live = await runtime.enrol(self.study, origin="person")
         seen = live.screen
         return await runtime.participant(live.stream, "submit", seen.path, {"agreed": "on"}, seen=seen.seen)
 
-    async def stay_or_leave(self, lives: list[Live], chance: random.Random) -> None:
+    async def stay_or_leave(self, lives: list[LoadedSession], chance: random.Random) -> None:
         """Most finish, others vanish or withdraw."""
         for number, live in enumerate(lives):
             runtime = self.runtimes[number % PROCESSES]
@@ -67,7 +67,7 @@ class Place:
             elif chance.random() < 0.5:
                 await runtime.participant(live.stream, "withdraw", "", {}, seen=0)
 
-    async def _finish(self, runtime: Runtime, live: Live) -> None:
+    async def _finish(self, runtime: SessionService, live: LoadedSession) -> None:
         bot = RandomBot(live.stream)
         while not live.screen.ended:
             seen = live.screen

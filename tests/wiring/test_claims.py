@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from storage.db.advisory_locks import Claims, PostgresClaims, claims_of
+from storage.db.advisory_locks import AdvisoryLocks, PostgresLocks, claims_of
 from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
 from tests.fakes.forked import Forked
@@ -49,7 +49,7 @@ class Process:
         self.claims = self.begin()
         self.has: set[tuple[str, ...]] = set()
 
-    def begin(self) -> Claims:
+    def begin(self) -> AdvisoryLocks:
         made = claims_of(self.database, shared=True)
         assert made is not None
         return made
@@ -68,7 +68,7 @@ class Process:
 
     def lose(self) -> None:
         """PostgreSQL ends the connection, as where it is restarted; the next claim finds that out."""
-        if not isinstance(self.claims, PostgresClaims):
+        if not isinstance(self.claims, PostgresLocks):
             return self.restart()
         if (pid := self._pid()) is not None:
             self._see_it_end(pid)
@@ -86,7 +86,7 @@ class Process:
 
     def _pid(self) -> int | None:
         """The number of its connection's process: whose locks become more when it claims something."""
-        if not isinstance(self.claims, PostgresClaims):
+        if not isinstance(self.claims, PostgresLocks):
             return None
         before, name = self._locks(), uuid4().hex
         self.claims.take(name).result(SOON_S)

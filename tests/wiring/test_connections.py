@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.cli.http_server import Limits
+from app.cli.http_server import ConnectionLimits
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process, Served, serving, settings_for
@@ -36,7 +36,9 @@ PARTS = {
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
     folder = tmp_path_factory.mktemp("connections")
     slow = studies.chat(folder, options={"first_ms": 2500, "pace_ms": 1})
-    async with serving(settings_for(folder), slow, within=Limits(most=60, address=OF_ONE, whole_s=WHOLE_S)) as served:
+    async with serving(
+        settings_for(folder), slow, within=ConnectionLimits(most=60, address=OF_ONE, whole_s=WHOLE_S)
+    ) as served:
         yield served
 
 
@@ -177,7 +179,7 @@ async def test_another_protocol_is_not_spoken(served: Served) -> None:
 
 
 async def test_a_server_that_is_full_says_so(tmp_path: Path) -> None:
-    within = Limits(most=10, address=None)
+    within = ConnectionLimits(most=10, address=None)
     async with serving(settings_for(tmp_path), studies.chat(tmp_path), within=within) as served:
         held = [await connect(served) for _ in range(10)]
         response = await look(served)

@@ -17,12 +17,12 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from experiments.session.seeded_random import public_id
-from experiments.views.problem_history import units
+from experiments.views.problem_history import problem_turns
 from storage.db.engine import open_database
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.schemas.registry import schema as schema_of
 from tests.fakes.commanding import parley as run
 from tests.fakes.forked import Forked, command
@@ -156,18 +156,18 @@ async def take_part(url: str) -> dict[str, str]:
     """Who takes part in ChatBench; worker ids by recruiter's id. Dan fails the attention check, Eve leaves early."""
     database = open_database(url)
     people, clock = Participants(database, SECRET), VirtualClock(START_US)
-    runtime, known = Runtime(database, Settings(), clock), study("chatbench")
+    runtime, known = SessionService(database, Settings(), clock), study("chatbench")
     runtime.studies.register(known)
     workers = {}
     for name in STATUSES:
-        identity = people.entry("chatbench", Person("prolific", PID.format(name)))
+        identity = people.entry("chatbench", ParticipantId("prolific", PID.format(name)))
         live = await runtime.enrol(known, origin="person", seed=name, identity=identity)
         workers[name] = public_id(live.state.seed, "worker_id")
         bot, acts = RandomBot(name), 25 if name == "eve" else 2_000
         while acts and not (live := await settled(runtime, live.stream)).screen.ended:
             acts -= 1
             kind, values = bot.act(live.screen)
-            problem = units(known, live.state)[-1].problem if units(known, live.state) else None
+            problem = problem_turns(known, live.state)[-1].problem if problem_turns(known, live.state) else None
             if problem and problem.dataset == "attention_check" and "answer" in values:
                 wrong = next(letter for letter in "ABCD" if letter != problem.answer)
                 values = {**values, "answer": wrong if name == "dan" else problem.answer}
@@ -179,7 +179,7 @@ async def take_part(url: str) -> dict[str, str]:
     return workers
 
 
-async def settled(runtime: Runtime, stream: str) -> Live:
+async def settled(runtime: SessionService, stream: str) -> LoadedSession:
     await runtime.settled(stream)
     live = await runtime.live(stream)
     assert live is not None

@@ -15,7 +15,7 @@ from experiments.errors import NotPossible
 from experiments.session.study_status import ALWAYS, CHANGES, KINDS, Decision, StudyState
 from experiments.study.resolve import restore
 from storage.db.engine import Database
-from storage.registers.study_status import decide_on, operations_of
+from storage.registers.study_status import operations_of, set_status
 from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.commanding import parley
@@ -62,7 +62,7 @@ def study_in(database: Database, folder: Path, state: StudyState, name: str) -> 
         database, restore(document(folder).replace('"study":"short"', f'"study":"{name}"')), by="researcher", at_us=1
     )
     for kind in WAYS[state]:
-        decide_on(database, name, kind, {"why": kind}, by="researcher", at_us=1)
+        set_status(database, name, kind, {"why": kind}, by="researcher", at_us=1)
     assert operations_of(database, name).state == state
     return name
 
@@ -78,11 +78,11 @@ def test_the_register_takes_a_decision_only_where_the_state_allows_it(tmp_path: 
         before = operations_of(database, name)
         data = {"why": "so", "where": {}, "most": 3, "amount": 3.0, "hash": "other", "version": 2}
         if allowed(state, kind):
-            decide_on(database, name, kind, data, by="researcher", at_us=2)
+            set_status(database, name, kind, data, by="researcher", at_us=2)
             assert operations_of(database, name) != before, name
         else:
             with pytest.raises(NotPossible):
-                decide_on(database, name, kind, data, by="researcher", at_us=2)
+                set_status(database, name, kind, data, by="researcher", at_us=2)
             assert operations_of(database, name) == before, name
 
 

@@ -23,12 +23,12 @@ from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
 from app.bots.simulate import START_US
-from app.clock import VirtualClock, WorldClock
-from app.web.console.current_user import VISITOR, Visitor
+from app.clock import SystemClock, VirtualClock
+from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import ANOTHERS, EXPIRED, LIFE_S, LOCK, STOPPED, Downloads, Link
 from app.web.console.security import KNOWN
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database, open_database
 from tests.fakes.console import begin_as_canary
 from tests.fakes.databases import fill
@@ -36,8 +36,8 @@ from tests.fakes.forked import Forked
 from tests.fakes.served import SECRET
 
 pytestmark = pytest.mark.anyio
-ANN, BOB = Visitor("ann", "owner"), Visitor("bob", "analyst")
-WISH = Wish("mathconverse", "mathconverse", "bot")
+ANN, BOB = CurrentUser("ann", "owner"), CurrentUser("bob", "analyst")
+WISH = ExportRequest("mathconverse", "mathconverse", "bot")
 
 
 @pytest.fixture(scope="module")
@@ -66,12 +66,12 @@ class Room:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=self), base_url="http://console") as client:
             return await client.get(f"/download/{token}", headers={"x-who": who})
 
-    def made(self, database: Database, wish: Wish, visitor: Visitor = ANN) -> Link:
+    def made(self, database: Database, wish: ExportRequest, visitor: CurrentUser = ANN) -> Link:
         assert self.downloads.start(visitor, database, wish)
         assert self.ended(visitor) == ""
         return self.downloads.links(visitor)[0]
 
-    def ended(self, visitor: Visitor) -> str:
+    def ended(self, visitor: CurrentUser) -> str:
         """How an export ended."""
         while (job := self.downloads.job(visitor)) is not None and not job.done:
             time.sleep(0.01)
@@ -134,7 +134,7 @@ async def test_a_link_expires_and_its_file_goes(room: Room, lab: Database) -> No
 def killed(url: str, folder: str) -> None:
     """Make an export, say where it is, and be killed."""
     tempfile.tempdir = folder
-    downloads = Downloads("a secret of a console", WorldClock())
+    downloads = Downloads("a secret of a console", SystemClock())
     downloads.start(ANN, open_database(url), WISH)
     while not (job := downloads.job(ANN)) or not job.done:
         time.sleep(0.01)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from app.batch.plan import Limits
+from app.batch.plan import RunLimits
 from app.errors import PriceUnknown
 from storage.ai_alone.runs import runs
 from storage.tables import attempts
@@ -88,14 +88,14 @@ def test_more_samples_ask_only_for_more_and_another_temperature_for_all(database
 
 def test_no_more_calls_are_made_at_once_than_allowed(database):
     with asking() as model:
-        ask(database, [Talk("x", 40), Talk("y", 40, model="two"), Talk("z", 40, steps=2, last="three")], Limits(6))
+        ask(database, [Talk("x", 40), Talk("y", 40, model="two"), Talk("z", 40, steps=2, last="three")], RunLimits(6))
     assert 1 < model.most_at_once <= 6
 
 
 def test_being_told_to_wait_is_no_try(database):
     cell = Talk("x")
     with asking(first(seeds([cell])[0], *[BUSY] * 20)) as model:
-        assert ask(database, [cell], Limits(4, tries=2)).failed == 0
+        assert ask(database, [cell], RunLimits(4, tries=2)).failed == 0
     assert len(model.asked) == 21
 
 
@@ -165,7 +165,7 @@ def test_a_model_that_rejects_one_text_after_another_is_given_up(database):
 
 def test_a_server_that_is_away_is_given_up(database):
     with asking(lambda seed: DOWN):
-        limits = Limits(4, tries=1, patience_s=0.05)
+        limits = RunLimits(4, tries=1, patience_s=0.05)
         ended = ask(database, [Talk("x", 200)], limits, breaker_pause_s=0.001)
     assert ended.why == "stopped"
     assert 0 < ended.failed < 200
@@ -174,17 +174,17 @@ def test_a_server_that_is_away_is_given_up(database):
 def test_the_budget_is_never_exceeded_and_nearly_used(database):
     cells = [Talk("x", 200)]  # each reply costs 0.001, and could cost 0.01
     with asking():
-        ended = ask(database, cells, Limits(8, budget=0.05))
+        ended = ask(database, cells, RunLimits(8, budget=0.05))
         assert ended.why == "budget"
         assert 0.035 <= ended.cost <= 0.05
-        more = ask(database, cells, Limits(8, budget=0.05))
+        more = ask(database, cells, RunLimits(8, budget=0.05))
     assert more.reused == ended.asked
     assert sum(one.cost for one in runs(database)) == pytest.approx(ended.cost + more.cost)
 
 
 def test_a_budget_needs_a_price(database):
     with asking(), pytest.raises(PriceUnknown, match="one: nobody knows"):
-        ask(database, [Talk("x", price=None)], Limits(budget=1.0))
+        ask(database, [Talk("x", price=None)], RunLimits(budget=1.0))
 
 
 def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
@@ -206,7 +206,7 @@ def test_ctrl_c_keeps_what_came_and_the_next_run_goes_on(database):
 
 def test_a_run_is_a_fact(database):
     with asking():
-        ended = ask(database, CELLS, Limits(budget=5.0))
+        ended = ask(database, CELLS, RunLimits(budget=5.0))
     (run,) = runs(database, "trial")
     assert run.run == ended.run
     assert run.began == {"study": "trial", "what": "alone", "budget": 5.0}

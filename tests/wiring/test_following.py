@@ -15,7 +15,7 @@ import pytest
 from app.studies.loader import load_study, read_yaml
 from experiments.study.resolve import Study
 from storage.db.engine import Database
-from storage.registers.study_status import decide_on
+from storage.registers.study_status import set_status
 from storage.registers.study_versions import publish
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
@@ -39,7 +39,7 @@ def release(database: Database, study: Study) -> None:
 
 
 def decide(database: Database, study: str, kind: str) -> None:
-    decide_on(database, study, kind, {"why": "so"}, by="researcher", at_us=time.time_ns() // 1000)
+    set_status(database, study, kind, {"why": "so"}, by="researcher", at_us=time.time_ns() // 1000)
 
 
 async def comes(met: Callable[[], Awaitable[bool]]) -> None:

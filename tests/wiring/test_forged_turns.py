@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from itsdangerous import URLSafeSerializer
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.studies.loader import load_study
-from storage.registers.study_status import decide_on
-from storage.reports.monitoring import watch
+from storage.registers.study_status import set_status
+from storage.reports.monitoring import load_monitor
 from tests.fakes import studies
 from tests.fakes.backends import registered
 from tests.fakes.hostile_requests import values
@@ -52,8 +52,8 @@ class Heard:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """The number of what it was told."""
         PROMPTS.append(tuple((message.role, message.text) for message in request.messages))
-        yield Text(f"This is answer {len(PROMPTS)}.")
-        yield End("stop", request.model, 1_000, 10)
+        yield TextDelta(f"This is answer {len(PROMPTS)}.")
+        yield StreamEnd("stop", request.model, 1_000, 10)
 
     async def close(self) -> None:
         """Nothing."""
@@ -164,10 +164,10 @@ async def test_forged_calls_cost_no_more_than_the_budget_and_its_last_participan
     people, calls_each = (20, 500) if soak else (4, 40)
     path = study(tmp_path, 100, cost_limit=limit)
     async with serving(settings_for(tmp_path), path) as served:
-        decide_on(served.database, "heard", "budgeted", {"amount": budget}, by="researcher", at_us=0)
+        set_status(served.database, "heard", "budgeted", {"amount": budget}, by="researcher", at_us=0)
         told = await asyncio.gather(*(attack(served, number, calls_each) for number in range(people)))
         spent, asked = query(served.database, "SELECT sum(cost), count(*) FROM attempt")[0]
-        seen = watch(served.database, load_study(str(path)), "person", time.time_ns() // 1000)
+        seen = load_monitor(served.database, load_study(str(path)), "person", time.time_ns() // 1000)
     answered = sum(told, Counter[int]())
     assert answered.total() == people * calls_each
     assert set(answered) <= {200, 401}

@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from app.backends.base import BackendOptions, Delta, End, Request, Text
+from app.backends.base import BackendOptions, Delta, Request, StreamEnd, TextDelta
 from app.config.settings import Settings
 from app.errors import BackendUnavailable
 from tests.fakes import studies
@@ -48,8 +48,8 @@ class Held:
         if BUSY in request.messages[-1].text and not self._was_busy:
             self._was_busy = True
             raise BackendUnavailable("busy", reason="status_503")
-        yield Text("word " * 3_000)
-        yield End("stop", "held-v1", 1_000_000, 0)
+        yield TextDelta("word " * 3_000)
+        yield StreamEnd("stop", "held-v1", 1_000_000, 0)
 
     async def close(self) -> None:
         """Nothing is open."""

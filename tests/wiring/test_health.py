@@ -12,7 +12,7 @@ from sqlalchemy import text
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from app.web.health import KEPT_S, NOBODY, live, ready
+from app.web.health import KEPT_S, NOBODY, liveness, readiness
 from storage import tables
 from storage.db.engine import Database, writer
 from storage.log.event_log import Log
@@ -31,7 +31,7 @@ def log(each_database: Database) -> Log:
 @pytest.fixture
 async def client(log: Log) -> AsyncIterator[httpx2.AsyncClient]:
     times = iter(range(1_000))
-    app = Starlette(routes=[Route("/ready", ready(log, lambda: next(times))), Route("/live", live)])
+    app = Starlette(routes=[Route("/ready", readiness(log, lambda: next(times))), Route("/live", liveness)])
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://parley") as client:
         yield client
 

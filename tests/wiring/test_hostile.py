@@ -20,7 +20,7 @@ from app.studies.loader import load_study
 from experiments.session.conversation import ASKING
 from experiments.session.engine import fold, screen
 from storage.log.projections import differences
-from storage.reports.reproducibility import verify
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes.hostile_requests import Request, anything, described, near, near_to
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving_aside, settings_for, ticket
@@ -110,7 +110,7 @@ def check(attack: Attack) -> None:
     """What must hold once it is over."""
     database = attack.served.database
     assert {stream: len(facts(database, stream)) for stream in attack.victims} == attack.victims
-    found = verify(database, "everything")
+    found = recompute_draws(database, "everything")
     assert found.differences == ()
     assert list(differences(database)) == []
     study = load_study(str(attack.served.settings.studies_dir.parent / "everything.yaml"))

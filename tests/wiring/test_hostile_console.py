@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from app.web.console.current_user import Visitor
+from app.web.console.current_user import CurrentUser
 from storage import tables
 from storage.db.engine import open_database
 from tests.fakes.console import Room, begin_as_canary, room
@@ -82,7 +82,7 @@ told = st.one_of(
 
 @pytest.mark.parametrize("role", ["analyst", "owner"])
 def test_nothing_that_is_sent_breaks_the_console(attack: Attack, role: Any, soak: bool) -> None:
-    attack.room.visitor = Visitor("Ada", role)
+    attack.room.visitor = CurrentUser("Ada", role)
     kept = {table.name: len(rows(attack.room.desk.database, table)) for table in GUARDED}
 
     @often(soak)
@@ -100,7 +100,7 @@ def test_nothing_that_is_sent_breaks_the_console(attack: Attack, role: Any, soak
 
 
 def test_what_is_no_event_is_refused(attack: Attack, soak: bool) -> None:
-    attack.room.visitor = Visitor("Ada", "owner")
+    attack.room.visitor = CurrentUser("Ada", "owner")
     keys = st.sampled_from(("fn_index", "data", "session_hash", "event_data", "trigger_id", "batched", "simple_format"))
 
     @often(soak)

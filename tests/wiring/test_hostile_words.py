@@ -18,8 +18,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from app.cli.common import out
-from app.cli.logging_setup import Text as LogText
-from app.cli.safe_console import PlainConsole, plain
+from app.cli.logging_setup import TextFormatter as LogText
+from app.cli.safe_console import EscapingConsole, plain
 from storage import column_types
 from storage.datasets.describe.csv_injection import escaped, is_formula
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
@@ -34,7 +34,7 @@ COMMANDS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u20
 def test_a_terminal_shows_what_would_command_it() -> None:
     """Printed as it is, in a table, a tree and a frame."""
     written = io.StringIO()
-    console = PlainConsole(file=written, width=200, color_system=None)
+    console = EscapingConsole(file=written, width=200, color_system=None)
     table, tree = Table("told"), Tree("top")
     for one in LIGHT:
         table.add_row(Text(one.text))
@@ -43,18 +43,18 @@ def test_a_terminal_shows_what_would_command_it() -> None:
         console.log(Text(one.text))
     console.print(table, tree, Panel(Text("".join(one.text for one in LIGHT))))
     assert COMMANDS.findall(written.getvalue()) == []
-    assert isinstance(out, PlainConsole)
+    assert isinstance(out, EscapingConsole)
 
 
 def test_a_program_reads_whole_lines() -> None:
     written = io.StringIO()
-    PlainConsole(file=written).print("parley " * 40)
+    EscapingConsole(file=written).print("parley " * 40)
     assert written.getvalue().count("\n") == 1
 
 
 def test_our_own_colours_still_reach_a_terminal() -> None:
     written = io.StringIO()
-    console = PlainConsole(file=written, force_terminal=True, color_system="standard", highlight=False)
+    console = EscapingConsole(file=written, force_terminal=True, color_system="standard", highlight=False)
     console.print("[red]no[/] \x1b[32myes")
     assert written.getvalue() == "\x1b[31mno\x1b[0m \u241b[32myes\n"
 
@@ -95,7 +95,7 @@ def test_whoever_reads_a_csv_or_a_json_file_reads_what_was_written(texts: list[s
     table = pa_csv.read_csv(io.BytesIO(written.encode()), parse_options=parsing, convert_options=as_texts)
     assert table["text"].to_pylist() == texts
     whole = io.BytesIO()
-    objects = JsonWriter(whole, [Column("text", column_types.Text(), "a text", "here")])
+    objects = JsonWriter(whole, [Column("text", column_types.TextColumn(), "a text", "here")])
     objects.rows([(text,) for text in texts])
     objects.close()
     assert [row["text"] for row in json.loads(whole.getvalue())] == texts

@@ -12,7 +12,7 @@ import pytest
 from app.i18n.catalogues import Catalogue, catalogue, catalogues
 from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.session.engine import NOT_OFFERED, STALE
-from experiments.views.translatable_texts import WORD, squeezed, texts_of
+from experiments.views.translatable_texts import WORD, normalize_whitespace, texts_of
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for, ticket
@@ -48,7 +48,7 @@ def english(tag: str, *more: str) -> re.Pattern[str]:
     """Any whole text that is in English and could be said in this language."""
     words = catalogue(tag).words
     texts = {text for text, told in words.items() if text != told and WORD.search(NAME.sub("", text))} - SHORT
-    plain = [re.sub(r"\*+|`", "", squeezed(text)) for text in (*texts, *more)]
+    plain = [re.sub(r"\*+|`", "", normalize_whitespace(text)) for text in (*texts, *more)]
     return re.compile("|".join(r"\S+".join(map(re.escape, NAME.split(text))) for text in plain))
 
 
@@ -66,7 +66,7 @@ def read(painting: Mapping[str, Any]) -> Iterator[str]:
 
 def left_in_english(painting: Mapping[str, Any], texts: re.Pattern[str]) -> list[str]:
     """The texts of a painting that should have been translated."""
-    return [text for text in map(squeezed, map(unescape, read(painting))) if texts.fullmatch(text)]
+    return [text for text in map(normalize_whitespace, map(unescape, read(painting))) if texts.fullmatch(text)]
 
 
 @pytest.mark.parametrize(

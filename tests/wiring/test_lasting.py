@@ -16,11 +16,11 @@ import pytest
 
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
-from app.session.service import Runtime
-from app.session.session_cache import Kept
+from app.session.service import SessionService
+from app.session.session_cache import SessionCache
 from app.studies.loader import load_study
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd, crowd
@@ -40,8 +40,8 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
 ) -> None:
     number = 12_000 if soak else 50
     if not soak:
-        monkeypatch.setattr("app.session.service.Kept", partial(Kept, KEPT))
-    runtime = Runtime(database, settings_for(tmp_path), VirtualClock(START_US))
+        monkeypatch.setattr("app.session.service.Kept", partial(SessionCache, KEPT))
+    runtime = SessionService(database, settings_for(tmp_path), VirtualClock(START_US))
     study = load_study(str(studies.chat(tmp_path)))
     runtime.prepare(study)
     streams = []
@@ -122,7 +122,7 @@ async def test_exports_while_people_write_keep_nobody_waiting(
             async with crowd(served.url, "short", people, seed) as found:
                 for number in range(exports):
                     await found.more(people)
-                    wish, folder = Wish("short", "chatbench"), tmp_path / f"export-{number}"
+                    wish, folder = ExportRequest("short", "chatbench"), tmp_path / f"export-{number}"
                     done = await asyncio.to_thread(export, served.database, wish, folder, Slow(found))
                     assert done.files
             check_crowd(served.database, found)

@@ -21,7 +21,7 @@ from experiments.session.engine import fold
 from experiments.session.state import State
 from storage import tables
 from storage.db.engine import open_database
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import life
 from tests.fakes.http_bot import Act, Answer, HttpBot
 from tests.fakes.proofs import signed
@@ -213,7 +213,7 @@ class Life(RuleBasedStateMachine):
     def arrive(self, number: int, submission: str, turn: int) -> None:
         """Come by the recruiter's link, perhaps with another submission; one has one session, or the next if ended."""
         self.servers.turn = turn
-        person = Person("prolific", PID, submission)
+        person = ParticipantId("prolific", PID, submission)
         known = self.people.known(life.NAME, person)
         if known is not None:  # let the clock do what is due
             self.run_(self.servers.runtime.sweep())

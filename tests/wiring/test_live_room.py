@@ -18,7 +18,7 @@ from storage.db.engine import open_database
 from storage.errors import StorageError
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies
-from storage.registers.study_status import decide_on, operations_of
+from storage.registers.study_status import operations_of, set_status
 from tests.fakes.console import Room, room
 from tests.fakes.databases import busy
 from tests.fakes.researcher import Researcher, text
@@ -90,7 +90,7 @@ async def test_a_room_is_painted_once_when_the_page_is_loaded(olga: Researcher) 
 
 async def test_it_looks_again_by_itself_only_while_it_is_open(olga: Researcher, console: Room) -> None:
     tick = next(event for event in olga.events if any(kind == "tick" for _, kind in event.of) and is_live(olga, event))
-    decide_on(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
+    set_status(console.desk.database, NAME, "paused", {"why": "lunch"}, by="researcher", at_us=START_US)
     console.desk.clock.advance(5)  # type: ignore[attr-defined]
     painted = await olga.fire(tick, {"study": NAME, "tab": "monitoring", "live-origin": "person"})
     assert "lunch" in painted["live-head"]

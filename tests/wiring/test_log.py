@@ -14,7 +14,7 @@ from experiments.events import Event
 from storage.db.engine import Database, open_database
 from storage.errors import Conflict, StorageError
 from storage.log.event_log import Log, last_seq
-from storage.log.write_requests import Append, Draft, Spent
+from storage.log.write_requests import Append, ClearedDraft, DraftRow
 
 
 @pytest.fixture
@@ -72,17 +72,19 @@ def test_who_no_longer_waits_does_not_stop_the_writer(log: Log) -> None:
 
 
 def test_a_draft_that_comes_after_what_was_sent_is_dropped(log: Log) -> None:
-    left = Append("s", "study", (Event(1, 0, "participant", "here", "submitted", {}, None),), spent=Spent("here"))
+    left = Append(
+        "s", "study", (Event(1, 0, "participant", "here", "submitted", {}, None),), spent=ClearedDraft("here")
+    )
     log.append(left).result(60)
-    log.save_draft(Draft("s", "here", {"text": "late"}, 0)).result(60)
-    log.save_draft(Draft("s", "there", {"text": "in time"}, 0)).result(60)
+    log.save_draft(DraftRow("s", "here", {"text": "late"}, 0)).result(60)
+    log.save_draft(DraftRow("s", "there", {"text": "in time"}, 0)).result(60)
     assert log.draft("s", "here") == {}
     assert log.draft("s", "there") == {"text": "in time"}
 
 
 def test_a_draft_is_read_as_it_was_left_though_it_is_still_being_written(log: Log) -> None:
     for turn in range(200):
-        log.save_draft(Draft("s", "here", {"text": str(turn)}, turn))
+        log.save_draft(DraftRow("s", "here", {"text": str(turn)}, turn))
     assert log.draft("s", "here") == {"text": "199"}
 
 

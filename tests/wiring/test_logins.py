@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.accounts.accounts import Accounts
-from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, neighbourhood
+from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, client_network
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
 from storage.accounts.roles import TERMINAL
 from storage.errors import AccountError, LoginRefused, TooMany
@@ -180,6 +180,6 @@ def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
 
 
 def test_an_address_is_what_one_computer_can_choose_from() -> None:
-    assert neighbourhood("2001:db8:1:2:3:4:5:6") == neighbourhood("2001:db8:1:2::") == "2001:db8:1:2::/64"
-    assert neighbourhood("192.0.2.1") != neighbourhood("192.0.2.2")
-    assert neighbourhood("unknown") == "unknown"
+    assert client_network("2001:db8:1:2:3:4:5:6") == client_network("2001:db8:1:2::") == "2001:db8:1:2::/64"
+    assert client_network("192.0.2.1") != client_network("192.0.2.2")
+    assert client_network("unknown") == "unknown"

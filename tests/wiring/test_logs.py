@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from app.cli.logging_setup import Json, Text
+from app.cli.logging_setup import JsonFormatter, TextFormatter
 from app.errors import BackendBroken
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
@@ -56,14 +56,14 @@ HUGE = {
 
 @given(st.text())
 def test_a_record_is_one_line(message: str) -> None:
-    for form in (Json(), Text()):
+    for form in (JsonFormatter(), TextFormatter()):
         told = form.format(record(message, StorageError(message)))
         assert len(told.splitlines()) == 1
         assert told.isprintable() or not {"\x1b", "\r", "\0"} & {*told}
-    assert json.loads(Json().format(record("it failed", StorageError(message))))["message"] == "it failed"
+    assert json.loads(JsonFormatter().format(record("it failed", StorageError(message))))["message"] == "it failed"
 
 
-@pytest.mark.parametrize("form", [Json, Text])
+@pytest.mark.parametrize("form", [JsonFormatter, TextFormatter])
 @pytest.mark.parametrize("kind", HUGE)
 def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: str) -> None:
     given = record(HUGE[kind], StorageError(HUGE[kind]))
@@ -71,7 +71,7 @@ def test_a_line_is_short_whatever_is_in_it(form: type[logging.Formatter], kind: 
     told = form().format(given)
     assert len(told.splitlines()) == 1
     assert len(told.encode()) < MOST_BYTES
-    where = json.loads(told)["raised"] if form is Json else told
+    where = json.loads(told)["raised"] if form is JsonFormatter else told
     assert where.endswith(" record"), "it still says where it was raised"
 
 
@@ -117,11 +117,11 @@ def test_an_exception_tells_where_it_was_raised_and_only_ours_its_words() -> Non
         except KeyError as error:
             raise StorageError("the disk is full") from error
     except StorageError as error:
-        told = Text().format(record("it failed", error))
+        told = TextFormatter().format(record("it failed", error))
     assert "Traceback: StorageError: the disk is full at test_logs.py:" in told
     assert "; because of KeyError at test_logs.py:" in told
     assert SAID not in told
-    assert SAID not in Text().format(record("it failed", BackendBroken(SAID, reason="malformed")))
+    assert SAID not in TextFormatter().format(record("it failed", BackendBroken(SAID, reason="malformed")))
 
 
 @asynccontextmanager

@@ -15,17 +15,17 @@ from sqlalchemy.exc import DBAPIError
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
-from app.session.service import Runtime
+from app.session.service import SessionService
 from storage.ai_alone.replies import stored
 from storage.ai_alone.runs import runs
-from storage.db.backup import check
+from storage.db.backup import check_backup
 from storage.db.engine import connect, open_database, outdated_tables, writer
 from storage.db.revisions import OWN, Revisions, stamped
 from storage.errors import StorageError
 from storage.log.event_log import Log
 from storage.log.projections import differences, rebuild
 from storage.log.seats import last_us
-from storage.migrations.migrate import Content, content, migrate, standing
+from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
 from storage.tables import attempts, metadata, seats, usage
 from tests.fakes.commanding import parley
@@ -43,7 +43,7 @@ def backup(tmp_path: Path) -> Naming:
     return lambda revision: tmp_path / f"before-{revision}.db"
 
 
-def contents(url: str, known: Mapping[str, Content] | None = None) -> dict[str, Content]:
+def contents(url: str, known: Mapping[str, TableContent] | None = None) -> dict[str, TableContent]:
     """Every table's rows and digests; the columns and order of what is `known`, if anything is."""
     engine = connect(url)
     with engine.connect() as connection:
@@ -53,10 +53,10 @@ def contents(url: str, known: Mapping[str, Content] | None = None) -> dict[str, 
     if known is None:
         return found
     kept = {name: {column: one.columns[column] for column in known[name].columns} for name, one in found.items()}
-    return {name: Content(one.rows, kept[name], one.key) for name, one in found.items()}
+    return {name: TableContent(one.rows, kept[name], one.key) for name, one in found.items()}
 
 
-def with_first(url: str, *, soak: bool) -> dict[str, Content]:
+def with_first(url: str, *, soak: bool) -> dict[str, TableContent]:
     copies = 26 if soak else 3
     make_first(url, copies)
     before = contents(url)
@@ -82,12 +82,12 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
         assert {index["name"] for index in inspect(connection).get_indexes("event")} >= {"ix_event_finished"}
         if database.dialect.name == "sqlite":
             assert connection.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
-            assert check(done.backup).facts == before["event"].rows
+            assert check_backup(done.backup).facts == before["event"].rows
             assert contents(f"sqlite:///{done.backup}", before) == before
     database.dispose()
 
 
-def but(known: Mapping[str, Content], *names: str) -> dict[str, Content]:
+def but(known: Mapping[str, TableContent], *names: str) -> dict[str, TableContent]:
     """Without the tables of some names."""
     return {name: one for name, one in known.items() if name not in names}
 
@@ -167,7 +167,7 @@ def test_a_revision_that_leaves_out_a_row_of_a_table_that_it_merges_changes_noth
     add_replies(database_url)
     with pytest.raises(StorageError, match="attempt had 53 rows"):
         migrate(database_url, backup, revisions=losing(tmp_path / "revisions", words))
-    assert standing(database_url).revision == "0001"
+    assert migration_status(database_url).revision == "0001"
 
 
 def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, backup: Naming, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, ba
         await runtime.close()
 
     clock = VirtualClock(last_us(database) + 1_000_000)
-    runtime = Runtime(database, settings_for(tmp_path, database_url=database_url), clock)
+    runtime = SessionService(database, settings_for(tmp_path, database_url=database_url), clock)
     assert streams
     asyncio.run(all_go_on())
     assert list(differences(database)) == []
@@ -212,7 +212,7 @@ def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
     """And its tables are then those of the code, with facts that stay facts."""
     make_first(database_url)
     before = but(contents(database_url), MERGED)
-    assert standing(database_url).revision == "0001"
+    assert migration_status(database_url).revision == "0001"
     migrate(database_url, backup)
     database = open_database(database_url)
 
@@ -237,7 +237,7 @@ def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(databas
     engine = connect(database_url)
     with writer(engine) as connection, connection.begin():
         connection.exec_driver_sql("CREATE TABLE event (a integer)")
-    for look in (standing, open_database):
+    for look in (migration_status, open_database):
         with pytest.raises(StorageError, match="this database is of another program"):
             look(database_url)
     with engine.connect() as connection:
@@ -289,7 +289,7 @@ def test_a_revision_that_would_lose_something_changes_nothing(database_url: str,
         with pytest.raises(StorageError, match=f"nothing was migrated: {said}"):
             migrate(database_url, (aside / "a.db").with_stem, revisions=losing(tmp_path / f"{number}", words))
         assert contents(database_url) == before
-        assert standing(database_url).revision == "0001"
+        assert migration_status(database_url).revision == "0001"
 
 
 def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Naming) -> None:

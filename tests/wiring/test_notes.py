@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from app.bots.random_bot import RandomBot
-from app.clock import WorldClock
-from app.session.service import Runtime, Sessions
+from app.clock import SystemClock
+from app.session.service import Sessions, SessionService
 from app.studies.loader import load_study
 from experiments.errors import NotPossible, Refused
 from experiments.session.engine import fold
 from experiments.session.remarks import MOST_CHARS, Kind
-from experiments.views.transcript import story
+from experiments.views.transcript import transcript_of
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.log.event_log import load
 from storage.log.projections import differences
-from storage.reports.sessions import Wish, sessions
+from storage.reports.sessions import SessionQuery, sessions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for
@@ -42,7 +42,7 @@ class Console:
 
 @dataclass
 class Both:
-    runtime: Runtime
+    runtime: SessionService
     stream: str
     console: Console
 
@@ -51,11 +51,11 @@ class Both:
 async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
     """A server with one participant, and a console."""
     database, beside = open_database(database_url), open_database(database_url)
-    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
+    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
     study = load_study(str(studies.short(tmp_path)))
     runtime.prepare(study)
     stream = (await runtime.enrol(study, origin="person")).stream
-    console = Console(beside, Sessions(beside, WorldClock()))
+    console = Console(beside, Sessions(beside, SystemClock()))
     yield Both(runtime, stream, console)
     await runtime.close()
     await console.sessions.close()
@@ -65,7 +65,7 @@ async def both(tmp_path: Path, database_url: str) -> AsyncIterator[Both]:
 
 def excluded(database: Database, study: str = "short") -> list[str | None]:
     """Why each session of a study is excluded, as it is listed."""
-    return [entry.excluded for entry in sessions(database, study, Wish(), WorldClock().now_us()).entries]
+    return [entry.excluded for entry in sessions(database, study, SessionQuery(), SystemClock().now_us()).entries]
 
 
 async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
@@ -80,7 +80,7 @@ async def test_every_click_of_a_session_works_although_a_note_came_between(both:
         clicks += 1
     events = both.console.sessions.log.load(both.stream)
     assert fold(events).outcome == "complete"
-    told = story(both.console.sessions.studies.get(fold(events).enrolled["hash"]), events)
+    told = transcript_of(both.console.sessions.studies.get(fold(events).enrolled["hash"]), events)
     remarks = [(one.who, one.text) for visit in told.visits for one in visit.remarks]
     assert remarks == [("Ada", f"before click {number}") for number in range(clicks)]
     assert list(differences(both.console.database)) == []
@@ -122,7 +122,7 @@ async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_a
 
 
 async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> None:
-    runtime = Runtime(database, settings_for(tmp_path), WorldClock())
+    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
     study = load_study(str(studies.short(tmp_path)))
     runtime.prepare(study)
     stream = (await runtime.enrol(study, origin="person")).stream

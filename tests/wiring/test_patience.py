@@ -12,8 +12,8 @@ import pytest
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendUnavailable
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
@@ -53,9 +53,9 @@ class Talk:
         self.study = load_study(str(studies.write(folder, raw)))
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
         self.clock = VirtualClock(0)
-        self.runtime = Runtime(self.database, Settings(_env_file=None, **settings), self.clock)
+        self.runtime = SessionService(self.database, Settings(_env_file=None, **settings), self.clock)
         self.runtime.prepare(self.study)
-        self.live: Live
+        self.live: LoadedSession
 
     async def begin(self) -> Talk:
         """Go to the chat and say something."""

@@ -17,16 +17,16 @@ from typer.testing import CliRunner, Result
 
 from app.cli import app
 from storage.db.engine import open_database
-from storage.payments.payment_files import Wish, pay_out
+from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.payments.payments import Payee, Payment, payees, record
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.forked import forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part
 from tests.fakes.served import SECRET
 
 ANN, BOB, CAT = pid(1), pid(2), pid(3)
-HAL = Person("prolific", pid(8))
+HAL = ParticipantId("prolific", pid(8))
 PEOPLE = (
     Somebody("prolific", ANN, 4),
     Somebody("prolific", BOB, 2),
@@ -201,7 +201,7 @@ def test_nobody_is_paid_twice_though_six_pay_at_once(place: Path) -> None:
     folders = [place / str(number % 3) for number in range(6)]
     with ThreadPoolExecutor(6) as pool:
         identities = Participants(database, SECRET)
-        list(pool.map(lambda folder: pay_out(database, identities, Wish("paid", folder), 0), folders))
+        list(pool.map(lambda folder: run_payments(database, identities, PaymentRequest("paid", folder), 0), folders))
     database.dispose()
     assert bonuses(*set(folders)) == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
     assert not [path for path in place.rglob("*.part")]
@@ -226,7 +226,7 @@ def _paid_at_last(url: str, folder: Path) -> bool:
     paid = {file for payee in people(url) for file in payee.paid}
     assert {path.name for path in folder.glob("prolific-bonus*")} <= paid, "what can be uploaded is recorded"
     database = open_database(url)
-    run = pay_out(database, Participants(database, SECRET), Wish("paid", folder), 0)
+    run = run_payments(database, Participants(database, SECRET), PaymentRequest("paid", folder), 0)
     database.dispose()
     assert bonuses(folder) == {f"{ANN},0.40": 1, f"{BOB},0.20": 1}
     assert not list(folder.glob(".*")), "nothing with ids in it is left behind"

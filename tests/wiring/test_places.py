@@ -16,15 +16,15 @@ from app.bots.random_bot import RandomBot
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from storage.db.engine import Database, open_database, writer
 from storage.log.projections import rebuild
-from storage.registers.participants import Participants, Person
-from storage.registers.study_status import decide_on
-from storage.reports.reproducibility import verify
+from storage.registers.participants import ParticipantId, Participants
+from storage.registers.study_status import set_status
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import SECRET
@@ -50,27 +50,27 @@ class Place:
         self.study = load_study(str(studies.write(folder, raw | keys)))
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
         self.clock = VirtualClock(START_US)
-        self.runtime = Runtime(self.database, Settings(_env_file=None), self.clock)
+        self.runtime = SessionService(self.database, Settings(_env_file=None), self.clock)
         self.runtime.prepare(self.study)
 
-    async def come(self, count: int, id_: str = "", *, finish: bool = False) -> list[Live]:
+    async def come(self, count: int, id_: str = "", *, finish: bool = False) -> list[LoadedSession]:
         """Some people begin at once and consent, and perhaps go to the end."""
         people = Participants(self.database, SECRET)
-        entry = people.entry("small", Person("prolific", id_)) if id_ else None
+        entry = people.entry("small", ParticipantId("prolific", id_)) if id_ else None
         began = await asyncio.gather(
             *(self.runtime.enrol(self.study, origin="person", identity=entry) for _ in range(count))
         )
         agreed = await asyncio.gather(*map(self.agree, began))
         return [await self.finish(live) for live in agreed] if finish else agreed
 
-    async def agree(self, live: Live) -> Live:
+    async def agree(self, live: LoadedSession) -> LoadedSession:
         return await self.act(live, {"agreed": "on"})
 
-    async def act(self, live: Live, values: dict[str, Any]) -> Live:
+    async def act(self, live: LoadedSession, values: dict[str, Any]) -> LoadedSession:
         seen = live.screen
         return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
 
-    async def finish(self, live: Live) -> Live:
+    async def finish(self, live: LoadedSession) -> LoadedSession:
         bot = RandomBot("1")
         while not live.screen.ended:
             seen = live.screen
@@ -79,7 +79,7 @@ class Place:
         return live
 
     def decide(self, kind: str, **data: Any) -> None:
-        decide_on(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())
+        set_status(self.database, "small", kind, data, by="researcher", at_us=self.clock.now_us())
         self.clock.advance(5)
 
     def status(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Place:
         return done
 
 
-def cells(lives: list[Live]) -> Counter[tuple[str, ...]]:
+def cells(lives: list[LoadedSession]) -> Counter[tuple[str, ...]]:
     return Counter(tuple(live.state.factors.values()) for live in lives)
 
 
@@ -118,7 +118,7 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     assert {tuple(live.state.factors) for live in came} == {()}
     came = [await place.act(live, {}) for live in came]
     agreed = await asyncio.gather(*map(place.agree, came), return_exceptions=True)
-    placed = [live for live in agreed if isinstance(live, Live)]
+    placed = [live for live in agreed if isinstance(live, LoadedSession)]
     assert len(placed) == 3, "as many as are wanted, however many consent at once"
     assert all(set(live.state.factors) == set(factors) for live in placed)
     refused = [live for live, found in zip(came, agreed, strict=True) if isinstance(found, Refused)]
@@ -131,7 +131,7 @@ async def test_who_only_opens_the_link_holds_no_place(tmp_path: Path, factors: d
     rebuild(place.database)
     with pytest.raises(Refused):
         await place.agree(refused[1])
-    assert not verify(place.database, "small").differences
+    assert not recompute_draws(place.database, "small").differences
     await place.runtime.close()
 
 
@@ -203,7 +203,7 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
     place = Place(tmp_path)
     began = await place.come(8, finish=True)
     await place.runtime.close()
-    found = verify(place.database, "small")
+    found = recompute_draws(place.database, "small")
     assert (found.sessions, found.assignments, found.differences) == (8, 8, ())
     assert "8 assignments" in place.command("verify", "small").stdout
     victim = next(live for live in began if live.state.factors["condition"] == "a")
@@ -212,5 +212,5 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
         forged = text("""UPDATE event SET data = replace(data, '"condition":"a"', '"condition":"b"')
                          WHERE kind = 'assigned' AND stream = :stream""")
         assert connection.execute(forged, {"stream": victim.stream}).rowcount == 1
-    assert len(verify(place.database, "small").differences) == 1
+    assert len(recompute_draws(place.database, "small").differences) == 1
     assert parley("verify", "small", folder=tmp_path).returncode == 1

@@ -17,7 +17,7 @@ import jwt
 import pytest
 
 from app.web.participant import prolific_tokens
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import WORKSPACE, Prolific, sessions, study
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
@@ -49,7 +49,7 @@ async def test_a_token_leads_back_from_another_device_and_its_ids_count(tmp_path
         other = prolific.link("small", "abc123").replace("PROLIFIC_PID=abc123", "PROLIFIC_PID=victim")
         await second.arrive("small", other)
         assert (second.stream, second.screen) == (first.stream, first.screen)
-        assert Participants(served.database, SECRET).reveal(first.stream) == Person("prolific", "abc123", "se1")
+        assert Participants(served.database, SECRET).reveal(first.stream) == ParticipantId("prolific", "abc123", "se1")
         assert facts(served.database, first.stream)[0].data["proof"] == "prolific token"
 
 

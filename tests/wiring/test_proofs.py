@@ -20,7 +20,7 @@ from sqlalchemy import StaticPool, create_engine, insert
 
 from storage import tables
 from storage.payments.payments import payees
-from storage.registers.participants import MOST_GAP, Participants, Person
+from storage.registers.participants import MOST_GAP, ParticipantId, Participants
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, signed, study
@@ -170,8 +170,8 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         await bots[-1].arrive("small", signed("small", "sona", "4711"))
         assert len(sessions(served)) == len(bots), "each browser has one of its own"
         people = Participants(served.database, SECRET)
-        assert set(people.sessions("small", Person("sona", "4711"))) == set(sessions(served))
-        assert people.find("small", Person("sona", "4711")) == bots[-1].stream
+        assert set(people.sessions("small", ParticipantId("sona", "4711"))) == set(sessions(served))
+        assert people.find("small", ParticipantId("sona", "4711")) == bots[-1].stream
         flagged = query(served.database, "SELECT stream FROM seat WHERE flags = 'same_id'")
         assert {row[0] for row in flagged} == {bot.stream for bot in bots[1:]}
         await bots[3].finish()
@@ -187,7 +187,7 @@ async def test_all_who_come_at_the_same_moment_under_one_id_begin(tmp_path: Path
         bots = [await stack.enter_async_context(HttpBot(served.url, f"{n}")) for n in range(12)]
         await asyncio.gather(*(bot.arrive("small", "?survey_code=4711") for bot in bots))
         people = Participants(served.database, SECRET)
-        found = people.sessions("small", Person("sona", "4711"))
+        found = people.sessions("small", ParticipantId("sona", "4711"))
         assert sorted(found) == sorted(bot.stream for bot in bots) == sorted(sessions(served))
 
 
@@ -208,8 +208,8 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
                 ).status_code == 303
         people = Participants(served.database, SECRET)
         assert [people.reveal(stream) for stream in sessions(served)] == [
-            Person("sona", "4711"),
-            Person("sona", "4712"),
+            ParticipantId("sona", "4711"),
+            ParticipantId("sona", "4712"),
         ]
 
 
@@ -234,7 +234,7 @@ def test_the_last_session_under_an_id_is_found_whatever_numbers_were_skipped(gap
     """Those who come at the same moment take numbers a little apart."""
     database = create_engine("sqlite://", poolclass=StaticPool)
     tables.metadata.create_all(database)
-    people, person = Participants(database, SECRET), Person("sona", "4711")
+    people, person = Participants(database, SECRET), ParticipantId("sona", "4711")
     numbers = list(accumulate(gaps))
     rows = [{"stream": f"{n}", "study": "small", **people.entry("small", person, n, proven=False)} for n in numbers]
     with database.begin() as connection:

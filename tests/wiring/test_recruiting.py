@@ -7,8 +7,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from storage.registers.participants import Participants, Person
-from storage.registers.study_status import decide_on
+from storage.registers.participants import ParticipantId, Participants
+from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, signed, study
@@ -52,7 +52,7 @@ async def test_a_personal_link_leads_one_person_to_one_session_from_anywhere(tmp
             await first.step()
             await second.arrive("small", link)
             assert (second.stream, second.screen) == (first.stream, first.screen)
-            assert people.reveal(first.stream) == Person("lab", "P01")
+            assert people.reveal(first.stream) == ParticipantId("lab", "P01")
             async with httpx2.AsyncClient(timeout=60, base_url=served.url) as stranger:
                 answer = await stranger.post(f"/s/small?p={people.link('other', 'P01')}")
             assert answer.status_code == 403, "a link is for one study"
@@ -73,7 +73,7 @@ async def test_a_second_submission_follows_the_studys_policy(tmp_path: Path, aga
         assert elsewhere.stream == first, "who has not ended goes on, whatever the submission"
         assert [e.kind for e in facts(served.database, first)][-1] == "noted"
         person = Participants(served.database, SECRET).reveal(first)
-        assert person == Person("prolific", PID, "se2"), "the newest submission is the one to be paid"
+        assert person == ParticipantId("prolific", PID, "se2"), "the newest submission is the one to be paid"
         await elsewhere.finish()
         await elsewhere.arrive("small", other)
         assert elsewhere.screen.outcome == "complete", "the same submission sees its code again"
@@ -118,13 +118,13 @@ async def test_prolifics_address_is_made_from_the_code_of_the_outcome(tmp_path: 
 async def test_who_begins_in_a_pilot_is_marked_everywhere_and_then_no_more(tmp_path: Path) -> None:
     path = studies.short(tmp_path)
     async with serving(settings_for(tmp_path), path) as served:
-        decide_on(served.database, "short", "piloted", {}, by="researcher", at_us=0)
+        set_status(served.database, "short", "piloted", {}, by="researcher", at_us=0)
         async with HttpBot(served.url, "1") as bot, HttpBot(served.url, "2") as later:
             await bot.arrive("short")
             page = (await bot.client.post("/api/look", json={})).json()
             assert 'class="pilot"' in page["updates"]["head"]["value"]
             await bot.finish()
-            decide_on(served.database, "short", "opened", {}, by="researcher", at_us=0)
+            set_status(served.database, "short", "opened", {}, by="researcher", at_us=0)
             await later.arrive("short")
             page = (await later.client.post("/api/look", json={})).json()
             assert 'class="pilot"' not in page["updates"]["head"]["value"]

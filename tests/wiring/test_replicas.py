@@ -22,8 +22,8 @@ from storage import tables
 from storage.db.engine import open_database
 from storage.log.event_log import Log
 from storage.log.projections import differences
-from storage.log.write_requests import Attempt
-from storage.reports.reproducibility import verify
+from storage.log.write_requests import AttemptRow
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.http_bot import Heard, HttpBot, take
 from tests.fakes.nginx import before
@@ -120,7 +120,7 @@ async def check_all(url: str, bots: list[HttpBot], total: int) -> None:
         assert query(database, "SELECT count(*) FROM session") == [(total,)]
         assert query(database, "SELECT outcome, count(*) FROM seat GROUP BY outcome") == [("complete", total)]
         assert list(differences(database)) == []
-        found = verify(database, "demo")
+        found = recompute_draws(database, "demo")
         assert (found.sessions, found.differences) == (total, ())
         database.dispose()
 
@@ -182,7 +182,7 @@ def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None
     known = {column.name: None for column in tables.attempts.columns}
     values = {"stream": "s", "turn": 3, "slot": "", "study": "demo", "path": "talk", "started_us": 0, "model": "only"}
     row = {**known, **values, "backend": "scripted", "request": {}, "text": "", "total_us": 1}
-    told = [log.record_attempt(Attempt(row)) for _ in range(30) for log in logs]
+    told = [log.record_attempt(AttemptRow(row)) for _ in range(30) for log in logs]
     for future in told:
         future.result(60)
     numbers = query(databases[0], "SELECT number FROM attempt ORDER BY number")

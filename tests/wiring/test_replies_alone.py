@@ -7,7 +7,7 @@ from sqlalchemy import delete, update
 from sqlalchemy.exc import DatabaseError
 
 from app.batch.cost_estimate import estimate
-from app.batch.plan import Plan
+from app.batch.plan import RunPlan
 from storage.ai_alone.runs import asking as only_one
 from storage.db.engine import writer
 from storage.errors import StorageError
@@ -45,7 +45,7 @@ def test_a_reply_is_never_changed_nor_deleted(each_database):
 
 def test_an_estimate_counts_what_is_missing(database):
     cells = [Talk("x" * 400, 10), Talk("y" * 400, 10, steps=2, last="two")]
-    told = Plan("trial", "alone", cells)
+    told = RunPlan("trial", "alone", cells)
     before = estimate(database, told, 50)
     assert (before.samples, before.stored, before.calls, before.left) == (20, 0, 30, 30)
     assert {one.label: one.calls for one in before.models} == {"one": 20, "two": 10}

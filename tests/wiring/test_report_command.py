@@ -14,9 +14,9 @@ import pytest
 
 from app.analysis import report as reports
 from app.analysis import simulator_quality as analysis
-from app.analysis.base import Part
+from app.analysis.base import AnalysisStep
 from app.analysis.figure_names import patterns
-from app.analysis.report import FORMATS, gather
+from app.analysis.report import FORMATS, build_report
 from app.analysis.report.published_comparison import PAPERS
 from app.analysis.results import NAMES, results
 from app.cli import report, simulator_quality
@@ -90,12 +90,12 @@ def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ..
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(parts: list[Part]) -> Iterable[Part]:
+    def interrupted(parts: list[AnalysisStep]) -> Iterable[AnalysisStep]:
         yield parts[0]
         raise KeyboardInterrupt
 
     def stopped(*words: object, **given: object) -> object:
-        return gather(*words, **{**given, "steps": interrupted})  # type: ignore[arg-type]
+        return build_report(*words, **{**given, "steps": interrupted})  # type: ignore[arg-type]
 
     path = folder / "kept.html"
     path.write_text("what was there", encoding="utf-8")

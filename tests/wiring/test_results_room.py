@@ -13,11 +13,11 @@ from starlette.responses import Response
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
 from app.web.console.report_page import NOT_YET
-from app.web.console.tab import At, Place
-from app.web.console.tabs.results import MOST, ResultsRoom
+from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tabs.results import MOST, ResultsTab
 from storage.db.engine import Database, open_database
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
@@ -27,7 +27,7 @@ from tests.fakes.served import SECRET
 from tests.fakes.workers import Held
 
 pytestmark = pytest.mark.anyio
-ADA = Visitor("ada", "analyst")
+ADA = CurrentUser("ada", "analyst")
 
 
 @pytest.fixture(scope="module")
@@ -43,16 +43,16 @@ class Seat:
 
     def __init__(self, database: Database) -> None:
         self.clock, self.workers = VirtualClock(1_800_000_000_000_000), Held()
-        self.desk = Desk(Settings(), database, SECRET, self.clock, Witnessed(database, self.clock.now_us))
+        self.desk = ConsoleContext(Settings(), database, SECRET, self.clock, Witnessed(database, self.clock.now_us))
         with gr.Blocks():
             self.desk.note.render()
-            self.place = Place(gr.Dropdown(), gr.Textbox(), gr.Textbox())
-            self.room = ResultsRoom(self.desk, self.place, self.workers)
+            self.place = TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox())
+            self.room = ResultsTab(self.desk, self.place, self.workers)
             self.room.build()
         self.named = {component.elem_id: component for component in self.room.outputs if component.elem_id}
 
     def paint(self, study: str = "demo") -> Mapping[str, Any]:
-        painted = self.room.paint(ADA, At(study, ""))
+        painted = self.room.paint(ADA, LocationValues(study, ""))
         assert painted.keys() <= {*self.room.outputs}
         return {name: painted[component] for name, component in self.named.items() if component in painted}
 

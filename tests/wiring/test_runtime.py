@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.clock import WorldClock
-from app.config.secret import secret_of
-from app.session.service import Runtime
+from app.clock import SystemClock
+from app.config.secret import load_secret
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.events import Event
 from storage.db.engine import Database, open_database
@@ -40,7 +40,7 @@ async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> No
     settings = settings_for(tmp_path)
     database = open_database(settings.database_url)
     study = load_study(str(studies.short(tmp_path)))
-    first, second = (Runtime(database, settings, WorldClock()) for _ in range(2))
+    first, second = (SessionService(database, settings, SystemClock()) for _ in range(2))
     first.studies.register(study)
     begun = await first.enrol(study, origin="person")
     second.log.close()
@@ -62,7 +62,7 @@ async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> No
 async def test_processes_that_start_together_agree_on_the_secret(tmp_path: Path) -> None:
     """It signs cookies and finds people again; half a secret, or two, would lose them."""
     settings = settings_for(tmp_path, secret=None)
-    found = await asyncio.gather(*(asyncio.to_thread(secret_of, settings) for _ in range(20)))
+    found = await asyncio.gather(*(asyncio.to_thread(load_secret, settings) for _ in range(20)))
     assert len(set(found)) == 1
     assert len(found[0]) >= 32
     (file,) = tmp_path.glob("*secret*")

@@ -16,10 +16,10 @@ import pytest
 from app.bots.simulate import START_US
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
-from storage.log.quota import taken
+from storage.log.quota import item_counts
 from storage.registers.studies import Studies
 from storage.reports.monitoring.sessions import tally_of
-from storage.reports.reproducibility import verify
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
 from tests.fakes.forked import forking
@@ -141,8 +141,8 @@ def test_problems_with_a_target_are_given_out_evenly_to_all_who_come_at_once(tmp
     Studies(database).register(study)
     assert crowd(database_url, path, 0, PEOPLE, leaves=0)["finished"] == PEOPLE
     with database.connect() as connection:
-        given = taken(connection, "crowd", "person", "item", START_US, LEASE_S)
-    found = verify(database, "crowd")
+        given = item_counts(connection, "crowd", "person", "item", START_US, LEASE_S)
+    found = recompute_draws(database, "crowd")
     database.dispose()
     assert sum(given.values()) == 3 * PEOPLE
     assert max(given.values()) - min(given.values()) <= 1

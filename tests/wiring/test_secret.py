@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.clock import WorldClock
-from app.config.secret import secret_for, secret_of
+from app.clock import SystemClock
+from app.config.secret import load_secret, secret_for
 from app.errors import SettingsError
 from app.web.console.server import build_console
 from app.web.server import build_app
@@ -29,7 +29,7 @@ def test_a_database_knows_its_secret(each_database: Database, tmp_path: Path) ->
         with pytest.raises(StorageError, match=REFUSED):
             start(other, each_database)
     assert secret_for(own, each_database) == SECRET, "the one from before is still its own"
-    deeds = Accounts(each_database, WorldClock().now_us).deeds()
+    deeds = Accounts(each_database, SystemClock().now_us).deeds()
     assert [deed.what for deed in deeds] == [WHAT]
     assert SECRET not in repr(deeds)
 
@@ -45,11 +45,11 @@ def test_where_it_is_lost_another_is_taken_by_hand(tmp_path: Path) -> None:
     refused = parley("links", "demo", folder=tmp_path)
     assert refused.returncode == 2
     assert "present secret" in parley("db", "accept-secret", folder=tmp_path).stdout
-    assert secret_for(settings, database) == secret_of(settings) != before
+    assert secret_for(settings, database) == load_secret(settings) != before
     database.dispose()
 
 
 def test_postgresql_has_no_file_beside_it(tmp_path: Path) -> None:
     settings = settings_for(tmp_path, secret=None, database_url="postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(SettingsError, match="the same for every process"):
-        secret_of(settings)
+        load_secret(settings)

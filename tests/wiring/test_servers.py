@@ -8,7 +8,7 @@ import pytest
 from app.clock import VirtualClock
 from app.config.model_servers import Server as ModelServer
 from app.errors import SettingsError
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.errors import StudyError
 from experiments.study.resolve import Study
@@ -23,9 +23,9 @@ def study_with(folder: Path, **model: Any) -> Study:
     return load_study(str(studies.chat(folder, **{"options": {}, **model})))
 
 
-def runtime_with(folder: Path, **settings: Any) -> Runtime:
+def runtime_with(folder: Path, **settings: Any) -> SessionService:
     database = open_database(f"sqlite:///{folder}/parley.db")
-    return Runtime(database, settings_for(folder, **settings), VirtualClock(0))
+    return SessionService(database, settings_for(folder, **settings), VirtualClock(0))
 
 
 async def test_a_server_that_the_deployment_does_not_have_is_told_at_the_start(tmp_path: Path) -> None:

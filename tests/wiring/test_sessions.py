@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from sqlalchemy import insert
 
 from experiments.session.engine import fold
-from experiments.views.transcript import story
+from experiments.views.transcript import transcript_of
 from storage import tables
 from storage.db.engine import Database, writer
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
-from storage.reports.sessions import LEFT, LIVE, PAGE, Entry, Wish, read, sessions
+from storage.reports.sessions import LEFT, LIVE, PAGE, SessionListItem, SessionQuery, read_session, sessions
 from tests.fakes.databases import fill
 from tests.fakes.served import SECRET
 
@@ -68,9 +68,9 @@ def seated(each_database: Database) -> Database:
     return each_database
 
 
-def every(database: Database, wish: Wish) -> list[Entry]:
+def every(database: Database, wish: SessionQuery) -> list[SessionListItem]:
     """All pages of what is wanted."""
-    found: list[Entry] = []
+    found: list[SessionListItem] = []
     more = True
     while more:
         page = sessions(database, "s", wish, NOW_US, found[-1].number if found else None)
@@ -81,14 +81,14 @@ def every(database: Database, wish: Wish) -> list[Entry]:
 
 
 def test_all_sessions_are_listed_newest_first_in_pages_of_25(seated: Database) -> None:
-    assert [entry.number for entry in every(seated, Wish())] == list(range(COUNT + 1, 0, -1))
-    first = sessions(seated, "s", Wish(), NOW_US)
+    assert [entry.number for entry in every(seated, SessionQuery())] == list(range(COUNT + 1, 0, -1))
+    first = sessions(seated, "s", SessionQuery(), NOW_US)
     assert (len(first.entries), first.more, first.entries[0].imported) == (25, True, True)
-    assert not sessions(seated, "nothing", Wish(), NOW_US).entries
+    assert not sessions(seated, "nothing", SessionQuery(), NOW_US).entries
 
 
 wishes = st.builds(
-    Wish,
+    SessionQuery,
     origin=st.sampled_from(["", "person", "pilot", "import"]),
     stands=st.sampled_from(["", LIVE, LEFT, "complete", "timed_out", "withdrawn"]),
     cell=st.sampled_from([{}, {"model": "one"}, {"condition": "b"}, {"condition": "b", "model": "two"}]),
@@ -100,7 +100,7 @@ wishes = st.builds(
 )
 
 
-def fits(entry: Entry, wish: Wish) -> bool:
+def fits(entry: SessionListItem, wish: SessionQuery) -> bool:
     """What each filter means, told of what is listed."""
     row = None if entry.imported else _row(entry.number)
     begun_us = row["begun_us"] if row else None
@@ -119,11 +119,11 @@ def fits(entry: Entry, wish: Wish) -> bool:
 
 
 def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
-    whole = every(seated, Wish())
+    whole = every(seated, SessionQuery())
 
     @given(wishes)
     @settings(max_examples=20)
-    def holds(wish: Wish) -> None:
+    def holds(wish: SessionQuery) -> None:
         wanted = [entry.number for entry in whole if fits(entry, wish)]
         assert [entry.number for entry in every(seated, wish)] == wanted
 
@@ -132,29 +132,29 @@ def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
 
 def test_a_session_is_found_by_its_number_or_by_how_its_id_begins_and_by_nothing_else(seated: Database) -> None:
     for text in ("12", "No. 12", "no 12", "#12", " 12 ", "0000000c", "0000000C-0000"):
-        assert [entry.number for entry in every(seated, Wish(text=text))] == [12], text
+        assert [entry.number for entry in every(seated, SessionQuery(text=text))] == [12], text
     for text in ("x", "12%", "' OR 1=1 --", "No. 999", "ffffffff", "0" * 40, "9" * 30):
-        assert every(seated, Wish(text=text)) == [], text
+        assert every(seated, SessionQuery(text=text)) == [], text
 
 
 def test_a_recruiters_id_finds_a_persons_sessions(seated: Database) -> None:
     people = Participants(seated, SECRET)
     with writer(seated) as connection, connection.begin():
         for attempt, number in enumerate((3, 9), 1):
-            entry = people.entry("s", Person("prolific", "abc"), attempt)
+            entry = people.entry("s", ParticipantId("prolific", "abc"), attempt)
             connection.execute(insert(tables.identities), [{"stream": _row(number)["stream"], "study": "s", **entry}])
-    assert [entry.number for entry in every(seated, Wish(streams=people.called("s", "abc")))] == [9, 3]
-    assert every(seated, Wish(streams=people.called("s", "ab"))) == []
+    assert [entry.number for entry in every(seated, SessionQuery(streams=people.called("s", "abc")))] == [9, 3]
+    assert every(seated, SessionQuery(streams=people.called("s", "ab"))) == []
 
 
 @pytest.mark.anyio
 async def test_a_session_is_read_with_its_facts_and_its_study(database: Database) -> None:
     await fill(database, ["demo"], 2, "read")
     studies = Studies(database)
-    (entry, _) = sessions(database, "demo", Wish(), NOW_US).entries
-    found = read(database, studies, "demo", entry.number, NOW_US)
+    (entry, _) = sessions(database, "demo", SessionQuery(), NOW_US).entries
+    found = read_session(database, studies, "demo", entry.number, NOW_US)
     assert found.study is not None
     assert found.entry == entry
     assert fold(found.events).outcome == entry.stands
-    assert story(found.study, found.events).visits
+    assert transcript_of(found.study, found.events).visits
     assert entry.version == found.study.file.version

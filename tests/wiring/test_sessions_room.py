@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.clock import WorldClock
-from app.session.service import Runtime
+from app.clock import SystemClock
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.console.tabs.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.researcher import Researcher, value, visible
@@ -29,10 +29,10 @@ Console = tuple[Room, Researcher]
 
 async def _somebody(folder: Path, database: Database, said: str = WORD, id_: str = PID) -> str:
     """A participant with a recruiter's id, who wrote something and asked a model."""
-    runtime = Runtime(database, settings_for(folder), WorldClock())
+    runtime = SessionService(database, settings_for(folder), SystemClock())
     study = load_study(str(studies.short(folder)))
     runtime.prepare(study)
-    identity = Participants(database, SECRET).entry("short", Person("prolific", id_))
+    identity = Participants(database, SECRET).entry("short", ParticipantId("prolific", id_))
     stream = (await runtime.enrol(study, origin="person", identity=identity)).stream
     given = [{"agreed": "on"}, {"comment": said, "used": ["Pen"]}, {"confidence": "very"}]
     for number, values in enumerate(given):

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from app.backends.model_ref import Asked
-from app.bots.run_many import Crowd, Stopped, clocks_for, play
-from app.bots.simulate import Walked
-from app.bots.user_config import Cast, cast
+from app.backends.model_ref import ModelRef
+from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations
+from app.bots.simulate import SimulatedSession
+from app.bots.user_config import SimulatedUserConfig, read_user_config
 from app.errors import UserUnknown
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import STUDIES, load_study, read_yaml
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from experiments.study.resolve import Study
 from storage import tables
 from storage.db.engine import Database, open_database
@@ -29,11 +29,11 @@ from tests.fakes.served import settings_for
 pytestmark = pytest.mark.anyio
 
 PRICED = {"prompt": 1000, "completion": 1000}
-Ended = list[Walked | Stopped]
+Ended = list[SimulatedSession | StoppedSession]
 
 
-def speaker(**options: Any) -> Asked:
-    return Asked("ann", Model(backend="scripted-user", options=options))
+def speaker(**options: Any) -> ModelRef:
+    return ModelRef("ann", ModelSpec(backend="scripted-user", options=options))
 
 
 def study_in(folder: Path) -> Study:
@@ -47,16 +47,18 @@ def study_in(folder: Path) -> Study:
     return load_study(str(studies.write(folder, raw)))
 
 
-async def played(folder: Path, who: Cast, count: int, most: int = 99, at_once: int = 4, seed: str = "1") -> Ended:
+async def played(
+    folder: Path, who: SimulatedUserConfig, count: int, most: int = 99, at_once: int = 4, seed: str = "1"
+) -> Ended:
     """Let some take part, until so many have ended; then all is dropped as by Ctrl-C."""
     settings, study = settings_for(folder), study_in(folder)
     database = open_database(settings.database_url)
-    clocks = clocks_for(study, who)
-    runtime = Runtime(database, settings, clocks)
+    clocks = clock_for_each(study, who)
+    runtime = SessionService(database, settings, clocks)
     found: Ended = []
     try:
         runtime.prepare(study)
-        async with aclosing(play(runtime, clocks, Crowd(study, who, count, seed, at_once))) as ended:
+        async with aclosing(run_simulations(runtime, clocks, SimulationRun(study, who, count, seed, at_once))) as ended:
             async for one in ended:
                 found.append(one)
                 if len(found) == most:
@@ -77,10 +79,10 @@ def database_in(folder: Path) -> Database:
 
 
 async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_path: Path) -> None:
-    two_step, by_chance = cast("two_step", speaker()), cast("random")
+    two_step, by_chance = read_user_config("two_step", speaker()), read_user_config("random")
     ended = [*await played(tmp_path, two_step, 6), *await played(tmp_path, by_chance, 2, at_once=1)]
-    assert all(isinstance(one, Walked) and one.live.state.outcome == "complete" for one in ended)
-    conditions = {one.live.state.factors["condition"] for one in ended if isinstance(one, Walked)}
+    assert all(isinstance(one, SimulatedSession) and one.live.state.outcome == "complete" for one in ended)
+    conditions = {one.live.state.factors["condition"] for one in ended if isinstance(one, SimulatedSession)}
     assert conditions == {"answer-first", "direct-to-AI"}
     database = database_in(tmp_path)
     assert {origin for (origin,) in rows(database, tables.sessions, tables.sessions.c.origin)} == {"bot"}
@@ -92,14 +94,14 @@ async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_
 
 
 async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
-    who = cast("two_step", speaker())
+    who = read_user_config("two_step", speaker())
     assert len(await played(tmp_path, who, 6, most=2)) == 2
     database = database_in(tmp_path)
     before = rows(database, tables.attempts)
     reached = Counter(e.stream for e in rows(database, tables.events))
     assert 2 < len(reached) < 7, "some were in the midst of it"
     ended = await played(tmp_path, who, 6)
-    assert [isinstance(one, Walked) for one in ended] == [True] * 6
+    assert [isinstance(one, SimulatedSession) for one in ended] == [True] * 6
     after = rows(database, tables.attempts)
     assert all(row in after for row in before)
     new = [row for row in after if row not in before]
@@ -110,8 +112,8 @@ async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_fo
 
 
 async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_invented(tmp_path: Path) -> None:
-    ended = await played(tmp_path, cast("two_step", speaker(mute=1)), 2)
-    stopped = [one for one in ended if isinstance(one, Stopped)]
+    ended = await played(tmp_path, read_user_config("two_step", speaker(mute=1)), 2)
+    stopped = [one for one in ended if isinstance(one, StoppedSession)]
     assert len(stopped) == 2
     assert "user:ann at phase-2/question[0]/with_ai, asked 2 times: The answer must be A, B, C or D" in stopped[0].why
     database = database_in(tmp_path)
@@ -122,8 +124,8 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
 
 
 async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
-    priced = Asked("dear", Model(backend="scripted-user", price=PRICED))
-    await played(tmp_path, cast("iqa_eval", priced), 2)
+    priced = ModelRef("dear", ModelSpec(backend="scripted-user", price=PRICED))
+    await played(tmp_path, read_user_config("iqa_eval", priced), 2)
     database = database_in(tmp_path)
     by_model = costs(database, "chatbench", "model")
     assert by_model["user:dear"].cost > 0
@@ -147,4 +149,4 @@ async def test_what_speaks_for_users_is_paid_for_apart(tmp_path: Path) -> None:
 )
 async def test_who_cannot_play_is_told_why(words: tuple[Any, ...], said: str) -> None:
     with pytest.raises(UserUnknown, match=said):
-        cast(*words)
+        read_user_config(*words)

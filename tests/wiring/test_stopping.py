@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from app.backends.guard import ACCEPTED
-from app.clock import WorldClock
+from app.clock import SystemClock
 from app.errors import BackendUnavailable
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
-from experiments.session.conversation import by_click
+from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import rounds
 from storage.db.engine import open_database
 from tests.fakes import studies
@@ -48,8 +48,8 @@ KEPT = {"silent": "", "begun": "One", "further": "One and two", "whole": "One.",
 class Duel:
     """A session that has said something to two models, and what went wrong in tasks that nobody waits for."""
 
-    runtime: Runtime
-    live: Live
+    runtime: SessionService
+    live: LoadedSession
     wrong: list[dict[str, Any]]
 
     async def begin(self) -> Duel:
@@ -77,14 +77,14 @@ class Duel:
                 break
         return text
 
-    async def act(self, kind: str, **values: Any) -> Live:
+    async def act(self, kind: str, **values: Any) -> LoadedSession:
         """A click on the screen as the page has it."""
         seen = self.live.screen
         key = f"{kind}-{self.live.state.seq}"
         self.live = await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)
         return self.live
 
-    async def over(self) -> Live:
+    async def over(self) -> LoadedSession:
         """The session once no reply is on its way, however often it is looked at."""
         for _ in range(3):
             await asyncio.wait_for(self.runtime.settled(self.live.stream), 60)
@@ -97,7 +97,9 @@ class Duel:
         (one,) = rounds(self.live.state.facts[self.live.screen.path])
         found = {}
         for slot, event in one.outcomes.items():
-            how = event.data["finish_reason"] if event.kind == "replied" else "stopped" if by_click(event) else ""
+            how = (
+                event.data["finish_reason"] if event.kind == "replied" else "stopped" if stopped_by_user(event) else ""
+            )
             found[slot] = (event.data.get("text", ""), how)
         return found
 
@@ -119,7 +121,7 @@ async def duel(tmp_path: Path) -> AsyncIterator[Duel]:
     study = load_study(str(studies.write(tmp_path, raw)))
     settings = settings_for(tmp_path, retry_wait_s=LONG_S, max_retry_wait_s=LONG_S)
     database, wrong = open_database(settings.database_url), list[dict[str, Any]]()
-    runtime = Runtime(database, settings, WorldClock())
+    runtime = SessionService(database, settings, SystemClock())
     runtime.prepare(study)
     asyncio.get_running_loop().set_exception_handler(lambda _, context: wrong.append(context))
     live = await runtime.enrol(study, origin="person", seed="1")

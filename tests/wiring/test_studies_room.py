@@ -14,7 +14,7 @@ from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of
-from storage.registers.study_versions import bring, versions
+from storage.registers.study_versions import publish_on_start, versions
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
@@ -34,7 +34,7 @@ CHANGES = (
 @pytest.fixture
 async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
     """A console over a study that is open, with its page loaded."""
-    bring(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
+    publish_on_start(database, load_study(str(studies.short(tmp_path))), at_us=1_000_000)
     async with console(tmp_path, database) as (room, researcher):
         await researcher.open(tab="studies", study="short")
         yield room, researcher

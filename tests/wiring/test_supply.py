@@ -14,12 +14,12 @@ import pytest
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
-from storage.log.quota import taken
+from storage.log.quota import item_counts
 from tests.fakes import studies
 
 pytestmark = pytest.mark.anyio
@@ -49,15 +49,15 @@ class Rating:
 
     study: Study
     database: Database
-    runtime: Runtime
+    runtime: SessionService
     clock: VirtualClock
 
-    async def arrive(self, origin: str = "person", seed: str = "") -> Live:
+    async def arrive(self, origin: str = "person", seed: str = "") -> LoadedSession:
         """Somebody agrees, and is given items."""
         live = await self.runtime.enrol(self.study, origin=origin, seed=seed)
         return await self.submit(live, agreed="on")
 
-    async def submit(self, live: Live, **values: str) -> Live:
+    async def submit(self, live: LoadedSession, **values: str) -> LoadedSession:
         """Leave a screen behind."""
         seen = live.screen
         return await self.runtime.participant(live.stream, "submit", seen.path, values, seen=seen.seen)
@@ -70,21 +70,21 @@ class Rating:
 def counts_of(database: Database, study: Study, origin: str, path: str, now_us: int) -> dict[str, int]:
     """How often each item is taken, as the database has it."""
     with database.connect() as connection:
-        return taken(connection, study.name, origin, path, now_us, study.file.session_limits.hold_place_s)
+        return item_counts(connection, study.name, origin, path, now_us, study.file.session_limits.hold_place_s)
 
 
 @pytest.fixture(params=[RATE], ids=["one loop"])
 async def at_work(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rating]:
     study = rating(tmp_path, "rating", request.param)
     database, clock = open_database(f"sqlite:///{tmp_path / 'parley.db'}"), VirtualClock(START_US)
-    runtime = Runtime(database, Settings(), clock)
+    runtime = SessionService(database, Settings(), clock)
     runtime.studies.register(study)
     yield Rating(study, database, runtime, clock)
     await runtime.close()
     database.dispose()
 
 
-def ids(live: Live, path: str = "item") -> list[str]:
+def ids(live: LoadedSession, path: str = "item") -> list[str]:
     """What somebody was given, in order."""
     return [item["item"] for item in live.state.draws[path].items]
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from app.clock import WorldClock
-from app.session.service import Runtime
+from app.clock import SystemClock
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.db.engine import Database, connect, writer
 from tests.fakes import studies, transactions
@@ -51,7 +51,7 @@ def open_transactions(database: Database) -> int:
 
 async def test_while_a_model_is_waited_for_no_transaction_is_open(tmp_path: Path, each_database: Database) -> None:
     url = each_database.url.render_as_string(hide_password=False)
-    runtime = Runtime(each_database, settings_for(tmp_path, database_url=url), WorldClock())
+    runtime = SessionService(each_database, settings_for(tmp_path, database_url=url), SystemClock())
     study = load_study(str(studies.chat(tmp_path, backend="waiting", options={})))
     runtime.prepare(study)
     live = await runtime.enrol(study, origin="person", seed="1")

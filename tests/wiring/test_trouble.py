@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.clock import VirtualClock, WorldClock
+from app.clock import SystemClock, VirtualClock
 from storage.db.engine import connect, open_database
 from storage.log.seats import last_us
 from tests.fakes import studies
@@ -232,7 +232,7 @@ async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
     """The server runs an hour ahead and is restarted on a machine whose clock was set right since."""
     study, settings = studies.short(tmp_path), settings_for(tmp_path)
     async with HttpBot("", "clock") as bot:
-        ahead = VirtualClock(WorldClock().now_us() + HOUR_US)
+        ahead = VirtualClock(SystemClock().now_us() + HOUR_US)
         async with serving(settings, study, clock=ahead) as served:
             bot.client.base_url = served.url
             await bot.arrive("short")
@@ -246,13 +246,13 @@ async def test_a_clock_that_is_set_back_is_carried_on(tmp_path: Path) -> None:
             times = [event.at_us for event in facts(served.database, bot.stream)]
             assert times == sorted(times)
             assert times[-1] - times[0] < HOUR_US / 2, "no duration is an hour longer or shorter"
-            assert last_us(served.database) == times[-1] > WorldClock().now_us()
+            assert last_us(served.database) == times[-1] > SystemClock().now_us()
 
 
 @pytest.mark.parametrize("by_s", [-3600, 5])
 async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -> None:
     """Whatever a clock says, a session goes on to its end, and nothing is lost or answered with an error."""
-    clock = VirtualClock(WorldClock().now_us())
+    clock = VirtualClock(SystemClock().now_us())
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(serving(settings_for(tmp_path), studies.short(tmp_path), clock=clock))
         bot = await stack.enter_async_context(HttpBot(served.url, "jump"))
@@ -268,7 +268,7 @@ async def test_a_clock_that_jumps_breaks_no_session(tmp_path: Path, by_s: int) -
 
 
 def test_the_worlds_clock_goes_on_from_what_was_written_before() -> None:
-    now_us = WorldClock().now_us()
-    assert abs(WorldClock(now_us - HOUR_US).now_us() - now_us) < 60_000_000
-    ahead = WorldClock(now_us + HOUR_US)
+    now_us = SystemClock().now_us()
+    assert abs(SystemClock(now_us - HOUR_US).now_us() - now_us) < 60_000_000
+    ahead = SystemClock(now_us + HOUR_US)
     assert now_us + HOUR_US <= ahead.now_us() <= ahead.now_us()

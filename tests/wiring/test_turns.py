@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from app.clock import WorldClock
-from app.session.service import Runtime
+from app.clock import SystemClock
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from tests.fakes import studies
@@ -41,8 +41,8 @@ class Pair:
         self.study = load_study(str(studies.chat(folder, backend="waiting", options={})))
         self.stream = ""
 
-    def runtime(self, database: Database) -> Runtime:
-        return Runtime(database, self.settings, WorldClock(), shared=True)
+    def runtime(self, database: Database) -> SessionService:
+        return SessionService(database, self.settings, SystemClock(), shared=True)
 
     async def begin(self) -> None:
         for runtime in (self.one, self.two):
@@ -52,12 +52,12 @@ class Pair:
         while not (await self.screen(self.one)).panel.chat:
             await self.act(self.one, "submit", {"confidence": "very-confident"})
 
-    async def screen(self, runtime: Runtime) -> Any:
+    async def screen(self, runtime: SessionService) -> Any:
         live = await runtime.afresh(self.stream)
         assert live is not None
         return live.screen
 
-    async def act(self, runtime: Runtime, kind: str, values: dict[str, Any] | None = None) -> None:
+    async def act(self, runtime: SessionService, kind: str, values: dict[str, Any] | None = None) -> None:
         seen = await self.screen(runtime)
         await runtime.participant(self.stream, kind, seen.path, values or {}, seen=seen.seen)
 
@@ -90,7 +90,7 @@ async def asked(times: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def heard(runtime: Runtime, stream: str) -> str:
+async def heard(runtime: SessionService, stream: str) -> str:
     text, live = "", await runtime.live(stream)
     assert live is not None
     async for piece, end in runtime.follow(live, 0):

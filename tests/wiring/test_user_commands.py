@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.accounts import invite_first
-from app.clock import WorldClock
+from app.clock import SystemClock
 from storage.accounts.accounts import Accounts
 from storage.db.engine import open_database
 from tests.fakes.accounts import BETTER, GOOD, HOME
@@ -19,7 +19,7 @@ LINK = re.compile(r"^  (http\S+)/welcome/([\w-]{43})$", re.MULTILINE)
 
 
 def accounts_of(folder: Path) -> Accounts:
-    return Accounts(open_database(f"sqlite:///{folder}/parley.db"), WorldClock().now_us)
+    return Accounts(open_database(f"sqlite:///{folder}/parley.db"), SystemClock().now_us)
 
 
 def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GOOD) -> Done:

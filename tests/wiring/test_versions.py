@@ -13,16 +13,16 @@ from sqlalchemy import text
 
 from app.clock import VirtualClock
 from app.config.settings import Settings
-from app.session.service import Runtime
+from app.session.service import SessionService
 from app.studies.loader import load_study
-from app.web.open_studies import Offered
+from app.web.open_studies import OpenStudies
 from experiments.errors import Refused, StudyError
 from experiments.study.resolve import Study, restore
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import BUILT, MOST_CHARS, Studies
-from storage.registers.study_status import decide_on, operations_of
-from storage.registers.study_versions import Version, bring, current, publish, versions
+from storage.registers.study_status import operations_of, set_status
+from storage.registers.study_versions import StudyVersion, current, publish, publish_on_start, versions
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.served import settings_for
@@ -53,10 +53,10 @@ class Shelf:
 
     def serve(self, study: Study) -> Study:
         self.at_us += 1
-        return bring(self.database, study, at_us=self.at_us)
+        return publish_on_start(self.database, study, at_us=self.at_us)
 
     def decide(self, kind: str, **data: Any) -> None:
-        decide_on(self.database, "small", kind, data, by="researcher", at_us=self.at_us)
+        set_status(self.database, "small", kind, data, by="researcher", at_us=self.at_us)
 
     @property
     def state(self) -> str:
@@ -72,13 +72,16 @@ def test_what_was_published_last_is_current_and_the_same_again_is_no_change(shel
     one, two = edition(tmp_path, 1), edition(tmp_path, 2, "Otherwise?")
     assert [shelf.publish(study) for study in (one, one, two, two, one)] == [True, False, True, False, True]
     assert current(shelf.database, "small").hash == one.hash
-    assert versions(shelf.database, "small") == (Version(one.hash, 1, 5, True), Version(two.hash, 2, 3, False))
+    assert versions(shelf.database, "small") == (
+        StudyVersion(one.hash, 1, 5, True),
+        StudyVersion(two.hash, 2, 3, False),
+    )
     assert versions(shelf.database, "other") == ()
 
 
 async def test_a_draft_lets_nobody_begin_until_it_is_piloted_or_opened(shelf: Shelf, tmp_path: Path) -> None:
     study, clock = edition(tmp_path, 1), VirtualClock(0)
-    runtime = Runtime(shelf.database, Settings(_env_file=None), clock)
+    runtime = SessionService(shelf.database, Settings(_env_file=None), clock)
     shelf.publish(study)
     for kind, origin in (("piloted", "pilot"), ("closed", None), ("opened", "person"), ("closed", None)):
         with pytest.raises(Refused):
@@ -104,7 +107,7 @@ def test_two_servers_that_start_at_once_publish_once(each_database: Database, tm
     study, shelf = edition(tmp_path, 1), Shelf(tmp_path, each_database)
     Studies(shelf.database).register(study)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: bring(shelf.database, study, at_us=1).hash, range(4)))
+        found = list(pool.map(lambda _: publish_on_start(shelf.database, study, at_us=1).hash, range(4)))
     assert set(found) == {study.hash}
     assert [version.hash for version in versions(shelf.database, "small")] == [study.hash]
     with shelf.database.connect() as connection:
@@ -118,7 +121,7 @@ async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path
     gone = restore(whole.document.replace('"study":"small"', '"study":"gone"'))
     for study in (whole, gone):
         shelf.publish(study)
-        decide_on(shelf.database, study.name, "opened", {}, by="researcher", at_us=shelf.at_us)
+        set_status(shelf.database, study.name, "opened", {}, by="researcher", at_us=shelf.at_us)
     assert await offered(shelf, tmp_path) == {"small", "gone"}
     lost = gone.document.replace('"step":"consent"', '"step":"mood"')
     with shelf.database.begin() as connection:
@@ -132,9 +135,9 @@ async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path
 
 async def offered(shelf: Shelf, folder: Path) -> set[str]:
     """What a server that is just begun offers."""
-    runtime = Runtime(shelf.database, settings_for(folder), VirtualClock(10**15))
+    runtime = SessionService(shelf.database, settings_for(folder), VirtualClock(10**15))
     try:
-        return {*await Offered(runtime, shelf.database).names()}
+        return {*await OpenStudies(runtime, shelf.database).names()}
     finally:
         await runtime.close()
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from app.bots.preview_session import SAID, Wish, walk_to
-from app.clock import WorldClock
+from app.bots.preview_session import SAID, PreviewTarget, advance_to_step
+from app.clock import SystemClock
 from app.session.service import Sessions
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps
-from app.web.participant.preview_links import LASTS_S, Walks
+from app.web.participant.preview_links import LASTS_S, PreviewLinks
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen
-from experiments.session.telemetry import folded
+from experiments.session.telemetry import without_indices
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
-from storage.reports.reproducibility import verify
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
@@ -37,12 +37,12 @@ class Ground:
 
     def __init__(self, folder: Path) -> None:
         self.database: Database = open_database(f"sqlite:///{folder}/parley.db")
-        self.sessions = Sessions(self.database, WorldClock())
+        self.sessions = Sessions(self.database, SystemClock())
 
     async def walk(self, study: Study, step: str = "", **factors: str) -> list[Event]:
         """The facts of a session that was brought to a step."""
         Studies(self.database).register(study)
-        return facts(self.database, await walk_to(self.sessions, study, Wish(step, factors)))
+        return facts(self.database, await advance_to_step(self.sessions, study, PreviewTarget(step, factors)))
 
 
 @pytest.fixture
@@ -64,13 +64,13 @@ async def test_a_bot_comes_to_a_step_of_any_study(ground: Ground, name: str, soa
     paths = list(dict.fromkeys(step.path for step in steps(outline(found))))
     for path in paths if soak else some(paths):
         state = fold(await ground.walk(found, path))
-        assert folded(screen(found, state).path) == path
+        assert without_indices(screen(found, state).path) == path
         assert (state.enrolled["hash"], state.enrolled["origin"]) == (found.hash, "pilot")
         assert (state.events[-1].kind, state.events[-1].data) == ("noted", {"what": SAID})
     origins = query(ground.database, "SELECT DISTINCT origin, hash FROM session")
     assert origins == [("pilot", found.hash)]
     assert not query(ground.database, "SELECT * FROM attempt"), "nothing was asked of a model of the study's"
-    assert not verify(ground.database, found.name).differences, "all that was decided can be derived again"
+    assert not recompute_draws(ground.database, found.name).differences, "all that was decided can be derived again"
 
 
 async def test_a_step_of_one_condition_brings_that_condition(ground: Ground) -> None:
@@ -84,10 +84,10 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
     folder = Path(served.settings.database_url.removeprefix("sqlite:///")).parent
     draft = load_study(str(studies.short(folder, "draft")))
     Studies(served.database).register(draft)
-    sessions = Sessions(served.database, WorldClock())
-    stream = await walk_to(sessions, draft, Wish("question[*]/alone"))
+    sessions = Sessions(served.database, SystemClock())
+    stream = await advance_to_step(sessions, draft, PreviewTarget("question[*]/alone"))
     await sessions.close()
-    link = Walks(SECRET).link(served.settings, stream)
+    link = PreviewLinks(SECRET).link(served.settings, stream)
     assert link.startswith("http://127.0.0.1:7860/walk/")
     async with HttpBot(served.url, "walker") as walker:
         answer = await walker.send("GET", link.removeprefix("http://127.0.0.1:7860"))
@@ -105,16 +105,16 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
 async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     async with HttpBot(served.url, "person") as person, HttpBot(served.url, "thief") as thief:
         await person.arrive("short")
-        walks, settings = Walks(SECRET), served.settings
+        walks, settings = PreviewLinks(SECRET), served.settings
         good = walks.link(settings, person.stream).rpartition("/")[2]
-        forged = Walks("another secret of thirty-two chars").link(settings, person.stream).rpartition("/")[2]
+        forged = PreviewLinks("another secret of thirty-two chars").link(settings, person.stream).rpartition("/")[2]
         unknown = walks.link(settings, "00000000-0000-0000-0000-000000000000").rpartition("/")[2]
         for token in (good, forged, unknown, good[:-1], f"x{good}", person.client.cookies["parley"], "x"):
             answer = await thief.send("GET", f"/walk/{token}")
             assert answer.status_code == 404, token
             assert "parley" not in thief.client.cookies
     assert walks.stream(good) == person.stream
-    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: WorldClock().now_us() / 1e6 + LASTS_S + 5)
+    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: SystemClock().now_us() / 1e6 + LASTS_S + 5)
     assert walks.stream(good) is None
 
 

@@ -11,16 +11,16 @@ from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
 from experiments.session.engine import fold
-from experiments.session.state import State, here
-from experiments.session.telemetry import folded
+from experiments.session.state import State, current_location
+from experiments.session.telemetry import without_indices
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import flags
 from storage import tables
 from storage.db.engine import Database, writer
 from storage.log import usage
 from storage.log.event_log import load
-from storage.registers.study_status import decide_on
-from storage.reports.monitoring import Watched, Watching, watch
+from storage.registers.study_status import set_status
+from storage.reports.monitoring import StudyMonitor, StudyMonitors, load_monitor
 from storage.reports.monitoring.sessions import MOST_WAITING, tally_of
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
@@ -41,7 +41,7 @@ def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database)
     for origin in ("person", "bot", "pilot"):
         states = states_of(each_database, origin)
         now_us = max((state.events[-1].at_us for state in states.values()), default=NOW_US) + 5_000_000
-        seen = watch(each_database, own, origin, now_us)
+        seen = load_monitor(each_database, own, origin, now_us)
         assert seen.tally == tally_of(each_database, NAME, origin, now_us, own.file.session_limits.hold_place_s)
         ended = Counter(state.outcome for state in states.values() if state.outcome)
         back = sum(
@@ -54,13 +54,13 @@ def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database)
     assert sum(late.replies for late in seen.latency.values()) == len(rows(each_database, tables.attempts))
 
 
-def check_people(own: Study, seen: Watched, states: dict[int, State]) -> None:
+def check_people(own: Study, seen: StudyMonitor, states: dict[int, State]) -> None:
     live = {number: state for number, state in states.items() if number in {one.ordinal for one in seen.waiting}}
     assert len(live) == min(MOST_WAITING, seen.tally.outcomes["live"])
     for one in seen.waiting:
-        place = here(own, live[one.ordinal])
+        place = current_location(own, live[one.ordinal])
         assert place is not None
-        assert one.place == folded(place.path)
+        assert one.place == without_indices(place.path)
         assert one.since_us <= seen.now_us
     assert [one.since_us for one in seen.waiting] == sorted(one.since_us for one in seen.waiting)
     ended = [state for state in states.values() if state.outcome]
@@ -81,9 +81,9 @@ def test_models_are_told_with_failures_and_unknown_costs(each_database: Database
     with writer(each_database) as connection, connection.begin():
         for attempt in ({**slow, "number": 10}, failed, {**slow, "number": 12, "cost": None}):
             connection.execute(insert(tables.attempts), [attempt])
-            usage.add(connection, attempt)
-    decide_on(each_database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
-    seen = watch(each_database, study("demo"), "bot", NOW_US)
+            usage.add_usage(connection, attempt)
+    set_status(each_database, "demo", "budgeted", {"amount": 2.0, "where": {}}, by="researcher", at_us=0)
+    seen = load_monitor(each_database, study("demo"), "bot", NOW_US)
     assert seen.models[0].model == "slow", "the dearest stands first"
     assert (seen.models[0].calls, seen.models[0].failed, seen.models[0].unknown) == (3, 1, 1)
     assert (seen.models[0].first_word_s, seen.models[0].whole_s) == (2.0, 9.0)
@@ -100,9 +100,9 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
     def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
         asked["usage"] += "FROM model_usage" in statement
 
-    watching = Watching(database)
+    watching = StudyMonitors(database)
 
-    def look(at_us: int) -> Watched:
+    def look(at_us: int) -> StudyMonitor:
         together.wait()
         return watching.look(study("demo"), "bot", at_us)
 
@@ -128,7 +128,7 @@ def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Databa
             asking.set()
             decided.wait()
 
-    watching = Watching(database)
+    watching = StudyMonitors(database)
     with ThreadPoolExecutor(2) as pool:
         before = pool.submit(watching.look, study("demo"), "bot", NOW_US)
         asking.wait()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from storage.registers.participants import Participants
-from storage.reports.reproducibility import verify
+from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
@@ -63,7 +63,7 @@ async def test_nothing_stays_of_who_withdraws(
         assert query(served.database, "SELECT outcome FROM seat") == [("withdrawn",)]
         assert query(served.database, "SELECT by FROM erasure") == [("participant" if how == "page" else "researcher",)]
         check_sound(served.database)
-        assert verify(served.database, "short").differences == ()
+        assert recompute_draws(served.database, "short").differences == ()
         assert CANARY not in exported(served.database, "short", tmp_path / "out")
     assert CANARY not in everything(tmp_path), "no byte of it is left in the database's files"
     assert not {CANARY, PID} & words_in(tmp_path), "nor in anything that was written beside them"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.session.service import Runtime
-from app.session.transitions import Live
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
 from experiments.errors import Refused
 from storage.db.engine import open_database
 from storage.log.event_log import load
@@ -25,9 +25,9 @@ class Two:
     def __init__(self, folder: Path, url: str) -> None:
         self.database, self.clock = open_database(url), VirtualClock(10**15)
         self.study = life.study(folder, "resume")
-        self.first, self.second = (Runtime(self.database, settings_for(folder), self.clock) for _ in range(2))
+        self.first, self.second = (SessionService(self.database, settings_for(folder), self.clock) for _ in range(2))
         self.first.prepare(self.study)
-        self.live: Live
+        self.live: LoadedSession
 
     async def begin(self) -> None:
         """They come, and agree."""
@@ -35,7 +35,7 @@ class Two:
         self.live = await self.act(self.first, "submit", agreed="on")
         assert await self.second.live(self.live.stream) == self.live
 
-    async def act(self, runtime: Runtime, kind: str, key: str | None = None, **values: str) -> Live:
+    async def act(self, runtime: SessionService, kind: str, key: str | None = None, **values: str) -> LoadedSession:
         """A click on the screen that was seen last, served by one of the two."""
         seen = self.live.screen
         return await runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen, key=key)

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from app.backends.base import Message, Request
-from app.backends.model_ref import Asked
-from app.batch.task import Question
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.task import Prompt
 from app.errors import AloneError
-from experiments.study.ai_alone import Alone
+from experiments.study.ai_alone import AiAloneSpec
 from problems.problem import Problem
 
 LETTER_TOKENS = 10
@@ -22,7 +22,7 @@ LETTER_TOKENS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SampleResult:
     """What came of a sample. `refused` is only what the server marks as a refusal, `failed` what brought no reply at
     all, `unparsed` a reply in which no answer can be read.
 
@@ -35,20 +35,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class MethodContext:
     """Whom a method asks and how: the model, the extractor if there is one, and what the study says."""
 
-    asked: Asked
-    alone: Alone
-    extractor: Asked | None = None
+    asked: ModelRef
+    alone: AiAloneSpec
+    extractor: ModelRef | None = None
     examples: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
     """By dataset, what may be shown with its answer."""
 
-    def question(self, *said: str, max_tokens: int | None = None) -> Question:
+    def question(self, *said: str, max_tokens: int | None = None) -> Prompt:
         """A question to the model, by turns the user's words and the model's; as long as the study says unless told."""
         return self._to(self.asked, said, max_tokens)
 
-    def extraction(self, text: str) -> Question:
+    def extraction(self, text: str) -> Prompt:
         """A question to the extractor; raises AloneError where there is none."""
         if self.extractor is None:
             raise AloneError(
@@ -67,10 +67,10 @@ class Terms:
             )
         return found
 
-    def _to(self, asked: Asked, said: Sequence[str], max_tokens: int | None) -> Question:
-        system = (Message("system", self.alone.system),) if self.alone.system else ()
-        turns = tuple(Message("assistant" if n % 2 else "user", text) for n, text in enumerate(said))
-        return Question(
+    def _to(self, asked: ModelRef, said: Sequence[str], max_tokens: int | None) -> Prompt:
+        system = (PromptMessage("system", self.alone.system),) if self.alone.system else ()
+        turns = tuple(PromptMessage("assistant" if n % 2 else "user", text) for n, text in enumerate(said))
+        return Prompt(
             asked,
             Request(
                 model=asked.name,
@@ -90,11 +90,11 @@ class Method(Protocol):
     own: int
     """How many of them, the first ones, the model itself is asked; the extractor the others."""
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """What is asked next, of what was replied by the texts alone; raises AloneError if the terms lack what it
         needs."""
         ...
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """What the replies come to; None where more is to be asked."""
         ...

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.ai_alone.methods.answer_extraction import extracted, extraction
-from app.ai_alone.methods.base import Outcome, Terms
+from app.ai_alone.methods.base import MethodContext, SampleResult
 from app.ai_alone.methods.multiple_choice import answered, key_of_letter, lettered
 from app.ai_alone.methods.registry import method
-from app.batch.task import Question
+from app.batch.task import Prompt
 from problems.problem import Problem
 
 
@@ -25,17 +25,17 @@ class FreeText:
 
     steps, own = 2, 1
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then what the reply answers."""
         if not texts:
             return terms.question(lettered(problem))
         return terms.extraction(extraction(terms.alone.extraction_prompt, lettered(problem), texts[0]))
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """What the extractor read."""
         if len(texts) < self.steps:
             return None
         found = extracted(texts[1])
         if found is None:
-            return Outcome("unparsed")
+            return SampleResult("unparsed")
         return answered(problem, key_of_letter(problem, found.letter) if found.attempted else None)

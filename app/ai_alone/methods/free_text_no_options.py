@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from app.ai_alone.methods.answer_extraction import Extracted, extracted, extraction
-from app.ai_alone.methods.base import Outcome, Terms
+from app.ai_alone.methods.base import MethodContext, SampleResult
 from app.ai_alone.methods.registry import method
-from app.batch.task import Question
+from app.batch.task import Prompt
 from problems.problem import Problem
 
 CHECK = """\
@@ -37,7 +37,7 @@ class FreeTextNoOptions:
 
     steps, own = 3, 1
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, what the reply answers, and whether that is right."""
         if not texts:
             return terms.question(problem.plain)
@@ -47,22 +47,22 @@ class FreeTextNoOptions:
         given = found.value if found else ""
         return terms.extraction(CHECK.format(question=problem.plain, right=right_of(problem), given=given))
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """Right if it is close, or the extractor says so."""
         if len(texts) < 2:
             return None
         found = extracted(texts[1])
         if found is None or not found.attempted or not found.value:
-            return Outcome("unparsed") if found is None else Outcome("answered", None, False)
+            return SampleResult("unparsed") if found is None else SampleResult("answered", None, False)
         if close(found.value, right_of(problem)):
-            return Outcome("answered", found.value, True)
+            return SampleResult("answered", found.value, True)
         return self._checked(found, texts[2]) if len(texts) >= self.steps else None
 
-    def _checked(self, found: Extracted, text: str) -> Outcome:
+    def _checked(self, found: Extracted, text: str) -> SampleResult:
         verdict = VERDICT.match(text)
         if verdict is None:
-            return Outcome("unparsed", found.value)
-        return Outcome("answered", found.value, verdict[1].lower() == "yes")
+            return SampleResult("unparsed", found.value)
+        return SampleResult("answered", found.value, verdict[1].lower() == "yes")
 
 
 def right_of(problem: Problem) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
 from app.ai_alone.methods.letter_only_zero_shot import ORDER
 from app.ai_alone.methods.multiple_choice import letter_of, lettered, read_letter
 from app.ai_alone.methods.registry import method
-from app.batch.task import Question
+from app.batch.task import Prompt
 from experiments.study.ai_alone import subject_of
 from problems.problem import Problem
 
@@ -27,13 +27,13 @@ class LetterOnlyFewShot:
 
     steps, own = 1, 1
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The one question."""
         header = HEADER.format(subject=subject_of(terms.alone, problem.dataset))
         blocks = [f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in terms.shown(problem.dataset, SHOTS)]
         blocks.append(f"Question: {lettered(problem)}\nAnswer:")
         return terms.question("\n\n".join((ORDER, header, *blocks)), max_tokens=LETTER_TOKENS)
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The letter."""
         return read_letter(problem, texts[0]) if texts else None

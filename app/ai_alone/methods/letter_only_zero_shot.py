@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
 from app.ai_alone.methods.multiple_choice import lettered, read_letter
 from app.ai_alone.methods.registry import method
-from app.batch.task import Question
+from app.batch.task import Prompt
 from problems.problem import Problem
 
 ORDER = "Answer the following multiple-choice question with a single letter, and nothing else."
@@ -25,10 +25,10 @@ class LetterOnlyZeroShot:
 
     steps, own = 1, 1
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The one question."""
         return terms.question(f"{ORDER}\n\nQuestion: {lettered(problem)}\nAnswer:", max_tokens=LETTER_TOKENS)
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The letter."""
         return read_letter(problem, texts[0]) if texts else None

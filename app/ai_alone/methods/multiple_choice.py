@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from string import ascii_uppercase
 
-from app.ai_alone.methods.base import Outcome
+from app.ai_alone.methods.base import SampleResult
 from problems.problem import Problem
 
 KEPT_CHARS = 200
@@ -28,19 +28,19 @@ def letter_of(problem: Problem) -> str:
     return ascii_uppercase[[option.key for option in problem.options].index(problem.answer or "")]
 
 
-def answered(problem: Problem, key: str | None) -> Outcome:
+def answered(problem: Problem, key: str | None) -> SampleResult:
     """The outcome of committing to an option, or to none of them, which is wrong."""
-    return Outcome("answered", key, key is not None and key == problem.answer)
+    return SampleResult("answered", key, key is not None and key == problem.answer)
 
 
-def read_letter(problem: Problem, text: str) -> Outcome:
+def read_letter(problem: Problem, text: str) -> SampleResult:
     """ChatBench's rule: the first character, if it is a letter of an option; else what was said is kept, and wrong.
 
     Space before it is left out.
     """
     said = text.strip()
     key = key_of_letter(problem, said[:1])
-    return answered(problem, key) if key is not None else Outcome("unparsed", _kept(said), False)
+    return answered(problem, key) if key is not None else SampleResult("unparsed", _kept(said), False)
 
 
 def _kept(text: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
 from app.ai_alone.methods.multiple_choice import lettered, letters, read_letter
 from app.ai_alone.methods.registry import method
-from app.batch.task import Question
+from app.batch.task import Prompt
 from problems.problem import Problem
 
 THINK = "Let's think step by step."
@@ -24,7 +24,7 @@ class ZeroShotCot:
 
     steps, own = 2, 2
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the letter."""
         asked = f"Question: {lettered(problem)}\n\n{THINK}"
         if not texts:
@@ -32,6 +32,6 @@ class ZeroShotCot:
         then = f"Therefore, among {letters(problem)}, the answer is which one? Reply with a single letter.\nAnswer:"
         return terms.question(asked, texts[0], then, max_tokens=LETTER_TOKENS)
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The letter."""
         return read_letter(problem, texts[1]) if len(texts) >= self.steps else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.base import LETTER_TOKENS, Outcome, Terms
+from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
 from app.ai_alone.methods.multiple_choice import lettered, letters, read_letter
 from app.ai_alone.methods.registry import method
 from app.ai_alone.methods.zero_shot_cot import THINK
-from app.batch.task import Question
+from app.batch.task import Prompt
 from problems.problem import Problem
 
 
@@ -23,7 +23,7 @@ class ZeroShotCotDirect:
 
     steps, own = 2, 2
 
-    def ask(self, terms: Terms, problem: Problem, texts: Sequence[str]) -> Question:
+    def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the letter."""
         asked = f"Question: {lettered(problem)}\n\n{THINK}"
         if not texts:
@@ -31,6 +31,6 @@ class ZeroShotCotDirect:
         then = f"Therefore, among {letters(problem)}, the answer (a single letter) is:\nAnswer:"
         return terms.question(f"{asked}\n{texts[0]}\n\n{then}", max_tokens=LETTER_TOKENS)
 
-    def read(self, problem: Problem, texts: Sequence[str]) -> Outcome | None:
+    def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The letter."""
         return read_letter(problem, texts[1]) if len(texts) >= self.steps else None

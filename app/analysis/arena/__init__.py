@@ -6,9 +6,9 @@ from app.analysis.arena.bradley_terry import bradley_terry
 from app.analysis.arena.pairwise import pairwise
 from app.analysis.arena.position_bias import positions
 from app.analysis.arena.votes import VOTE_COLUMNS, VOTES, wins
-from app.analysis.base import Part, of_one
+from app.analysis.base import AnalysisStep, of_one
 
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[AnalysisStep, ...] = (
     of_one("Votes", VOTES, VOTE_COLUMNS, wins, quick=True),
     of_one("Strengths", VOTES, VOTE_COLUMNS, bradley_terry),
     of_one("Win rates between two", VOTES, VOTE_COLUMNS, pairwise),

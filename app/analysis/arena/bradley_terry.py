@@ -19,7 +19,7 @@ from app.analysis.arena.comparisons import HALF, compared
 from app.analysis.arena.strength import joined, strengths
 from app.analysis.arena.votes import VOTES
 from app.analysis.bootstrap import DRAWN, SAMPLES, SEED, draws, middle
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import Codes, Interval, Values, codes, number_of
 
 MEAN, POINTS = 1000.0, 400 / log(10)
@@ -32,7 +32,7 @@ NONE = "No strengths can be told: there are no two models each of which beat the
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedModel:
     """The models' strengths with those of the samples (a row each), NaN for models that have none."""
 
     models: tuple[str, ...]
@@ -41,7 +41,7 @@ class Fitted:
     samples: Values
 
 
-def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fitted:
+def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> FittedModel:
     """The strengths of the models in some votes, and in samples of as many participants."""
     met = compared(votes)
     labels = pd.Index(sorted({*met["one"], *met["other"]}))
@@ -67,7 +67,7 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
             own = counted(times)[np.ix_(has, has)]
             if joined(own).all():
                 drawn[number, has] = strengths(own, values[has])
-    return Fitted(tuple(labels), wins, values, drawn)
+    return FittedModel(tuple(labels), wins, values, drawn)
 
 
 def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
@@ -101,7 +101,7 @@ def _sizes(met: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(sides).groupby("model")[["vote", "participant"]].nunique()
 
 
-def _estimates(found: Fitted, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Estimate]:
+def _estimates(found: FittedModel, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Estimate]:
     anchor, scale = (MEAN, POINTS) if elo else (0.0, 1.0)
     everybody = int(sizes["participant"].max())
     for place in np.argsort(-found.values, kind="stable"):
@@ -109,7 +109,7 @@ def _estimates(found: Fitted, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Est
             continue
         model = found.models[place]
         n, participants = map(int, sizes.loc[model])
-        group = Group(
+        group = EstimateGroup(
             f"arena.{'elo' if elo else 'bradley_terry'}.{slug(model)}", model, n, participants, {"model": model}
         )
         one = middle(float(found.values[place]), found.samples[:, place], everybody)
@@ -120,7 +120,7 @@ def _estimates(found: Fitted, sizes: pd.DataFrame, *, elo: bool) -> Iterator[Est
         yield estimate(group, Interval(anchor + scale * one.value, low, high, one.why), said, NUMBER, "votes")
 
 
-def _left(found: Fitted) -> str:
+def _left(found: FittedModel) -> str:
     """Which models have no strength, and why."""
     out = np.isnan(found.values)
     if out.all():

@@ -9,7 +9,7 @@ import pandas as pd
 
 from app.analysis.arena.comparisons import HALF, compared
 from app.analysis.arena.votes import VOTES, WORTH
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, number_of, share_of
 
 METHOD = f"The share of the votes between two models that the first of them won. {HALF} {WORTH}"
@@ -37,6 +37,6 @@ def _pairs(met: pd.DataFrame) -> Iterator[Estimate]:
     for (one, other), rows in ordered.groupby(["one", "other"], sort=True):
         people = codes(rows["participant"])
         known = (f"{one} against {other}", len(rows), number_of(people), {"model": str(one), "other": str(other)})
-        group = Group(f"arena.pairwise.{slug(one)}.{slug(other)}", *known)
+        group = EstimateGroup(f"arena.pairwise.{slug(one)}.{slug(other)}", *known)
         said = f"Against {other}, {one} won {{}} of votes, ties counting half"
         yield estimate(group, share_of(rows["won"].to_numpy(), people), said, SHARE, "votes")

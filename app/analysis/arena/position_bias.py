@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from app.analysis.arena.votes import SLOTS, TIES, VOTES, WORTH
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate
 from app.analysis.intervals import codes, number_of, share_of
 
 PLACES = {"a": "first (left)", "b": "second", "c": "third", "d": "fourth"}
@@ -43,7 +43,7 @@ def _places(decided: pd.DataFrame, sizes: pd.Series) -> Iterator[Estimate]:
         rows = decided[there]
         if len(rows):
             people = codes(rows["participant"])
-            group = Group(f"arena.position.{slot}", place, len(rows), number_of(people), {"slot": slot})
+            group = EstimateGroup(f"arena.position.{slot}", place, len(rows), number_of(people), {"slot": slot})
             won = (rows["winner"] == f"model_{slot}").to_numpy().astype(float)
             chance = float((1 / sizes[there]).mean())
             said = f"The {place} place won {{}} of the votes with a winner; chance is {100 * chance:.1f} %"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, number_of, share_of
 
 VOTES = "arena_votes"
@@ -80,7 +80,7 @@ def _rates(decided: pd.DataFrame) -> Iterator[Estimate]:
     for model, rows in decided.groupby("model", sort=True):
         people = codes(rows["participant"])
         name = f"arena.win_rate.{slug(model)}"
-        group = Group(name, str(model), len(rows), number_of(people), {"model": str(model)})
+        group = EstimateGroup(name, str(model), len(rows), number_of(people), {"model": str(model)})
         said = f"{model} won {{}} of its votes that had a winner"
         yield estimate(group, share_of(rows["won"].to_numpy(), people), said, SHARE, "votes")
 
@@ -88,6 +88,6 @@ def _rates(decided: pd.DataFrame) -> Iterator[Estimate]:
 def _ties(told: pd.DataFrame) -> Iterator[Estimate]:
     people = codes(told["participant"])
     for kind, words in TIES.items() if len(told) else ():
-        group = Group(f"arena.ties.{slug(words)}", words, len(told), number_of(people), {"winner": kind})
+        group = EstimateGroup(f"arena.ties.{slug(words)}", words, len(told), number_of(people), {"winner": kind})
         found = share_of((told["winner"] == kind).to_numpy().astype(float), people)
         yield estimate(group, found, f"{{}} of votes were ties ({words})", SHARE, "votes")

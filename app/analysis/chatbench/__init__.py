@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.analysis.base import Part, of_one
+from app.analysis.base import AnalysisStep, of_one
 from app.analysis.chatbench import (
     accuracy,
     by_dataset,
@@ -21,15 +21,15 @@ _KEPT = {
     preregistered_filter.FILTERED: preregistered_filter.COLUMNS,
 }
 _ALONE = {**_KEPT, preregistered_filter.ALONE: by_dataset.ALONE_COLUMNS}
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[AnalysisStep, ...] = (
     of_one("Accuracy", accuracy.TABLE, accuracy.COLUMNS, accuracy.accuracy, quick=True),
-    Part("Answers that count", _ALONE, preregistered_filter.counts_of),
-    Part("Accuracy by dataset", _ALONE, by_dataset.by_dataset),
-    Part("Gaps", _ALONE, gaps.gaps_of),
-    Part("Correlations over questions", _ALONE, correlations.correlations_of),
-    Part("Corrected and lost answers", _KEPT, transitions.transitions_of),
-    Part("Mixed model", _KEPT, mixed_model.odds_of),
-    Part(
+    AnalysisStep("Answers that count", _ALONE, preregistered_filter.counts_of),
+    AnalysisStep("Accuracy by dataset", _ALONE, by_dataset.by_dataset),
+    AnalysisStep("Gaps", _ALONE, gaps.gaps_of),
+    AnalysisStep("Correlations over questions", _ALONE, correlations.correlations_of),
+    AnalysisStep("Corrected and lost answers", _KEPT, transitions.transitions_of),
+    AnalysisStep("Mixed model", _KEPT, mixed_model.odds_of),
+    AnalysisStep(
         "How participants worked",
         {preregistered_filter.ANSWERS: preregistered_filter.COLUMNS, workers.TALKS: workers.TALK_COLUMNS},
         workers.work_of,

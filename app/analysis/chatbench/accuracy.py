@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import POINTS, SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import Codes, Interval, codes, mean_of, number_of, share_of
 
 TABLE = "user_answers"
@@ -136,5 +136,5 @@ def _clusters(rows: pd.DataFrame) -> tuple[Codes, Codes]:
     return codes(rows["worker_id"]), codes(rows["question_id"])
 
 
-def _group(name: str, label: str, rows: pd.DataFrame, groups: dict[str, str]) -> Group:
-    return Group(name, label, len(rows), number_of(codes(rows["worker_id"])), groups)
+def _group(name: str, label: str, rows: pd.DataFrame, groups: dict[str, str]) -> EstimateGroup:
+    return EstimateGroup(name, label, len(rows), number_of(codes(rows["worker_id"])), groups)

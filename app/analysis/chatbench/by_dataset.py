@@ -13,7 +13,7 @@ import pandas as pd
 from app.analysis.base import Tables
 from app.analysis.chatbench.over_questions import OverQuestions, of_models, of_people
 from app.analysis.chatbench.preregistered_filter import ALONE, SAME, counted_of
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, number_of
 
 WITH_AI = "user-AI"
@@ -126,7 +126,7 @@ def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, particip
         ["chatbench.accuracy", *map(slug, (dataset, model, way)), *([slug(condition)] if condition else [])]
     )
     groups = {"dataset": dataset, "model": model, "answer_type": way} | ({"condition": condition} if condition else {})
-    group = Group(name, f"{dataset}, {model}: {kind.replace('.', ', ')}", n, participants, groups)
+    group = EstimateGroup(name, f"{dataset}, {model}: {kind.replace('.', ', ')}", n, participants, groups)
     where = f" ({condition})" if condition else ""
     who = f"Participants with {model}" if participants else f"{model} alone ({way})"
     how = {USER_ALONE: ", answering alone,", WITH_AI: f", answering with the chatbot{where},"}.get(way, "")

@@ -22,7 +22,7 @@ from app.analysis.base import Tables
 from app.analysis.bootstrap import central
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI, alone_by_method
 from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import Interval, Values, codes, number_of
 
 DRAWS = 100
@@ -189,7 +189,7 @@ def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
 
 def _estimate(kind: str, of: list[str], found: Interval, rows: pd.DataFrame) -> Estimate:
     names = dict(zip(("condition", "method"), reversed(of), strict=False))
-    group = Group(".".join([f"chatbench.{kind}", *map(slug, of)]), ", ".join(of), len(rows), 0, names)
+    group = EstimateGroup(".".join([f"chatbench.{kind}", *map(slug, of)]), ", ".join(of), len(rows), 0, names)
     words = TITLES[kind][1].replace("{}", ", ".join(of))
     said = f"Over questions, {words}: r = {{}}"
     further = {"questions": float(rows["question_id"].nunique())}

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from app.analysis.data_frames import SESSION
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
 from app.analysis.intervals import codes, mean_of, number_of
 
 LONGEST_S = 600.0
@@ -46,7 +46,9 @@ def _estimates(times: pd.DataFrame) -> Iterator[Estimate]:
         people = codes(rows[SESSION])
         seconds = rows["seconds"].to_numpy(dtype="float64")
         name = "".join(sign if sign.isalnum() or sign in "_-" else "-" if sign == "/" else "" for sign in str(path))
-        group = Group(f"chatbench.duration.{name}", str(path), len(rows), number_of(people), {"path": str(path)})
+        group = EstimateGroup(
+            f"chatbench.duration.{name}", str(path), len(rows), number_of(people), {"path": str(path)}
+        )
         found = mean_of(seconds, people, scale=(0, LONGEST_S))
         further = {"median": float(rows["seconds"].median())}
         yield estimate(group, found, f"Participants were on {path} for {{}} s", NUMBER, "screens", further=further)

@@ -24,7 +24,17 @@ import pandas as pd
 from app.analysis.base import Tables, each
 from app.analysis.chatbench.by_dataset import METHODS, WITH_AI, accuracy_table
 from app.analysis.chatbench.preregistered_filter import ALONE, counted_of
-from app.analysis.estimates import NUMBER, POINTS, Estimate, Finding, Group, between, slug, told_p, written
+from app.analysis.estimates import (
+    NUMBER,
+    POINTS,
+    Estimate,
+    EstimateGroup,
+    Finding,
+    format_interval,
+    format_p,
+    format_value,
+    slug,
+)
 from app.analysis.intervals import LEVEL
 
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -163,7 +173,7 @@ def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
             f"On {row.dataset}, {row.model} alone ({row.method}) was {{}} from participants with it ({row.condition})"
         )
         groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
-        group = Group(name, label, int(row.n_alone + row.n_people), int(row.participants), groups)
+        group = EstimateGroup(name, label, int(row.n_alone + row.n_people), int(row.participants), groups)
         of = f"n = {row.n_alone:,} answers of the model and {row.n_people:,} of {row.participants:,} participants"
         sides = {"n_alone": float(row.n_alone), "n_people": float(row.n_people)}
         yield _difference(group, said, row, of, sides if group.n else {})
@@ -174,7 +184,7 @@ def _mean_gaps(table: pd.DataFrame) -> Iterator[Estimate]:
         name = f"chatbench.mean_gap.{slug(row.method)}.{slug(row.condition)}"
         groups = {"method": row.method, "condition": row.condition}
         of = f" (n = {row.n:,} answers)" if row.n else ""
-        size = f"{written(row.mean_gap, POINTS)} on average over {row.cells} groups{of}"
+        size = f"{format_value(row.mean_gap, POINTS)} on average over {row.cells} groups{of}"
         sentence = (
             f"Accuracy of models alone ({row.method}) and of participants with them ({row.condition}) differed by"
         )
@@ -192,19 +202,19 @@ def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
         over = "1 dataset" if row.datasets == 1 else f"{row.datasets} datasets"
         said = f"By {', '.join((way, *condition))}, {row.model} was {{}} from {row.other} on average over {over}"
         groups = {"model": row.model, "other": row.other, "answer_type": row.answer_type}
-        group = Group(name, label, int(row.n), 0, groups)
+        group = EstimateGroup(name, label, int(row.n), 0, groups)
         yield _difference(group, said, row, f"n = {row.n:,} answers", {"datasets": float(row.datasets)})
 
 
-def _difference(group: Group, said: str, row: Any, size: str, sizes: Mapping[str, float]) -> Estimate:
+def _difference(group: EstimateGroup, said: str, row: Any, size: str, sizes: Mapping[str, float]) -> Estimate:
     known = isfinite(row.standard_error)
     half = Z * row.standard_error
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
     tested = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
-    told = [f"95 % interval {between(low, high, POINTS)}"] if known else []
+    told = [f"95 % interval {format_interval(low, high, POINTS)}"] if known else []
     told += [size] if group.n else []
-    told += [f"z = {written(row.z, NUMBER)}, {told_p(tested, words=True)}"] if known else []
-    sentence = said.replace("{}", written(row.gap, POINTS)) + (f" ({'; '.join(told)})." if told else ".")
+    told += [f"z = {format_value(row.z, NUMBER)}, {format_p(tested, words=True)}"] if known else []
+    sentence = said.replace("{}", format_value(row.gap, POINTS)) + (f" ({'; '.join(told)})." if told else ".")
     sizes_of = (group.n, group.participants, group.groups)
     why = "" if known else UNSURE
     return Estimate(group.name, group.label, row.gap, low, high, *sizes_of, sentence, why, {**tested, **sizes})

@@ -27,7 +27,7 @@ import pandas as pd
 from app.analysis.base import Tables
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
 from app.analysis.chatbench.preregistered_filter import counted_of
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
 from app.errors import SettingsError
 
@@ -66,7 +66,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
+class MixedModel:
     """A fitted model: its intercept, fixed effects, and the standard deviations of participants and questions."""
 
     intercept: float
@@ -83,7 +83,7 @@ def _library() -> ModuleType:
     return bayes_mixed_glm  # type: ignore[no-any-return]
 
 
-def mixed_model(answers: pd.DataFrame) -> Mixed | None:
+def mixed_model(answers: pd.DataFrame) -> MixedModel | None:
     """The regression of answers, those that `counted` leaves; None where too little differs for it.
 
     logit P(right) = intercept + way + model + dataset + participant + question, the last two random and normal; effects
@@ -109,7 +109,7 @@ def mixed_model(answers: pd.DataFrame) -> Mixed | None:
         Effect(*name, float(fitted.fe_mean[at]), float(errors[at]), float(fitted.fe_sd[at]))
         for at, name in enumerate(named, start=1)
     )
-    return Mixed(float(fitted.fe_mean[0]), tuple(effects), *map(float, spreads))
+    return MixedModel(float(fitted.fe_mean[0]), tuple(effects), *map(float, spreads))
 
 
 def _factors(answers: pd.DataFrame) -> dict[str, pd.Series]:
@@ -174,14 +174,14 @@ def odds_of(tables: Tables) -> tuple[Finding, ...]:
     return odds(counted_of(tables))
 
 
-def _estimates(found: Mixed, answers: pd.DataFrame) -> Iterator[Estimate]:
+def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
     people = answers["worker_id"].nunique()
     for one in found.effects:
         half = Z * one.standard_error
         way, *condition = one.level.split(".") if one.factor == "way" else (one.level,)
         name = ".".join(["chatbench.odds", one.factor, *map(slug, (way, *condition))])
         groups = {one.factor: one.level, "against": one.against}
-        group = Group(name, f"{one.level} against {one.against}", len(answers), people, groups)
+        group = EstimateGroup(name, f"{one.level} against {one.against}", len(answers), people, groups)
         further = {
             "odds_ratio": exp(one.value), "standard_error": one.standard_error, "sd_library": one.sd_library,
             "p": 2 * NormalDist().cdf(-abs(one.value) / one.standard_error),

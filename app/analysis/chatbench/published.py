@@ -47,7 +47,7 @@ _ACCURACIES: Mapping[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedFigure:
     """A figure that was published."""
 
     value: float
@@ -91,7 +91,7 @@ _OTHERS: Mapping[str, tuple[float, str]] = {
 }
 
 
-def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, Published]:
+def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, PublishedFigure]:
     """Every published figure by the name of the estimate that answers to it, in a study whose models are called so.
 
     `called` has the paper's models, each with the study's names of it: mostly one, or none.
@@ -99,18 +99,21 @@ def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, Published]:
     return MappingProxyType(dict(_figures(called)))
 
 
-def _figures(called: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, Published]]:
+def _figures(called: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, PublishedFigure]]:
     for dataset, model, kind, value, error in _table():
         way, *condition = kind.split(".")
         for name in called.get(model, ()):
-            yield _named("accuracy", dataset, name, way, *condition), Published(value, error, TABLES)
+            yield _named("accuracy", dataset, name, way, *condition), PublishedFigure(value, error, TABLES)
     pairs = [(one, other) for one in called.get(MODELS[0], ()) for other in called.get(MODELS[1], ())]
     for kind, (value, where) in _MODEL_GAPS.items():
         for one, other in pairs:
             sign = 1 if one < other else -1  # estimates have their models in the order of the names
-            yield _named("model_gap", *sorted((one, other)), *kind.split(".")), Published(sign * value, None, where)
+            yield (
+                _named("model_gap", *sorted((one, other)), *kind.split(".")),
+                PublishedFigure(sign * value, None, where),
+            )
     for name, (value, where) in _OTHERS.items():
-        yield name, Published(value, None, where)
+        yield name, PublishedFigure(value, None, where)
 
 
 def _named(*parts: str) -> str:

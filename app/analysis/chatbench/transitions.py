@@ -16,7 +16,7 @@ from app.analysis.base import Tables
 from app.analysis.chatbench.accuracy import ALL
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
 from app.analysis.chatbench.preregistered_filter import counted_of
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, number_of, share_of
 
 PAIR = ["worker_id", "question_id", "model"]
@@ -75,6 +75,8 @@ def _estimates(both: pd.DataFrame) -> Iterator[Estimate]:
                 hits = np.asarray(of["after"] == end, dtype=np.float64)
                 found = share_of(hits, people, questions)
                 name = f"chatbench.transition.{kind}.{slug(model)}"
-                group = Group(name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind})
+                group = EstimateGroup(
+                    name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind}
+                )
                 where = "Over all models" if model == ALL else f"With {model}"
                 yield estimate(group, found, f"{where}, of what participants {said} with the chatbot", SHARE, "answers")

@@ -20,7 +20,7 @@ from app.analysis.base import Tables
 from app.analysis.chatbench.accuracy import ATTENTION
 from app.analysis.chatbench.by_dataset import USER_ALONE, WITH_AI
 from app.analysis.chatbench.preregistered_filter import ANSWERS
-from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, Group, Unit, estimate
+from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate
 from app.analysis.intervals import codes, mean_of
 
 TALKS = "conversations"
@@ -102,7 +102,7 @@ def quality_of_work(answers: pd.DataFrame, talks: pd.DataFrame) -> tuple[Finding
         values = table[name].dropna()
         if not values.empty:
             interval = mean_of(values.to_numpy(dtype="float64"), codes(values.index), scale=scale)
-            group = Group(f"chatbench.work.{name}", label, len(values), len(values), {"measure": name})
+            group = EstimateGroup(f"chatbench.work.{name}", label, len(values), len(values), {"measure": name})
             said = f"The mean over participants ({label}) is {{}}"
             found.setdefault(unit, []).append(estimate(group, interval, said, unit, "participants"))
     return tuple(

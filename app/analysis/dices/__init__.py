@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from app.analysis.base import Part, of_one
+from app.analysis.base import AnalysisStep, of_one
 from app.analysis.dices.agreement import agreement, dichotomy
 from app.analysis.dices.answer_shares import answered, experts
 from app.analysis.dices.grasp import groups, kept_groups
@@ -40,7 +40,7 @@ NAMES: Mapping[str, str] = {
 }
 
 
-def parts(edition: str) -> tuple[Part, ...]:
+def parts(edition: str) -> tuple[AnalysisStep, ...]:
     """The parts for `dices-350` or `dices-990`."""
     columns = tuple(reversed(OVERALL[edition]))
     table = edition.replace("-", "_")

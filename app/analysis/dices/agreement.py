@@ -20,7 +20,7 @@ import pandas as pd
 
 from app.analysis.bootstrap import central
 from app.analysis.dices.coincidence_matrix import Metric, Sums, alphas, pairs
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
 from app.analysis.intervals import FEWEST, Interval
 
 Counts: TypeAlias = npt.NDArray[np.int64]
@@ -140,7 +140,7 @@ def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, me
             continue
         groups = {"column": column, "edition": edition, "conversations": f"{len(counts)}"}
         raters = given["rater_id"].nunique()
-        group = Group(f"dices.alpha_{method}.{column}", column, len(given), raters, groups)
+        group = EstimateGroup(f"dices.alpha_{method}.{column}", column, len(given), raters, groups)
         said = f"Raters agreed on {column} with an alpha ({TITLES[method]}) of {{}} over {len(counts):,} conversations"
         yield estimate(group, found, said, NUMBER, "ratings")
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from app.analysis.dices.agreement import ORDER, counted
 from app.analysis.dices.cohesion import order, peaks
-from app.analysis.estimates import NUMBER, SHARE, Estimate, Finding, Group, Unit, estimate
+from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate
 from app.analysis.intervals import Interval, codes, mean_of, share_of
 
 COLUMN = "Q_overall"
@@ -109,7 +109,7 @@ def _answered(given: pd.DataFrame) -> Iterator[Estimate]:
     raters = given["rater_id"].nunique()
     for value in ORDER:
         hits = (given[COLUMN] == value).to_numpy().astype(np.float64)
-        group = Group(f"dices.answers.{value}", value, len(given), raters, {"answer": value})
+        group = EstimateGroup(f"dices.answers.{value}", value, len(given), raters, {"answer": value})
         found = share_of(hits, people, items)
         further = {"count": float(hits.sum())}
         yield estimate(group, found, f"{{}} of ratings were {value}", SHARE, "ratings", further=further)
@@ -118,7 +118,7 @@ def _answered(given: pd.DataFrame) -> Iterator[Estimate]:
 def _majorities(most: pd.DataFrame, raters: int) -> Iterator[Estimate]:
     for value in ORDER:
         hits = (most["answer"] == value).to_numpy().astype(np.float64)
-        group = Group(f"dices.majority.{value}", value, len(most), raters, {"answer": value})
+        group = EstimateGroup(f"dices.majority.{value}", value, len(most), raters, {"answer": value})
         further = {"count": float(hits.sum())}
         said = f"Of {{}} of conversations most raters said {value}"
         yield estimate(group, _shared(hits), said, SHARE, "conversations", further=further)
@@ -133,7 +133,7 @@ def _near(given: pd.DataFrame) -> Iterator[Estimate]:
         ("plurality", peaks(counts)[0], "plurality size", {}),
         ("negentropy", order(counts)[0], "negentropy (nats)", spread),
     ):
-        group = Group(f"dices.{name}.all", words, values.size, raters, {"column": COLUMN})
+        group = EstimateGroup(f"dices.{name}.all", words, values.size, raters, {"column": COLUMN})
         yield _mean(group, values, f"Conversations had a mean {words} of {{}}", NUMBER, further)
 
 
@@ -142,7 +142,9 @@ def _agreed(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
         rows = by_item if value == "all" else by_item[by_item[GOLD] == value]
         if len(rows):
             hits = (rows["answer"] == rows[GOLD]).to_numpy().astype(np.float64)
-            group = Group(f"dices.gold_agreement.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
+            group = EstimateGroup(
+                f"dices.gold_agreement.{value}", f"experts: {value}", len(rows), raters, {"gold": value}
+            )
             which = "conversations" if value == "all" else f"conversations that experts answer with {value}"
             said = f"Of {{}} of {which}, most raters said what the experts say"
             yield estimate(group, _shared(hits), said, SHARE, "conversations", further={"count": float(hits.sum())})
@@ -152,12 +154,12 @@ def _unsafe(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
     for value in ("Yes", "No"):
         rows = by_item[by_item[GOLD] == value]
         if len(rows):
-            group = Group(f"dices.said_unsafe.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
+            group = EstimateGroup(f"dices.said_unsafe.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
             said = f"Of conversations that experts answer with {value}, a mean of {{}} of raters said Yes (unsafe)"
             yield _mean(group, rows["yes"].to_numpy(), said, SHARE, {})
 
 
-def _mean(group: Group, values: np.ndarray, said: str, unit: Unit, further: dict[str, float]) -> Estimate:
+def _mean(group: EstimateGroup, values: np.ndarray, said: str, unit: Unit, further: dict[str, float]) -> Estimate:
     found = _worded(mean_of(values, np.arange(values.size)))
     return estimate(group, found, said, unit, "conversations", further=further)
 

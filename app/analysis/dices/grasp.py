@@ -14,10 +14,10 @@ import pandas as pd
 from app.analysis.dices.agreement import SAMPLES, SEED
 from app.analysis.dices.cohesion import normalised_xrr, xrr
 from app.analysis.dices.coincidence_matrix import Sums
-from app.analysis.dices.grasp_measures import DSI, PERMUTATIONS, Outcome, family, own, sides
-from app.analysis.dices.rater_pool import LEAST, Axis, Pool, axes, pool
+from app.analysis.dices.grasp_measures import DSI, PERMUTATIONS, MeasureResult, family, own, sides
+from app.analysis.dices.rater_pool import LEAST, Axis, RaterPool, axes, pool
 from app.analysis.dices.raters import REMOVED, without
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 
 COLUMN = "Q_overall"
 TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
@@ -48,7 +48,7 @@ REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class GroupCounts:
     """A large group: its raters, its ratings, and its counts and its others' by conversation."""
 
     raters: int
@@ -108,7 +108,7 @@ def _method(permutations: int, seed: int) -> str:
     )
 
 
-def _sizes(pool: Pool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], Size]]:
+def _sizes(pool: RaterPool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], GroupCounts]]:
     """Of the large groups; and of the axis, as one group."""
     one, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
     sizes = axis.sizes()
@@ -116,16 +116,16 @@ def _sizes(pool: Pool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]]
         counts = one[:, place]
         yield (
             (axis.name, axis.groups[number]),
-            Size(int(sizes[number]), int(counts.sum()), counts.T, others[:, place].T),
+            GroupCounts(int(sizes[number]), int(counts.sum()), counts.T, others[:, place].T),
         )
     every = pool.counts((axis.codes >= 0)[None])[:, 0]
-    yield (axis.name, ()), Size(int(sizes.sum()), int(every.sum()), every.T, every.T)
+    yield (axis.name, ()), GroupCounts(int(sizes.sum()), int(every.sum()), every.T, every.T)
 
 
 def _estimates(
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[MeasureResult],
     measure: str,
-    sizes: Mapping[tuple[str, tuple[str, ...]], Size],
+    sizes: Mapping[tuple[str, tuple[str, ...]], GroupCounts],
     words: tuple[str, str],
 ) -> Iterator[Estimate]:
     prefix, said = words
@@ -136,12 +136,12 @@ def _estimates(
         whose = ", ".join(outcome.group)
         name = f"{prefix}.{measure}.{outcome.axis}" + (f".{slug('_x_'.join(outcome.group))}" if outcome.group else "")
         columns = {"axis": outcome.axis, **({"group": whose} if whose else {})}
-        group = Group(name, whose or outcome.axis, size.ratings, size.raters, columns)
+        group = EstimateGroup(name, whose or outcome.axis, size.ratings, size.raters, columns)
         who = f"Raters who are {whose}" if whose else f"By {outcome.axis.replace('_x_', ' and ')}, raters"
         yield estimate(group, outcome.found, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
 
 
-def _further(outcome: Outcome, size: Size) -> Mapping[str, float]:
+def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:
     told = {"p": outcome.p, "p_adjusted": outcome.p_adjusted}
     if outcome.measure == "xrr":
         told["normalised"] = normalised_xrr(size.group, size.others)
@@ -150,7 +150,7 @@ def _further(outcome: Outcome, size: Size) -> Mapping[str, float]:
     return {name: value for name, value in told.items() if not np.isnan(value)}
 
 
-def _left_out(axes: Sequence[Axis], outcomes: Sequence[Outcome], measure: str) -> str:
+def _left_out(axes: Sequence[Axis], outcomes: Sequence[MeasureResult], measure: str) -> str:
     """Which groups have no estimate, and why; a DSI's groups are told of by its GAI."""
     there = {(outcome.axis, outcome.group) for outcome in outcomes if outcome.measure == measure}
     small: list[str] = []

@@ -16,7 +16,7 @@ from app.analysis.dices.agreement import SAMPLES, SEED, sampled
 from app.analysis.dices.cohesion import MEASURES, measured
 from app.analysis.dices.coincidence_matrix import Sums
 from app.analysis.dices.permutation import adjusted, p_value
-from app.analysis.dices.rater_pool import Axis, Codes, Pool
+from app.analysis.dices.rater_pool import Axis, Codes, RaterPool
 from app.analysis.intervals import Interval
 
 PERMUTATIONS = 1000
@@ -27,7 +27,7 @@ FEW = "Too few samples of conversations have a value for an interval."
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MeasureResult:
     """A measure of a group, or the DSI of an axis (no group); NaN where there is no p."""
 
     measure: str
@@ -38,7 +38,9 @@ class Outcome:
     p_adjusted: float = float("nan")
 
 
-def family(pool: Pool, axes: Sequence[Axis], permutations: int = PERMUTATIONS, seed: int = SEED) -> tuple[Outcome, ...]:
+def family(
+    pool: RaterPool, axes: Sequence[Axis], permutations: int = PERMUTATIONS, seed: int = SEED
+) -> tuple[MeasureResult, ...]:
     """Measure and test all groups of some axes that are large enough; with 0 permutations there is no p."""
     if not pool.marks.size:
         return ()
@@ -48,7 +50,7 @@ def family(pool: Pool, axes: Sequence[Axis], permutations: int = PERMUTATIONS, s
     return tuple(_adjusted([outcome for outcome in found if not np.isnan(outcome.found.value)]))
 
 
-def sides(pool: Pool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
+def sides(pool: RaterPool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
     """The counts (values, groups, deals, conversations) of each large group and of its others, for deals of profiles.
 
     `dealt` says whose profile each rater gets (deals, raters).
@@ -59,23 +61,23 @@ def sides(pool: Pool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
     return large, each.sum(axis=1, keepdims=True) - large
 
 
-def own(pool: Pool) -> Codes:
+def own(pool: RaterPool) -> Codes:
     """The deal in which each rater keeps the own profile."""
     return np.arange(len(pool.profiles))[None]
 
 
-def _dealt(pool: Pool, permutations: int, seed: int) -> Codes:
+def _dealt(pool: RaterPool, permutations: int, seed: int) -> Codes:
     return np.random.default_rng(seed).permuted(np.tile(own(pool), (permutations, 1)), axis=1)
 
 
-def _samples(pool: Pool, seed: int) -> Sums:
+def _samples(pool: RaterPool, seed: int) -> Sums:
     """How often each sample has each conversation (conversations, 1 + samples); the first has each once."""
     size = pool.marks.shape[-1]
     drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=SAMPLES)
     return np.vstack([np.ones(size), drawn]).T
 
 
-def _of_axis(pool: Pool, axis: Axis, dealt: Codes, samples: Sums) -> Iterator[Outcome]:
+def _of_axis(pool: RaterPool, axis: Axis, dealt: Codes, samples: Sums) -> Iterator[MeasureResult]:
     large = axis.large()
     if not large.size:
         return
@@ -87,14 +89,14 @@ def _of_axis(pool: Pool, axis: Axis, dealt: Codes, samples: Sums) -> Iterator[Ou
     yield _outcome(DSI, axis, (), _largest(drawn[gai]), _largest(chance[gai]))
 
 
-def _drawn(pool: Pool, axis: Axis, samples: Sums) -> Sums:
+def _drawn(pool: RaterPool, axis: Axis, samples: Sums) -> Sums:
     """Each measure of each large group in each sample of conversations (measures, groups, samples)."""
     groups, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
     each = [measured(groups[:, n], others[:, n], lambda told: told @ samples) for n in range(groups.shape[1])]
     return np.stack([[one[name] for one in each] for name in MEASURES])
 
 
-def _permuted(pool: Pool, axis: Axis, dealt: Codes) -> Sums:
+def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
     """Each measure of each large group in each deal of profiles (measures, groups, deals)."""
     found = np.empty((len(MEASURES), axis.large().size, len(dealt)))
     step = max(1, AT_ONCE // (len(axis.groups) * pool.marks.shape[-1]))
@@ -104,10 +106,10 @@ def _permuted(pool: Pool, axis: Axis, dealt: Codes) -> Sums:
     return found
 
 
-def _outcome(measure: str, axis: Axis, group: tuple[str, ...], values: Sums, permuted: Sums) -> Outcome:
+def _outcome(measure: str, axis: Axis, group: tuple[str, ...], values: Sums, permuted: Sums) -> MeasureResult:
     """From the observed value and those in samples, and those in deals."""
     observed = float(values[0])
-    return Outcome(measure, axis.name, group, sampled(observed, values[1:], FEW), p_value(observed, permuted))
+    return MeasureResult(measure, axis.name, group, sampled(observed, values[1:], FEW), p_value(observed, permuted))
 
 
 def _largest(values: Sums) -> Sums:
@@ -116,7 +118,7 @@ def _largest(values: Sums) -> Sums:
     return np.where(np.isinf(most), np.nan, most)
 
 
-def _adjusted(outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
+def _adjusted(outcomes: Sequence[MeasureResult]) -> Iterator[MeasureResult]:
     for measure in (*MEASURES, DSI):
         same = [outcome for outcome in outcomes if outcome.measure == measure]
         for outcome, p in zip(same, adjusted(np.asarray([outcome.p for outcome in same])), strict=True):

@@ -28,7 +28,7 @@ LEAST = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class RaterPool:
     """Raters, in the order of their ids."""
 
     marks: Marks
@@ -69,7 +69,7 @@ class Axis:
         return np.flatnonzero((sizes >= LEAST) & (sizes.sum() - sizes >= LEAST))
 
 
-def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> Pool:
+def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
     """The raters of a DICES table and their answers in a column; rows without an answer there count nowhere."""
     given = ratings[ratings[column].isin(ORDER)]
     raters, ids = pd.factorize(given["rater_id"].astype(str), sort=True)
@@ -79,10 +79,10 @@ def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> Pool:
     marks = np.bincount(np.ravel_multi_index((values, raters, items), shape), minlength=int(np.prod(shape)))
     told = given[[name for name in PROFILE if name in given.columns]].astype(object)
     profiles = told.where(told.notna() & (told != ""), None).groupby(raters).first()
-    return Pool(marks.reshape(shape).astype(np.float32), profiles.set_axis(pd.Index(ids, name="rater_id")))
+    return RaterPool(marks.reshape(shape).astype(np.float32), profiles.set_axis(pd.Index(ids, name="rater_id")))
 
 
-def axis(pool: Pool, columns: Sequence[str]) -> Axis:
+def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:
     """The groups by one column of the profile, or by several together."""
     told = pool.profiles[list(columns)]
     known = told.notna().all(axis=1).to_numpy()
@@ -93,7 +93,7 @@ def axis(pool: Pool, columns: Sequence[str]) -> Axis:
     return Axis("_x_".join(name.removeprefix("rater_") for name in columns), tuple(groups), codes)
 
 
-def axes(pool: Pool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
+def axes(pool: RaterPool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
     """Every column of the profile that anybody told of, and the intersections."""
     wanted = [*((name,) for name in PROFILE), *crossed]
     found = (axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from app.analysis.dices.agreement import ORDER, alpha, alpha_interval, counted
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
 
 FAST_MS = 45_000
 """A rater whose median answer took less than this was fast."""
@@ -144,7 +144,7 @@ def _estimates(ratings: pd.DataFrame, column: str, wanted: Mapping[str, pd.Index
             continue
         words = REASONS.get(reason, "fast, or the same answer nearly always")
         label, people = f"without: {words}", rest["rater_id"].nunique()
-        group = Group(f"dices.filtered.{reason}", label, len(rest), people, {"reason": reason})
+        group = EstimateGroup(f"dices.filtered.{reason}", label, len(rest), people, {"reason": reason})
         further = {"before": before, "change": after.value - before, "removed": float(len(ids))}
         gone = f"{len(ids):,} {'rater' if len(ids) == 1 else 'raters'}"
         said = f"Without {gone} ({words}), the alpha of {column} was {{}}, and {before:.2f} with them"

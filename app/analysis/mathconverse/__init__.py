@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.analysis.base import Part, of_one
+from app.analysis.base import AnalysisStep, of_one
 from app.analysis.mathconverse.backgrounds import BACKGROUND_COLUMNS, backgrounds
 from app.analysis.mathconverse.correlation import CORRELATED, rating_correlations
 from app.analysis.mathconverse.divergence import divergence
@@ -21,7 +21,7 @@ from app.analysis.mathconverse.taxonomy import QUERIES, QUERY_COLUMNS, query_lab
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
 
-PARTS: tuple[Part, ...] = (
+PARTS: tuple[AnalysisStep, ...] = (
     of_one("Ratings", TABLE, COLUMNS, ratings, quick=True),
     of_one("Ratings over all models", TABLE, COLUMNS, ratings_overall),
     of_one("Ratings by turn", TABLE, COLUMNS, ratings_by_turn),
@@ -38,7 +38,7 @@ PARTS: tuple[Part, ...] = (
     of_one("Lengths of conversations", TABLE, LENGTH_COLUMNS, conversation_lengths),
     of_one("Backgrounds", TABLE, BACKGROUND_COLUMNS, backgrounds),
 )
-TAXONOMY: tuple[Part, ...] = (of_one("Labels of queries", QUERIES, QUERY_COLUMNS, query_labels),)
+TAXONOMY: tuple[AnalysisStep, ...] = (of_one("Labels of queries", QUERIES, QUERY_COLUMNS, query_labels),)
 """The parts for `taxonomy`."""
 NAMES: Mapping[str, str] = {
     "mathconverse.mean.helpfulness.<model>": "mean helpfulness of rated replies, 0 to 6; `all` is over all models",

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import pandas as pd
 
-from app.analysis.estimates import NUMBER, SHARE, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, SHARE, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, mean_of, number_of, share_of
 
 RANKS = "mathconverse_interactions"
@@ -58,11 +58,13 @@ def _findings(given: pd.DataFrame, code: str, end: str = "", where: str = "", no
         known = (str(model), len(rows), number_of(people), {"model": str(model)})
         mean = mean_of(rows["rank"].to_numpy(), people, scale=(1, most))
         said = f"{model} had a mean rank of {{}}{whole} (1 is the best)"
-        means.append(estimate(Group(f"mathconverse.mean_rank{end}.{slug(model)}", *known), mean, said, NUMBER, "ranks"))
+        means.append(
+            estimate(EstimateGroup(f"mathconverse.mean_rank{end}.{slug(model)}", *known), mean, said, NUMBER, "ranks")
+        )
         first = share_of(rows["best"].to_numpy(dtype="float64"), people)
         said = f"{model} was ranked best, alone or tied, in {{}} of {'complete ' if end else ''}sets"
         name = f"mathconverse.best_or_tied{end}.{slug(model)}"
-        best.append(estimate(Group(name, *known), first, said, SHARE, "ranks"))
+        best.append(estimate(EstimateGroup(name, *known), first, said, SHARE, "ranks"))
     found = (
         Finding(
             f"mathconverse.mean_rank{end}", f"Preference: mean rank by model{where}", "ranks", NUMBER,

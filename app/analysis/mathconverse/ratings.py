@@ -13,7 +13,7 @@ from dataclasses import replace
 import orjson
 import pandas as pd
 
-from app.analysis.estimates import NUMBER, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, mean_of
 
 TABLE = "mathconverse_interactions"
@@ -104,15 +104,15 @@ def mathematical(told: pd.DataFrame) -> pd.DataFrame:
     return told[told["correctness"] > 0]
 
 
-def mean_rating(group: Group, rows: pd.DataFrame, column: str, said: str) -> Estimate:
+def mean_rating(group: EstimateGroup, rows: pd.DataFrame, column: str, said: str) -> Estimate:
     """The mean of some replies' ratings, with its interval by participants."""
     found = mean_of(rows[column].to_numpy(), codes(rows["uid"]), scale=SCALE)
     return estimate(group, found, said, NUMBER, "ratings")
 
 
-def grouped(name: str, label: str, rows: pd.DataFrame, groups: Mapping[str, str]) -> Group:
+def grouped(name: str, label: str, rows: pd.DataFrame, groups: Mapping[str, str]) -> EstimateGroup:
     """The group that rows of participants (`uid`) make."""
-    return Group(name, label, len(rows), rows["uid"].nunique(), groups)
+    return EstimateGroup(name, label, len(rows), rows["uid"].nunique(), groups)
 
 
 def listed(cell: str) -> list[int | None]:

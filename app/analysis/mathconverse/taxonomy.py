@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate
 from app.analysis.intervals import FEWEST, Codes, Interval, Values, codes, number_of, share_of
 from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN_HEADER
 
@@ -72,7 +72,7 @@ def conversations(queries: pd.DataFrame) -> Codes:
 def _labels(marked: pd.DataFrame, talks: Codes, size: tuple[int, int]) -> Iterator[Estimate]:
     for name in marked:
         label = LABELS.get(str(name), "Something else, in their own words")
-        group = Group(f"taxonomy.label.{name}", label, *size, {"label": str(name)})
+        group = EstimateGroup(f"taxonomy.label.{name}", label, *size, {"label": str(name)})
         yield _share(group, marked[name].to_numpy().astype(float), talks, f"were labelled “{label}”")
 
 
@@ -80,11 +80,11 @@ def _numbers(marked: pd.DataFrame, talks: Codes, size: tuple[int, int]) -> Itera
     number = marked[list(HEADERS)].sum(axis=1)
     fits = {"none": number == 0, "several": number > 1}
     for name, label in NUMBERS.items():
-        group = Group(f"taxonomy.labels.{name}", label, *size, {"labels": name})
+        group = EstimateGroup(f"taxonomy.labels.{name}", label, *size, {"labels": name})
         yield _share(group, fits[name].to_numpy().astype(float), talks, f"had {label}")
 
 
-def _share(group: Group, hits: Values, talks: Codes, what: str) -> Estimate:
+def _share(group: EstimateGroup, hits: Values, talks: Codes, what: str) -> Estimate:
     found = share_of(hits, talks)
     if number_of(talks) < FEWEST:
         found = Interval(found.value, why=f"An interval needs {FEWEST} conversations.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from app.analysis.estimates import SHARE, Estimate, Finding, Group, estimate, slug
+from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, share_of
 from app.analysis.mathconverse.preference import RANKS, SET, WHOLE, are_best, ranked
 from app.analysis.mathconverse.ratings import grouped
@@ -61,7 +61,7 @@ def _ties(given: pd.DataFrame, end: str) -> Iterator[Estimate]:
         yield _share(group, sizes.assign(hit=hits[kind]), f"In {{}} of {_sets(end)}, {label}")
 
 
-def _share(group: Group, rows: pd.DataFrame, said: str) -> Estimate:
+def _share(group: EstimateGroup, rows: pd.DataFrame, said: str) -> Estimate:
     hits = rows["hit"].to_numpy(dtype="float64")
     found = share_of(hits, codes(rows["uid"]))
     return estimate(group, found, said, SHARE, "sets", further={"count": float(hits.sum())})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from app.analysis.report.build import Arm, Report, Version, gather
+from app.analysis.report.build import FactorArm, Report, VersionUsed, build_report
 from app.analysis.report.csv_table import as_csv
 from app.analysis.report.html_page import html
 from app.analysis.report.json_data import as_json
@@ -22,4 +22,15 @@ FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
 )
 """How a report can be written, by the ending of its file."""
 
-__all__ = ["FORMATS", "Arm", "Report", "Version", "as_csv", "as_json", "gather", "html", "latex", "markdown"]
+__all__ = [
+    "FORMATS",
+    "FactorArm",
+    "Report",
+    "VersionUsed",
+    "as_csv",
+    "as_json",
+    "build_report",
+    "html",
+    "latex",
+    "markdown",
+]

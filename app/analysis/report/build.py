@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
-from app.analysis.report.published_comparison import Against, Compared, compared
-from app.analysis.report.quality_and_costs import Costs, Quality, quality, spent
+from app.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
+from app.analysis.report.quality_and_costs import DataQuality, ModelCosts, quality, spent
 from app.analysis.report.wording import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
 from experiments.study.cells import cells
@@ -15,7 +15,7 @@ from experiments.study.resolve import Study
 from storage.db.engine import Database
 from storage.registers.origins import origins
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import Flow, flow, recorded
+from storage.reports.analysis_data import ParticipantFlow, flow, recorded
 from storage.schemas.registry import schema
 
 MOST_VALUES = 12
@@ -23,7 +23,7 @@ MOST_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class FactorArm:
     """A factor's value: how many came, how many completed the study, and what share of them was wanted."""
 
     factor: str
@@ -35,7 +35,7 @@ class Arm:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class VersionUsed:
     """A version of the study that people took part in."""
 
     number: int
@@ -49,15 +49,15 @@ class Report:
     study: str
     title: str
     origin: str
-    versions: tuple[Version, ...]
-    flow: Flow
-    arms: tuple[Arm, ...]
+    versions: tuple[VersionUsed, ...]
+    flow: ParticipantFlow
+    arms: tuple[FactorArm, ...]
     results: Results
     made_us: int
     parley: str
-    quality: Quality | None = None
-    costs: Costs | None = None
-    against: Against | None = None
+    quality: DataQuality | None = None
+    costs: ModelCosts | None = None
+    against: PublishedPaper | None = None
 
     @property
     def warning(self) -> str:
@@ -75,9 +75,9 @@ class Report:
         return sum(self.flow.excluded.values())
 
     @property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[FigureComparison, ...]:
         """The figures that the paper to compare with has as well."""
-        return tuple(compared(self.results.findings, self.against))
+        return tuple(compare_with_published(self.results.findings, self.against))
 
     @property
     def told_against(self) -> str:
@@ -85,8 +85,14 @@ class Report:
         return self.against.told(self.compared, self.results.findings) if self.against else ""
 
 
-def gather(
-    database: Database, study: str, origin: str, at_us: int, *, steps: Steps = iter, against: Against | None = None
+def build_report(
+    database: Database,
+    study: str,
+    origin: str,
+    at_us: int,
+    *,
+    steps: Steps = iter,
+    against: PublishedPaper | None = None,
 ) -> Report:
     """Read and compute all that the report of a study says.
 
@@ -96,7 +102,7 @@ def gather(
         origins(connection, study, origin)
     people = flow(database, study, origin)
     studies = Studies(database).taken(study, origin)
-    versions = tuple(Version(one.file.version, one.hash) for one in studies)
+    versions = tuple(VersionUsed(one.file.version, one.hash) for one in studies)
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
     found = results(database, study, origin, whole=True, steps=steps)
@@ -108,7 +114,7 @@ def gather(
     return Report(*parts)
 
 
-def _arms(people: Flow, study: Study) -> Iterator[Arm]:
+def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:
     """The values of each factor, those that nobody has yet among them; one line for a factor of very many."""
     every = cells(study.factors, study.pools)
     for factor in study.factors:
@@ -122,14 +128,14 @@ def _arms(people: Flow, study: Study) -> Iterator[Arm]:
             yield from _each(factor, met, targets)
 
 
-def _each(factor: str, met: Mapping[str, tuple[int, int]], targets: Mapping[str, float]) -> Iterator[Arm]:
+def _each(factor: str, met: Mapping[str, tuple[int, int]], targets: Mapping[str, float]) -> Iterator[FactorArm]:
     whole = sum(complete for _, complete in met.values())
     for value in dict.fromkeys((*targets, *met)):
         arrived, complete = met.get(value, (0, 0))
-        yield Arm(factor, value, arrived, complete, complete / whole if whole else None, targets.get(value))
+        yield FactorArm(factor, value, arrived, complete, complete / whole if whole else None, targets.get(value))
 
 
-def _many(factor: str, met: Mapping[str, tuple[int, int]]) -> Arm:
+def _many(factor: str, met: Mapping[str, tuple[int, int]]) -> FactorArm:
     completed: Sequence[int] = sorted(complete for _, complete in met.values()) or [0]
     words = f"{len(met)} values, each completed by {completed[0]:,} to {completed[-1]:,}"
-    return Arm(factor, words, sum(arrived for arrived, _ in met.values()), sum(completed), None, None)
+    return FactorArm(factor, words, sum(arrived for arrived, _ in met.values()), sum(completed), None, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.analysis.report.build import Arm, Report
+from app.analysis.report.build import FactorArm, Report
 from app.analysis.report.wording import ended
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
@@ -16,7 +16,7 @@ ANALYSED = "not excluded, and at least one answer, rating or vote"
 
 
 @dataclass(frozen=True, slots=True)
-class Out:
+class FlowExit:
     """Those who went no further, and why."""
 
     number: int
@@ -25,36 +25,36 @@ class Out:
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class FlowStage:
     """How many came so far; who left before it, and in which conditions they then were."""
 
     number: int
     words: str
     note: str = ""
-    out: Out | None = None
-    arms: tuple[Arm, ...] = ()
+    out: FlowExit | None = None
+    arms: tuple[FactorArm, ...] = ()
 
 
-def stages(report: Report) -> Iterator[Stage]:
+def flow_stages(report: Report) -> Iterator[FlowStage]:
     """The flow, from the first stage to the last. Of a release nothing is said that is not known."""
     people, analysed = report.flow, report.results.analysed
     if report.origin == Origin.IMPORT:
-        yield Stage(people.arrived, "are in the release")
-        yield Stage(analysed, "analysed", ANALYSED)
+        yield FlowStage(people.arrived, "are in the release")
+        yield FlowStage(analysed, "analysed", ANALYSED)
         return
-    yield Stage(people.arrived, "started", arms=_allocated(report))
+    yield FlowStage(people.arrived, "started", arms=_allocated(report))
     others = tuple((number, words) for kind, words, number in ended(people) if kind != COMPLETE)
     left = sum(number for number, _ in others)
     complete = people.outcomes.get(COMPLETE, 0)
-    yield Stage(complete, "completed the study", out=Out(left, "did not complete it", others))
+    yield FlowStage(complete, "completed the study", out=FlowExit(left, "did not complete it", others))
     reasons = tuple((number, why) for why, number in people.excluded.items())
-    out = Out(report.excluded, "excluded by a researcher", reasons)
-    yield Stage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
+    out = FlowExit(report.excluded, "excluded by a researcher", reasons)
+    yield FlowStage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
 
 
-def _allocated(report: Report) -> tuple[Arm, ...]:
+def _allocated(report: Report) -> tuple[FactorArm, ...]:
     """The values of the first factor that has a few; its conditions before any other factor's."""
-    factors: dict[str, list[Arm]] = {}
+    factors: dict[str, list[FactorArm]] = {}
     for arm in report.arms:
         factors.setdefault(arm.factor, []).append(arm)
     few = [name for name, arms in factors.items() if 1 < len(arms) <= FEW_ARMS]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from app.analysis.estimates import COUNT, Finding, between, told_p, written
+from app.analysis.estimates import COUNT, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
 from app.analysis.report.build import Report
-from app.analysis.report.consort_flow import stages
+from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.quality_and_costs import money
 
 
@@ -22,7 +22,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Paragraph:
     """A paragraph; a loud one is a warning."""
 
     text: str
@@ -37,7 +37,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeLine:
     """A line of code."""
 
     text: str
@@ -53,14 +53,14 @@ class Table:
     words: int = 1
 
 
-Block: TypeAlias = Heading | Text | Items | Code | Table
+Block: TypeAlias = Heading | Paragraph | Items | CodeLine | Table
 
 
 def blocks(report: Report) -> Iterator[Block]:
     """All of a report, in its order."""
     yield Heading(1, report.title)
     if report.warning:
-        yield Text(report.warning, loud=True)
+        yield Paragraph(report.warning, loud=True)
     versions = (("version", f"{version.number}, {version.hash}") for version in report.versions)
     known = (("study", report.study), ("data of", f"{report.whose} ({report.origin})"), *versions)
     records = ", ".join(report.results.schemas) or "none that Parley has an analysis for"
@@ -86,7 +86,7 @@ def _main(report: Report) -> Iterator[Block]:
 def _participants(report: Report) -> Iterator[Block]:
     yield Heading(2, "Participants")
     told = []
-    for stage in stages(report):
+    for stage in flow_stages(report):
         if stage.out:
             why = "; ".join(f"{reason}: {number:,}" for number, reason in stage.out.items)
             told.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
@@ -99,20 +99,20 @@ def _participants(report: Report) -> Iterator[Block]:
         )
         head = ("Factor", "Value", "Started", "Completed", "Share", "Target")
         yield Table("Conditions against their targets", head, tuple(rows), 2)
-        yield Text(wording.ARMS)
+        yield Paragraph(wording.ARMS)
 
 
 def _results(report: Report) -> Iterator[Block]:
     if not report.results.findings:
         yield Heading(2, "Results")
-        yield Text("There is nothing to estimate yet.")
+        yield Paragraph("There is nothing to estimate yet.")
     section = method = ""
     for finding in report.results.findings:
         if section != (section := wording.family(finding.name)):
             yield Heading(2, section)
         yield from _finding(finding)
-        yield Text("Same method as above." if method == (method := finding.method) else method)
-        yield Code(finding.code)
+        yield Paragraph("Same method as above." if method == (method := finding.method) else method)
+        yield CodeLine(finding.code)
 
 
 def _finding(finding: Finding) -> Iterator[Block]:
@@ -122,22 +122,22 @@ def _finding(finding: Finding) -> Iterator[Block]:
     figures = (
         (
             one.label,
-            written(one.value, finding.unit),
-            between(one.low, one.high, finding.unit),
+            format_value(one.value, finding.unit),
+            format_interval(one.low, one.high, finding.unit),
             f"{one.n:,}",
             f"{one.participants:,}" if one.participants else "–",
-            *([told_p(one.further) or "–"] if tested else []),
+            *([format_p(one.further) or "–"] if tested else []),
         )
         for one in finding.estimates
     )
     if finding.estimates:
         yield Table(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
     if finding.note:
-        yield Text(finding.note)
+        yield Paragraph(finding.note)
     if finding.estimates:
-        yield Items(tuple((wording.told(finding, one), one.name) for one in finding.estimates))
+        yield Items(tuple((wording.sentence(finding, one), one.name) for one in finding.estimates))
     if (why := wording.reason(finding)) and finding.unit != COUNT:
-        yield Text(f"No interval: {why}")
+        yield Paragraph(f"No interval: {why}")
 
 
 def _compared(report: Report) -> Iterator[Block]:
@@ -148,8 +148,8 @@ def _compared(report: Report) -> Iterator[Block]:
         (
             one.estimate.name,
             one.published.source,
-            written(one.estimate.value, one.finding.unit),
-            written(one.published.value, one.finding.unit),
+            format_value(one.estimate.value, one.finding.unit),
+            format_value(one.published.value, one.finding.unit),
             one.told_error,
             one.told_difference,
         )
@@ -158,7 +158,7 @@ def _compared(report: Report) -> Iterator[Block]:
     if report.compared:
         head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
         yield Table(f"Comparison with {report.against.title}", head, tuple(rows), 2)
-    yield Text(report.told_against)
+    yield Paragraph(report.told_against)
 
 
 def _conduct(report: Report) -> Iterator[Block]:
@@ -167,7 +167,7 @@ def _conduct(report: Report) -> Iterator[Block]:
         odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
         if odd:
             yield Table("Data quality", ("Issue", "Count", "Of"), odd)
-        yield Text(wording.FLAGGED if odd else wording.UNTOLD)
+        yield Paragraph(wording.FLAGGED if odd else wording.UNTOLD)
     if report.costs is not None:
         yield Heading(2, "Cost")
         rows = tuple(
@@ -177,4 +177,4 @@ def _conduct(report: Report) -> Iterator[Block]:
         if rows:
             head = ("Model", "Calls", "Failed", "Input tokens", "Output tokens", f"Cost ({report.costs.currency})")
             yield Table("Cost", head, rows)
-        yield Text(report.costs.note)
+        yield Paragraph(report.costs.note)

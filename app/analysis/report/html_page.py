@@ -10,11 +10,11 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from app.analysis.estimates import Finding, between, told_p, written
+from app.analysis.estimates import Finding, format_interval, format_p, format_value
 from app.analysis.forest_plot import forest
 from app.analysis.report import svg_line_chart, svg_panels, wording
 from app.analysis.report.build import Report
-from app.analysis.report.consort_flow import stages
+from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.quality_and_costs import money
 
 MANY = 14
@@ -22,7 +22,7 @@ MANY = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class ReportSection:
     """The findings of a schema, or of both editions of one."""
 
     title: str
@@ -38,7 +38,7 @@ def html(report: Report) -> str:
         report=report,
         sections=tuple(sections(findings)),
         made=wording.when(report.made_us),
-        stages=tuple(stages(report)),
+        stages=tuple(flow_stages(report)),
         panels=svg_panels.panels(estimates, report.compared),
         lines=svg_line_chart.lines(findings),
         names={finding.name for finding in findings},
@@ -46,12 +46,12 @@ def html(report: Report) -> str:
     )
 
 
-def sections(findings: tuple[Finding, ...]) -> Iterator[Section]:
+def sections(findings: tuple[Finding, ...]) -> Iterator[ReportSection]:
     """The findings by what they are about, in their order."""
     titles = dict.fromkeys(wording.family(finding.name) for finding in findings)
     for title in titles:
         own = tuple(finding for finding in findings if wording.family(finding.name) == title)
-        yield Section(title, own[0].name.partition(".")[0], own)
+        yield ReportSection(title, own[0].name.partition(".")[0], own)
 
 
 def _breakable(text: str) -> Markup:
@@ -77,12 +77,12 @@ _PAGES.globals |= {
     "MANY": MANY,
 }
 _PAGES.filters |= {
-    "written": written,
+    "written": format_value,
     "number": _number,
     "breakable": _breakable,
     "percent": wording.share,
-    "p": lambda one: told_p(one.further),
+    "p": lambda one: format_p(one.further),
     "money": money,
-    "between": lambda one, unit: between(one.low, one.high, unit),
+    "between": lambda one, unit: format_interval(one.low, one.high, unit),
 }
 _PAGE = _PAGES.get_template("page.html.j2")

@@ -15,7 +15,7 @@ from app.analysis.estimates import Estimate, Finding
 from app.analysis.figure_names import about
 from app.analysis.intervals import LEVEL
 from app.analysis.report.build import Report
-from app.analysis.report.published_comparison import Published
+from app.analysis.report.published_comparison import PrintedFigure
 from app.analysis.results import NAMES
 from storage.registers.origins import Origin
 
@@ -55,7 +55,7 @@ def contents(report: Report) -> dict[str, Any]:
     }
 
 
-def figure(finding: Finding, one: Estimate, published: Published | None = None) -> dict[str, Any]:
+def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = None) -> dict[str, Any]:
     """A figure with its interval, sizes and sentence; `published` only where it is compared."""
     values = asdict(one) | {"level": None if one.low is None else LEVEL, "counts": finding.counts, "unit": finding.unit}
     order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
@@ -75,7 +75,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return values | {"figures": [one.name for one in finding.estimates]}
 
 
-def _printed(published: Published) -> dict[str, Any]:
+def _printed(published: PrintedFigure) -> dict[str, Any]:
     return {name: getattr(published, name) for name in ("value", "standard_error", "source")}
 
 

@@ -13,7 +13,7 @@ from textwrap import wrap
 from typing import assert_never
 
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, Code, Heading, Items, Table, Text, blocks
+from app.analysis.report.document import Block, CodeLine, Heading, Items, Paragraph, Table, blocks
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
 %   \usepackage{array,booktabs,longtable}
@@ -85,12 +85,12 @@ def _written(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"\\{COMMANDS[level - 1]}{{{escaped(text)}}}"
-        case Text(text, loud):
+        case Paragraph(text, loud):
             return f"\\textbf{{{escaped(text)}}}" if loud else _running(text)
         case Items(items):
             lines = (f"  \\item {_running(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
             return "\n".join((LIST, *lines, "\\end{itemize}"))
-        case Code(text):
+        case CodeLine(text):
             return _code(text)
         case Table():
             return _table(block)

@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, Code, Heading, Items, Table, Text, blocks
+from app.analysis.report.document import Block, CodeLine, Heading, Items, Paragraph, Table, blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """What Markdown and its tables would read as more than a sign."""
@@ -39,11 +39,11 @@ def _written(block: Block) -> str:
     match block:
         case Heading(level, text):
             return f"{'#' * level} {escaped(text)}"
-        case Text(text, loud):
+        case Paragraph(text, loud):
             return f"> **{escaped(text)}**" if loud else escaped(text)
         case Items(items):
             return "\n".join(f"- {escaped(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
-        case Code(text):
+        case CodeLine(text):
             return f"    {' '.join(text.split())}"
         case Table():
             return _table(block)

@@ -12,16 +12,16 @@ from importlib import import_module
 from typing import Protocol, cast
 
 from app.analysis.chatbench.accuracy import ALL
-from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit, slug, written
+from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit, format_value, slug
 from app.errors import PublishedUnknown
-from experiments.errors import allowed
+from experiments.errors import suggestion
 
 PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
 """The papers whose figures are known; each analysis that has some makes them by `figures` in its `published.py`, for
 names of the paper's `MODELS`."""
 
 
-class Published(Protocol):
+class PrintedFigure(Protocol):
     """A printed figure, in the same unit as ours, and where it stands."""
 
     @property
@@ -38,7 +38,7 @@ class Published(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class PublishedPaper:
     """A paper to compare with: its figures, by the stable names of ours, and its models.
 
     `called` are the study's models that stand for one of the paper's of another name.
@@ -46,11 +46,11 @@ class Against:
 
     name: str
     title: str
-    figures: Mapping[str, Published]
+    figures: Mapping[str, PrintedFigure]
     models: tuple[str, ...] = ()
     called: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, found: Sequence[Compared], findings: Sequence[Finding]) -> str:
+    def told(self, found: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
         """How many of its figures were compared, and which models, in words."""
         stand = "".join(f" {mine} is compared with the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
@@ -78,16 +78,16 @@ class Against:
         known = self.of_study(findings)
         for mine in self.called:
             if slug(mine) not in map(slug, known):
-                raise PublishedUnknown(f"--match-model: the study has no model {mine!r}{allowed(mine, known)}")
+                raise PublishedUnknown(f"--match-model: the study has no model {mine!r}{suggestion(mine, known)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class FigureComparison:
     """A figure of a study beside the published one."""
 
     finding: Finding
     estimate: Estimate
-    published: Published
+    published: PrintedFigure
 
     @property
     def difference(self) -> float:
@@ -97,12 +97,12 @@ class Compared:
     @property
     def told_difference(self) -> str:
         """The difference in words; of shares in percentage points."""
-        return written(self.difference, self._apart)
+        return format_value(self.difference, self._apart)
 
     @property
     def told_error(self) -> str:
         """The published standard error in words; of shares in percentage points."""
-        return written(self.published.standard_error, self._apart)
+        return format_value(self.published.standard_error, self._apart)
 
     @property
     def _apart(self) -> Unit:
@@ -115,10 +115,10 @@ class Compared:
         return None if error is None else (self.published.value - error, self.published.value + error)
 
 
-def against(name: str, called: Sequence[str] = ()) -> Against:
+def published_paper(name: str, called: Sequence[str] = ()) -> PublishedPaper:
     """A paper by its name, and what a study calls its models, each `MINE=THEIRS`; raises PublishedUnknown."""
     if name not in PAPERS:
-        raise PublishedUnknown(f"there are no published figures named {name!r}{allowed(name, PAPERS)}")
+        raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
     module = import_module(f"app.analysis.{name}.published")
     models: tuple[str, ...] = module.MODELS
     stands = dict(_stands(one, models) for one in called)
@@ -128,7 +128,7 @@ def against(name: str, called: Sequence[str] = ()) -> Against:
         )
     own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
     own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
-    return Against(name, PAPERS[name], cast(Mapping[str, Published], module.figures(own)), models, stands)
+    return PublishedPaper(name, PAPERS[name], cast(Mapping[str, PrintedFigure], module.figures(own)), models, stands)
 
 
 def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
@@ -137,14 +137,14 @@ def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
     found = {slug(model): model for model in models}.get(slug(theirs))
     if not mine or found is None:
         wrong = f"{theirs!r} is not a model of the paper" if mine else "it takes MINE=THEIRS"
-        raise PublishedUnknown(f"--match-model {text}: {wrong}{allowed(theirs, models)}")
+        raise PublishedUnknown(f"--match-model {text}: {wrong}{suggestion(theirs, models)}")
     return mine, found
 
 
-def compared(findings: tuple[Finding, ...], paper: Against | None) -> Iterator[Compared]:
+def compare_with_published(findings: tuple[Finding, ...], paper: PublishedPaper | None) -> Iterator[FigureComparison]:
     """What both have, in the order of the report."""
     figures = paper.figures if paper else {}
     for finding in findings:
         for one in finding.estimates:
             if one.name in figures:
-                yield Compared(finding, one, figures[one.name])
+                yield FigureComparison(finding, one, figures[one.name])

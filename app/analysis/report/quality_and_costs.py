@@ -9,12 +9,12 @@ from types import MappingProxyType
 from app.analysis.chatbench.accuracy import ATTENTION, TABLE
 from app.analysis.data_frames import SESSION, frame
 from storage.db.engine import Database
-from storage.log.seats import meant
+from storage.log.seats import query_params
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import Flow
+from storage.reports.analysis_data import ParticipantFlow
 from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
-from storage.reports.monitoring.sessions import crowds, odd
+from storage.reports.monitoring.sessions import flag_counts, session_groups
 
 FLAGS: Mapping[str, str] = MappingProxyType(
     {
@@ -32,7 +32,7 @@ EVERYBODY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class DataQuality:
     """What is odd about sessions of an origin, excluded ones among them.
 
     Of an import only the attention checks are known. `checked` are the participants who had a question of ChatBench's
@@ -47,7 +47,7 @@ class Quality:
     checked: int
     missed: int
 
-    def told(self, people: Flow) -> Iterator[tuple[str, int, int]]:
+    def told(self, people: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
         """What is odd in words, each with how many there are, and of how many."""
         if people.origin != Origin.IMPORT:
             yield "Sessions with a flag", self.flagged, people.arrived
@@ -62,7 +62,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
+class ModelCosts:
     """What each model took and cost, dearest first, and in which currency."""
 
     currency: str
@@ -94,16 +94,16 @@ def money(cost: Cost) -> str:
     return f"over {cost.cost:,.4f}" if cost.cost else "unknown"
 
 
-def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> Quality:
+def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> DataQuality:
     """What is odd about a study's sessions."""
     checked, missed = _attention(database, study, origin) if "chatbench" in schemas else (0, 0)
     if origin == Origin.IMPORT:
-        return Quality({}, 0, 0, 0, 0, checked, missed)
+        return DataQuality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
-        found = odd(crowds(connection, meant(study, origin, now_us, 0)))
+        found = flag_counts(session_groups(connection, query_params(study, origin, now_us, 0)))
     told = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
     replies, leaks = sum(row.replies for row in told), sum(row.flagged for row in told)
-    return Quality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
+    return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
 
 
 def _attention(database: Database, study: str, origin: str) -> tuple[int, int]:
@@ -114,6 +114,6 @@ def _attention(database: Database, study: str, origin: str) -> tuple[int, int]:
     return int(checks[SESSION].nunique()), int(missed.nunique())
 
 
-def spent(database: Database, study: str, currency: str) -> Costs:
+def spent(database: Database, study: str, currency: str) -> ModelCosts:
     """What a study's models took and cost, whoever took part."""
-    return Costs(currency, costs(database, study, "model"))
+    return ModelCosts(currency, costs(database, study, "model"))

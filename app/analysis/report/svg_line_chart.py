@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.analysis.estimates import Estimate, Finding, Unit, between, written
+from app.analysis.estimates import Estimate, Finding, Unit, format_interval, format_value
 from app.analysis.forest_plot import ticked
 from app.analysis.forest_plot import words as tick_words
-from app.analysis.report.svg_panels import SHAPES, Look, Mark
+from app.analysis.report.svg_panels import SHAPES, ChartMark, MarkStyle
 
 PREFIX = "mathconverse.by_turn."
 PARTS = 4
@@ -25,20 +25,20 @@ DASHES = ("", "6 4", "2 3", "8 3 2 3")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RatingLine:
     """A rating's line through its marks."""
 
     points: str
     dashes: str
-    look: Look
-    marks: tuple[Mark, ...]
+    look: MarkStyle
+    marks: tuple[ChartMark, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineChart:
     """The figure; `across` and `upright` are the places and words on its axes, `counts` how many ratings a turn has."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[RatingLine, ...]
     across: tuple[tuple[float, str], ...]
     counts: tuple[tuple[float, str], ...]
     upright: tuple[tuple[float, str], ...]
@@ -62,15 +62,15 @@ class _Axes:
         part = min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
         return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * part, 1)
 
-    def mark(self, beside: float, one: Estimate, look: Look, unit: Unit) -> Mark:
+    def mark(self, beside: float, one: Estimate, look: MarkStyle, unit: Unit) -> ChartMark:
         """An estimate with its interval."""
         low, high = (None if end is None else self.upright(end) for end in (one.low, one.high))
-        sure = f", {between(one.low, one.high, unit)}" if one.low is not None else ""
-        words = f"{one.label}: {written(one.value, unit)}{sure}, n = {one.n:,}"
-        return Mark(self.across(_turn(one.name), beside), self.upright(one.value), low, high, look, words)
+        sure = f", {format_interval(one.low, one.high, unit)}" if one.low is not None else ""
+        words = f"{one.label}: {format_value(one.value, unit)}{sure}, n = {one.n:,}"
+        return ChartMark(self.across(_turn(one.name), beside), self.upright(one.value), low, high, look, words)
 
 
-def lines(findings: Sequence[Finding]) -> Lines | None:
+def lines(findings: Sequence[Finding]) -> LineChart | None:
     """The figure of these findings; None where none of their estimates belongs in it."""
     ratings: dict[str, list[Estimate]] = {}
     meant = [finding for finding in findings if any(_turn(one.name) for one in finding.estimates)]
@@ -83,15 +83,15 @@ def lines(findings: Sequence[Finding]) -> Lines | None:
     drawn = []
     for number, (name, some) in enumerate(ratings.items()):
         shape, fill = LOOKS[number % len(LOOKS)]
-        look = Look(SHAPES[shape], fill, name.replace("_", " "))
+        look = MarkStyle(SHAPES[shape], fill, name.replace("_", " "))
         beside = BESIDE * (number - (len(ratings) - 1) / 2)
         marks = tuple(axes.mark(beside, one, look, unit) for one in sorted(some, key=lambda one: _turn(one.name)))
         points = " ".join(f"{one.x},{one.y}" for one in marks)
-        drawn.append(Line(points, DASHES[number % len(DASHES)], look, marks))
+        drawn.append(RatingLine(points, DASHES[number % len(DASHES)], look, marks))
     across = tuple((axes.across(turn), f"{turn}") for turn in turns)
     counts = tuple((axes.across(turn), f"{size}") for turn, size in zip(turns, _sizes(ratings, turns), strict=True))
     ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(meant[0].axis))
-    return Lines(tuple(drawn), across, counts, ticks)
+    return LineChart(tuple(drawn), across, counts, ticks)
 
 
 def _sizes(ratings: Mapping[str, Sequence[Estimate]], turns: Sequence[int]) -> Iterator[int]:

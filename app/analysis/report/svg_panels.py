@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.analysis.estimates import SHARE, Estimate, between, written
-from app.analysis.report.published_comparison import Compared
+from app.analysis.estimates import SHARE, Estimate, format_interval, format_value
+from app.analysis.report.published_comparison import FigureComparison
 
 PREFIX = "chatbench.accuracy."
 PARTS = 5
@@ -40,7 +40,7 @@ Names = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MarkStyle:
     """How the answers of a type are drawn, and what they are."""
 
     path: str
@@ -49,40 +49,40 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartMark:
     """An estimate, or a published figure, and its interval; the shape is drawn around its place."""
 
     x: float
     y: float
     low: float | None
     high: float | None
-    look: Look
+    look: MarkStyle
     words: str
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class ChartPanel:
     """A dataset: its models with their places, and its marks."""
 
     title: str
     models: tuple[tuple[float, str], ...]
     borders: tuple[float, ...]
-    marks: tuple[Mark, ...]
+    marks: tuple[ChartMark, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Panels:
+class PanelChart:
     """The figure; `ticks` are places and words of its upright axis, from 0 to 100 %."""
 
-    panels: tuple[Panel, ...]
-    legend: tuple[Look, ...]
+    panels: tuple[ChartPanel, ...]
+    legend: tuple[MarkStyle, ...]
     ticks: tuple[tuple[float, str], ...]
 
 
-PUBLISHED = Look(SHAPES["diamond"], "theirs", "published, ± 1 standard error")
+PUBLISHED = MarkStyle(SHAPES["diamond"], "theirs", "published, ± 1 standard error")
 
 
-def panels(estimates: Sequence[Estimate], published: Sequence[Compared] = ()) -> Panels | None:
+def panels(estimates: Sequence[Estimate], published: Sequence[FigureComparison] = ()) -> PanelChart | None:
     """The figure of these estimates; None where none of them belongs in it."""
     found = _without_sums({names: one for one in estimates if (names := _names(one.name))})
     if not found:
@@ -91,7 +91,7 @@ def panels(estimates: Sequence[Estimate], published: Sequence[Compared] = ()) ->
     papers = {names: one for one in published if (names := _names(one.estimate.name))}
     drawn = tuple(_panel(dataset, found, papers, looks) for dataset in dict.fromkeys(key[0] for key in found))
     ticks = tuple((_y(share / 100), f"{share} %") for share in range(0, 101, 20))
-    return Panels(drawn, (*looks.values(), *([PUBLISHED] if papers else [])), ticks)
+    return PanelChart(drawn, (*looks.values(), *([PUBLISHED] if papers else [])), ticks)
 
 
 def _names(name: str) -> Names | None:
@@ -112,20 +112,22 @@ def kind_of(answer: str) -> str:
     return next((kind for kind in ("user-alone", "user-AI") if plain.startswith(kind.lower())), "alone")
 
 
-def _looks(answers: Sequence[str]) -> Iterator[tuple[str, Look]]:
+def _looks(answers: Sequence[str]) -> Iterator[tuple[str, MarkStyle]]:
     """Each type of answer with its look: models alone first, then people alone, then both."""
     for kind, looks in LOOKS.items():
         for number, answer in enumerate(sorted(one for one in answers if kind_of(one) == kind)):
             shape, fill = looks[number % len(looks)]
-            yield answer, Look(SHAPES[shape], fill, WORDS[kind] + answer.replace("_", " ").replace(".", ", "))
+            yield answer, MarkStyle(SHAPES[shape], fill, WORDS[kind] + answer.replace("_", " ").replace(".", ", "))
 
 
-def _panel(dataset: str, found: dict[Names, Estimate], papers: dict[Names, Compared], looks: dict[str, Look]) -> Panel:
+def _panel(
+    dataset: str, found: dict[Names, Estimate], papers: dict[Names, FigureComparison], looks: dict[str, MarkStyle]
+) -> ChartPanel:
     here = {names: one for names, one in found.items() if names[0] == dataset}
     models = list(dict.fromkeys(model for _, model, _ in here))
     answers = [answer for answer in looks if any(names[2] == answer for names in here)]
     band = (WIDTH - LEFT - RIGHT) / len(models)
-    marks: list[Mark] = []
+    marks: list[ChartMark] = []
     for names, one in here.items():
         place = LEFT + band * (models.index(names[1]) + (answers.index(names[2]) + 1) / (len(answers) + 1))
         marks.append(_mark(place, one, looks[names[2]]))
@@ -136,20 +138,20 @@ def _panel(dataset: str, found: dict[Names, Estimate], papers: dict[Names, Compa
         (LEFT + band * (n + 0.5), _short(first[model].groups.get("model", model))) for n, model in enumerate(models)
     )
     title = next(iter(here.values())).groups.get("dataset", dataset).replace("_", " ")
-    return Panel(title, tuple(told), tuple(LEFT + band * n for n in range(1, len(models))), tuple(marks))
+    return ChartPanel(title, tuple(told), tuple(LEFT + band * n for n in range(1, len(models))), tuple(marks))
 
 
-def _mark(x: float, one: Estimate, look: Look) -> Mark:
-    sure = f", {between(one.low, one.high, SHARE)}" if one.low is not None else ""
-    words = f"{one.label}: {written(one.value, SHARE)}{sure}, n = {one.n:,}"
+def _mark(x: float, one: Estimate, look: MarkStyle) -> ChartMark:
+    sure = f", {format_interval(one.low, one.high, SHARE)}" if one.low is not None else ""
+    words = f"{one.label}: {format_value(one.value, SHARE)}{sure}, n = {one.n:,}"
     low, high = (None, None) if one.low is None or one.high is None else (_y(one.low), _y(one.high))
-    return Mark(round(x, 1), _y(one.value), low, high, look, words)
+    return ChartMark(round(x, 1), _y(one.value), low, high, look, words)
 
 
-def _theirs(x: float, one: Compared) -> Mark:
+def _theirs(x: float, one: FigureComparison) -> ChartMark:
     low, high = map(_y, one.ends) if one.ends else (None, None)
-    words = f"published: {written(one.published.value, SHARE)} ({one.published.source})"
-    return Mark(round(x, 1), _y(one.published.value), low, high, PUBLISHED, words)
+    words = f"published: {format_value(one.published.value, SHARE)} ({one.published.source})"
+    return ChartMark(round(x, 1), _y(one.published.value), low, high, PUBLISHED, words)
 
 
 def _y(share: float) -> float:

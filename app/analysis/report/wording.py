@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from app.analysis.estimates import COUNT, Estimate, Finding
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import UNDER_WAY, Flow
+from storage.reports.analysis_data import UNDER_WAY, ParticipantFlow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
     {
@@ -61,7 +61,7 @@ def reason(finding: Finding) -> str:
     return reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
 
 
-def told(finding: Finding, one: Estimate) -> str:
+def sentence(finding: Finding, one: Estimate) -> str:
     """An estimate's sentence, and why it has no interval unless that is said of all; of counts nobody expects one."""
     known = not one.why or finding.unit == COUNT or one.why == reason(finding)
     return one.sentence if known else f"{one.sentence} No interval: {one.why}"
@@ -84,7 +84,7 @@ def family(name: str) -> str:
     return FAMILIES.get(first, first)
 
 
-def ended(people: Flow) -> Iterator[tuple[str, str, int]]:
+def ended(people: ParticipantFlow) -> Iterator[tuple[str, str, int]]:
     """The outcomes of sessions, each in words and how many had it, in a fixed order; only what occurred."""
     known = [name for name in ENDED if name in people.outcomes]
     for name in (*known, *sorted(people.outcomes.keys() - ENDED.keys())):

@@ -14,10 +14,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from app.annotation.annotators.json_reply import Schema, Unparsed, Values, read_object
-from app.backends.base import Message, Request
-from app.backends.model_ref import Asked
-from app.batch.task import Question, key_of, request_parts
+from app.annotation.annotators.json_reply import Schema, UnparsableReply, Values, read_object
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.batch.task import Prompt, key_of, request_parts
 from storage.reports.conversations import Conversation, Talk
 
 SPEAKERS = MappingProxyType({"user": "USER", "bot": "AI"})
@@ -63,31 +63,31 @@ class Annotator(ABC):
         """What people who verify it are told, as the model is: nothing but what its questions say unless given."""
         return ""
 
-    def cell(self, conversation: Conversation, asked: Asked) -> AnnotationCell:
+    def cell(self, conversation: Conversation, asked: ModelRef) -> AnnotationCell:
         """What this model is asked about this conversation."""
         return AnnotationCell(self, conversation, asked)
 
-    def question(self, conversation: Conversation, asked: Asked) -> Question:
+    def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
         """The one call."""
         schema = self.schema(conversation)
         text = f"{self.prompt(conversation)}\n\n{shape(schema)}"
         request = Request(
             model=asked.name,
-            messages=(Message("user", text),),
+            messages=(PromptMessage("user", text),),
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             options=asked.model.options,
             schema=schema,
         )
-        return Question(asked, request)
+        return Prompt(asked, request)
 
-    def read(self, text: str, conversation: Conversation) -> Values | Unparsed:
+    def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
         """What a reply says; strictly."""
         values = read_object(text, self.schema(conversation))
-        if isinstance(values, Unparsed):
+        if isinstance(values, UnparsableReply):
             return values
         fault = self.contradiction(values)
-        return Unparsed(fault) if fault else values
+        return UnparsableReply(fault) if fault else values
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class AnnotationCell:
 
     annotator: Annotator
     conversation: Conversation
-    asked: Asked
+    asked: ModelRef
     samples: int = 1
     steps: int = 1
 
@@ -107,7 +107,7 @@ class AnnotationCell:
         about = self.conversation.stream, *self.conversation.about
         return key_of("annotation", self.annotator.name, about, request_parts(question))
 
-    def next(self, texts: Sequence[str]) -> Question | None:
+    def next(self, texts: Sequence[str]) -> Prompt | None:
         """The one question."""
         return None if texts else self.annotator.question(self.conversation, self.asked)
 

@@ -15,7 +15,7 @@ Do not solve the question yourself. Look only at what the chatbot said: whether 
 
 
 @annotator("answer")
-class Answer(Annotator):
+class ChatbotAnswer(Annotator):
     """The chatbot's answer: whether it attempted one, its value, and the option that this is.
 
     As ChatBench's `extract_answer_from_conversation`: temperature 0, JSON of these three keys, no right answer shown.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from app.annotation.annotators.base import Annotator, question_of, quoted
 from app.annotation.annotators.json_reply import Schema
-from experiments.study.annotators import RIGHT, Annotating
+from experiments.study.annotators import RIGHT, AnnotatorSpec
 from experiments.study.template import fill, names
 from storage.reports.conversations import Conversation
 
 PROBLEM = frozenset({"question", "problem", "options"})
 
 
-class Own(Annotator):
+class CustomAnnotator(Annotator):
     """What a prompt of one's own finds in a conversation."""
 
-    def __init__(self, name: str, told: Annotating) -> None:
+    def __init__(self, name: str, told: AnnotatorSpec) -> None:
         self.name = name
         self.whole = told.unit == "session"
         self.temperature, self.max_tokens = told.temperature, told.max_tokens

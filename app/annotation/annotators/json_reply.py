@@ -22,30 +22,30 @@ SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Unparsed:
+class UnparsableReply:
     """A reply that is no answer, and why."""
 
     why: str
 
 
-def read_object(text: str, schema: Schema) -> Values | Unparsed:
+def read_object(text: str, schema: Schema) -> Values | UnparsableReply:
     """The object that a reply holds, if it is of the schema."""
     begin, end = text.find("{"), text.rfind("}")
     if begin < 0 or end < begin:
-        return Unparsed("there is no JSON object in it")
+        return UnparsableReply("there is no JSON object in it")
     if len(text) > MOST_CHARS:
-        return Unparsed(f"it has {len(text):,} characters, more than {MOST_CHARS:,}")
+        return UnparsableReply(f"it has {len(text):,} characters, more than {MOST_CHARS:,}")
     try:
         value = json.loads(text[begin : end + 1], object_pairs_hook=_object, parse_constant=_no_number)
         orjson.dumps(value)
     except (ValueError, TypeError, RecursionError) as error:  # orjson: half of a surrogate pair, a number too large
-        return Unparsed(f"it is no JSON: {error}"[:SHOWN])
+        return UnparsableReply(f"it is no JSON: {error}"[:SHOWN])
     if "\\u0000" in text[begin:end] and _has_nul(value):
-        return Unparsed("it holds the character NUL, which no database keeps")
+        return UnparsableReply("it holds the character NUL, which no database keeps")
     fault = next(iter(_validator(orjson.dumps(schema)).iter_errors(value)), None)
     if fault is not None:
         where = ".".join(str(part) for part in fault.absolute_path) or "the object"
-        return Unparsed(f"{where}: {fault.message}"[:SHOWN])
+        return UnparsableReply(f"{where}: {fault.message}"[:SHOWN])
     return dict(value)
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 from app.annotation.annotators.base import Annotator
-from app.annotation.annotators.custom import Own
+from app.annotation.annotators.custom import CustomAnnotator
 from app.errors import AnnotatorUnknown
-from experiments.errors import allowed
-from experiments.study.annotators import Annotating
+from experiments.errors import suggestion
+from experiments.study.annotators import AnnotatorSpec
 from problems.plugins import Registry
 
 ANNOTATORS: Registry[type[Annotator]] = Registry(
@@ -36,7 +36,7 @@ def annotator(name: str) -> Callable[[A], A]:
     return register
 
 
-def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Annotator]:
+def annotators(names: Iterable[str], own: Mapping[str, AnnotatorSpec]) -> list[Annotator]:
     """The annotators of these names, of which a study or a file has `own`; raises AnnotatorUnknown."""
     known = ANNOTATORS.all()
     for name in sorted(known.keys() & own.keys()):
@@ -44,6 +44,6 @@ def annotators(names: Iterable[str], own: Mapping[str, Annotating]) -> list[Anno
     found: list[Annotator] = []
     for name in names:
         if name not in {**known, **own}:
-            raise AnnotatorUnknown(f"there is no annotator {name!r}{allowed(name, [*known, *own])}")
-        found.append(Own(name, own[name]) if name in own else known[name]())
+            raise AnnotatorUnknown(f"there is no annotator {name!r}{suggestion(name, [*known, *own])}")
+        found.append(CustomAnnotator(name, own[name]) if name in own else known[name]())
     return found

@@ -8,21 +8,21 @@ need it.
 
 from collections.abc import Callable
 
-from app.backends.base import Message
+from app.backends.base import PromptMessage
 from app.backends.tutor import answers, prompts_without_user, small_talk
-from app.backends.tutor.turn import Turn
+from app.backends.tutor.turn import TutorTurn
 
-Writer = Callable[[Turn], str | None]
+Writer = Callable[[TutorTurn], str | None]
 
 WRITERS: tuple[Writer, ...] = (
     small_talk.greeting,
-    prompts_without_user.concluded,
+    prompts_without_user.conclude,
     prompts_without_user.shown,
     prompts_without_user.reading,
     prompts_without_user.verdict,
     answers.letter_only,
     answers.choice,
-    answers.sum_up,
+    answers.summarise,
     answers.equation,
     answers.doubt,
     small_talk.thanks,
@@ -35,15 +35,15 @@ WRITERS: tuple[Writer, ...] = (
 )
 
 
-def reply(messages: tuple[Message, ...], *, seed: str = "", wrong: float = 0.25) -> str:
+def reply(messages: tuple[PromptMessage, ...], *, seed: str = "", wrong: float = 0.25) -> str:
     """Give the tutor's next reply; never empty."""
-    turn = Turn(messages, seed, wrong)
+    turn = TutorTurn(messages, seed, wrong)
     written = (writer(turn) for writer in WRITERS)
     text = next((text for text in written if text is not None), None) or small_talk.fallback(turn)
     return _said_anew(text, turn)
 
 
-def _said_anew(text: str, turn: Turn) -> str:
+def _said_anew(text: str, turn: TutorTurn) -> str:
     """Begin otherwise where the very same was said before."""
     if text not in turn.replies:
         return text

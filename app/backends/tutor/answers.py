@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from app.backends.tutor import arithmetic, choices, topics
 from app.backends.tutor.arithmetic import Operation, math, number
-from app.backends.tutor.choices import Choice
-from app.backends.tutor.turn import Turn, quote
+from app.backends.tutor.choices import MultipleChoice
+from app.backends.tutor.turn import TutorTurn, quote
 
 ADMITS = 0.65
 """How often a tutor who was wrong sees it when it is asked to look again."""
@@ -71,7 +71,7 @@ YIELDING = (
 )
 
 
-def letter_only(turn: Turn) -> str | None:
+def letter_only(turn: TutorTurn) -> str | None:
     """Answer with a letter alone where the prompt orders it."""
     choice = choices.find(turn.text)
     if choice is None or not LETTER_ONLY.search(turn.text):
@@ -79,19 +79,19 @@ def letter_only(turn: Turn) -> str | None:
     return _chosen(choice, turn)
 
 
-def choice(turn: Turn) -> str | None:
+def choice(turn: TutorTurn) -> str | None:
     """Weigh the options of a multiple-choice question and commit to one."""
     found = choices.find(turn.text)
     return None if found is None else _weigh(found, turn)
 
 
-def sum_up(turn: Turn) -> str | None:
+def summarise(turn: TutorTurn) -> str | None:
     """Work out an expression step by step."""
     expression = arithmetic.find(turn.text)
     return None if expression is None else f"{turn.pick('sum', OPENINGS)}\n\n{_steps(expression, turn)}"
 
 
-def equation(turn: Turn) -> str | None:
+def equation(turn: TutorTurn) -> str | None:
     """Solve a linear equation for its one unknown."""
     match = EQUATION.search(turn.text)
     if match is None:
@@ -112,33 +112,33 @@ def equation(turn: Turn) -> str | None:
     )
 
 
-def doubt(turn: Turn) -> str | None:
+def doubt(turn: TutorTurn) -> str | None:
     """Look again at the last answer: stand by it, or take it back."""
     if turn.claim is None or len(turn.text) > SHORT or not DOUBT.search(turn.text):
         return None
     for text in turn.before:
         if (found := choices.find(text)) is not None:
             return _doubted_choice(found, turn)
-        if (expression := arithmetic.find(text) or arithmetic.told(text)) is not None:
+        if (expression := arithmetic.find(text) or arithmetic.explained(text)) is not None:
             return _doubted_sum(expression, turn)
     return f"{turn.pick('stand', STANDING)} I stay with **{turn.claim}**. What is it that makes you hesitate?"
 
 
-def again(turn: Turn) -> str | None:
+def again(turn: TutorTurn) -> str | None:
     """Explain the last answer once more, the same way as before, when asked why or how."""
     if turn.claim is None or not WHY.search(turn.text):
         return None
     for text in turn.before[:4]:
         if (found := choices.find(text)) is not None:
             return f"Gladly, from another side.\n\n{_weigh(found, turn)}"
-        if (expression := arithmetic.find(text) or arithmetic.told(text)) is not None:
+        if (expression := arithmetic.find(text) or arithmetic.explained(text)) is not None:
             return f"{AGAIN}\n\n{_steps(expression, turn)}"
     return None
 
 
-def word_problem(turn: Turn) -> str | None:
+def word_problem(turn: TutorTurn) -> str | None:
     """Make a sum of a short story with two numbers in it, by the words that give the operation away."""
-    expression = arithmetic.told(turn.text)
+    expression = arithmetic.explained(turn.text)
     if expression is None:
         return None
     return (
@@ -149,7 +149,7 @@ def word_problem(turn: Turn) -> str | None:
     )
 
 
-def _steps(expression: Operation, turn: Turn) -> str:
+def _steps(expression: Operation, turn: TutorTurn) -> str:
     told = _told(expression, turn)
     lines = [
         f"{i}. \\({step.work} = {number(step.value)}\\)"
@@ -163,12 +163,12 @@ def _steps(expression: Operation, turn: Turn) -> str:
     )
 
 
-def _told(expression: Operation, turn: Turn, *, right: bool = False) -> arithmetic.Solution:
+def _told(expression: Operation, turn: TutorTurn, *, right: bool = False) -> arithmetic.Solution:
     """Work it out as this tutor does, each time with the same slip if it makes one."""
     asked = arithmetic.latex(expression)
     mistaken = not right and turn.draw("mistaken", asked) < turn.wrong
     at = int(turn.draw("where", asked) * arithmetic.operations(expression)) if mistaken else -1
-    return arithmetic.work_out(expression, lambda i, value: _off(value, turn.draw("off", asked)) if i == at else value)
+    return arithmetic.solve(expression, lambda i, value: _off(value, turn.draw("off", asked)) if i == at else value)
 
 
 def _off(value: Fraction, draw: float) -> Fraction:
@@ -177,13 +177,13 @@ def _off(value: Fraction, draw: float) -> Fraction:
     return slips[int(draw * len(slips))]
 
 
-def _chosen(choice: Choice, turn: Turn) -> str:
+def _chosen(choice: MultipleChoice, turn: TutorTurn) -> str:
     letter, _ = choices.best(choice, turn)
     mistaken = turn.draw("mistaken", choice.question, *choice.options.values()) < turn.wrong
     return choices.other(choice, letter, turn) if mistaken else letter
 
 
-def _weigh(choice: Choice, turn: Turn) -> str:
+def _weigh(choice: MultipleChoice, turn: TutorTurn) -> str:
     letter = _chosen(choice, turn)
     rival = choices.other(choice, letter, turn)
     asked, topic = quote(choice.question), topics.find(choice.question)
@@ -198,16 +198,16 @@ def _weigh(choice: Choice, turn: Turn) -> str:
     )
 
 
-def _short(choice: Choice, letter: str) -> str:
+def _short(choice: MultipleChoice, letter: str) -> str:
     return quote(choice.options[letter]) or "as written"
 
 
-def _named(choice: Choice, letter: str) -> str:
+def _named(choice: MultipleChoice, letter: str) -> str:
     text = quote(choice.options[letter])
     return f"{letter}. {text}" if text else letter
 
 
-def _doubted_choice(choice: Choice, turn: Turn) -> str:
+def _doubted_choice(choice: MultipleChoice, turn: TutorTurn) -> str:
     claimed, (letter, known) = (turn.claim or "")[:1], choices.best(choice, turn)
     suggested = re.search(r"\b([A-H])\b(?!')", turn.text)
     if suggested and suggested[1] == letter:
@@ -226,7 +226,7 @@ def _doubted_choice(choice: Choice, turn: Turn) -> str:
     )
 
 
-def _doubted_sum(expression: Operation, turn: Turn) -> str:
+def _doubted_sum(expression: Operation, turn: TutorTurn) -> str:
     truth = arithmetic.exact(expression)
     right = math(number(truth))
     suggested = any(Fraction(found) == truth for found in re.findall(r"-?\d{1,15}(?:\.\d{1,9})?", turn.text))
@@ -242,7 +242,7 @@ def _doubted_sum(expression: Operation, turn: Turn) -> str:
     return _stand(turn, arithmetic.latex(expression), turn.claim or right)
 
 
-def _stand(turn: Turn, asked: str, claim: str) -> str:
+def _stand(turn: TutorTurn, asked: str, claim: str) -> str:
     return (
         f"{turn.pick('stand', STANDING)} In {math(asked)} every operation is used exactly once, and going "
         "through the "
@@ -252,7 +252,7 @@ def _stand(turn: Turn, asked: str, claim: str) -> str:
     )
 
 
-def _yield(turn: Turn, answer: str, why: str) -> str:
+def _yield(turn: TutorTurn, answer: str, why: str) -> str:
     return (
         f"{turn.pick('yield', YIELDING)} If I start over, I see it: {why}, and everything after it changes "
         "with it. "
@@ -261,6 +261,6 @@ def _yield(turn: Turn, answer: str, why: str) -> str:
     )
 
 
-def _conclude(turn: Turn, answer: str) -> str:
+def _conclude(turn: TutorTurn, answer: str) -> str:
     """Commit to an answer; what is bold is what the tutor will be held to (`Turn.claim`)."""
     return turn.pick("answer", ANSWERS).format(f"**{answer}**")

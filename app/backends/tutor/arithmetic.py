@@ -70,7 +70,7 @@ Expression = Fraction | Operation
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WorkedStep:
     """One operation done: `work` is what was worked out, in LaTeX, `rest` what is left afterwards."""
 
     work: str
@@ -83,7 +83,7 @@ class Solution:
     """An expression in LaTeX, its steps, and the result that they lead to."""
 
     asked: str
-    steps: tuple[Step, ...]
+    steps: tuple[WorkedStep, ...]
     result: Fraction
 
 
@@ -104,7 +104,7 @@ def find(text: str) -> Operation | None:
     return None
 
 
-def told(text: str) -> Operation | None:
+def explained(text: str) -> Operation | None:
     """Guess the operation of a story with two numbers from its words; None if nothing gives it away."""
     numbers = [Fraction(found.replace(",", "")) for found in STORY_NUMBER.findall(text)[:2]]
     sign = next((sign for sign, words in STORY_WORDS if re.search(words, text, re.I)), None)
@@ -124,7 +124,7 @@ def exact(expression: Expression) -> Fraction:
     return _value(expression)
 
 
-def work_out(expression: Expression, slip: Callable[[int, Fraction], Fraction]) -> Solution:
+def solve(expression: Expression, slip: Callable[[int, Fraction], Fraction]) -> Solution:
     """Do one operation at a time; `slip` takes each step's number and value, and gives the value told."""
     try:
         return _work_out(expression, slip)
@@ -134,12 +134,12 @@ def work_out(expression: Expression, slip: Callable[[int, Fraction], Fraction]) 
 
 def _work_out(expression: Expression, slip: Callable[[int, Fraction], Fraction]) -> Solution:
     asked = latex(expression)
-    steps: list[Step] = []
+    steps: list[WorkedStep] = []
     while isinstance(expression, Operation):
         ready = _ready(expression)
         told = slip(len(steps), _value(ready))
         expression = _put(expression, ready, told)
-        steps.append(Step(latex(ready), told, latex(expression)))
+        steps.append(WorkedStep(latex(ready), told, latex(expression)))
     return Solution(asked, tuple(steps), expression)
 
 

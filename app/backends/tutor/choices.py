@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from app.backends.tutor import arithmetic
-from app.backends.tutor.turn import Turn
+from app.backends.tutor.turn import TutorTurn
 
 LETTERS = "ABCDEFGH"
 OPTION = re.compile(r"(?:(?<=\s)|(?<=^)|(?<=\())([A-H])[.):]\s*")
@@ -13,14 +13,14 @@ NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:/\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MultipleChoice:
     """A question and its options by letter."""
 
     question: str
     options: dict[str, str]
 
 
-def find(text: str) -> Choice | None:
+def find(text: str) -> MultipleChoice | None:
     """Find the last run of options A, B, ... in `text`: a prompt may give examples before."""
     marks = list(OPTION.finditer(text))
     starts = [index for index, mark in enumerate(marks) if mark[1] == "A"]
@@ -35,12 +35,12 @@ def find(text: str) -> Choice | None:
         mark[1]: text[mark.end() : end].strip(" \n\t(,;").split("\n")[0]
         for mark, end in zip(run[:count], ends, strict=True)
     }
-    return Choice(text[: run[0].start()].strip(), options)
+    return MultipleChoice(text[: run[0].start()].strip(), options)
 
 
-def best(choice: Choice, turn: Turn) -> tuple[str, bool]:
+def best(choice: MultipleChoice, turn: TutorTurn) -> tuple[str, bool]:
     """Give the letter that the tutor holds for right, and whether it could work that out."""
-    expression = arithmetic.find(choice.question) or arithmetic.told(choice.question)
+    expression = arithmetic.find(choice.question) or arithmetic.explained(choice.question)
     if expression is not None:
         truth = arithmetic.exact(expression)
         for letter, option in choice.options.items():
@@ -49,7 +49,7 @@ def best(choice: Choice, turn: Turn) -> tuple[str, bool]:
     return max(choice.options, key=lambda letter: turn.draw("belief", choice.question, letter)), False
 
 
-def other(choice: Choice, letter: str, turn: Turn) -> str:
+def other(choice: MultipleChoice, letter: str, turn: TutorTurn) -> str:
     """Give an option that is not `letter`: what a mistaken tutor takes, or what it has to rule out."""
     rest = [option for option in choice.options if option != letter]
     return rest[int(turn.draw("other", choice.question, letter) * len(rest))]

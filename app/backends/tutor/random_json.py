@@ -13,7 +13,7 @@ WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
 MOST_ITEMS = 2
 
 
-def shaped(schema: Mapping[str, Any], chance: random.Random) -> Any:
+def random_value(schema: Mapping[str, Any], chance: random.Random) -> Any:
     """A value of the schema, as far as its types and lists of values say what that is."""
     if "enum" in schema:
         return chance.choice(list(schema["enum"]))
@@ -21,9 +21,9 @@ def shaped(schema: Mapping[str, Any], chance: random.Random) -> Any:
     kind = chance.choice(kinds) if isinstance(kinds, list) else kinds
     match kind:
         case "object":
-            return {name: shaped(part, chance) for name, part in schema.get("properties", {}).items()}
+            return {name: random_value(part, chance) for name, part in schema.get("properties", {}).items()}
         case "array":
-            return [shaped(schema.get("items", {}), chance) for _ in range(chance.randint(0, MOST_ITEMS))]
+            return [random_value(schema.get("items", {}), chance) for _ in range(chance.randint(0, MOST_ITEMS))]
         case "boolean":
             return chance.random() < 1 / 2
         case "integer" | "number":

@@ -4,7 +4,7 @@ import re
 
 from app.backends.tutor import topics
 from app.backends.tutor.topics import Topic
-from app.backends.tutor.turn import Turn, quote
+from app.backends.tutor.turn import TutorTurn, quote
 
 GREETING = re.compile(
     r"(?:hi+|hey+|hello+|good (?:morning|afternoon|evening)|greetings|yo|hola)\b[\w\s,!.'?]{0,25}", re.I
@@ -109,23 +109,23 @@ NEXT = (
 )
 
 
-def greeting(turn: Turn) -> str | None:
+def greeting(turn: TutorTurn) -> str | None:
     """Greet back, or open the conversation."""
     opens = not turn.messages or all(message.role == "system" for message in turn.messages)
     return turn.pick("hello", HELLOS) if opens or GREETING.fullmatch(turn.text) else None
 
 
-def thanks(turn: Turn) -> str | None:
+def thanks(turn: TutorTurn) -> str | None:
     """Answer short thanks, which end a topic."""
     return turn.pick("welcome", WELCOMES) if len(turn.text) < 60 and THANKS.match(turn.text) else None
 
 
-def nudge(turn: Turn) -> str | None:
+def nudge(turn: TutorTurn) -> str | None:
     """Ask for more where there is nothing to go on."""
     return turn.pick("nudge", NUDGES) if len(quote(turn.text)) < 3 else None
 
 
-def proof(turn: Turn) -> str | None:
+def proof(turn: TutorTurn) -> str | None:
     """Plan a proof: by induction, contradiction, estimate or from the definitions."""
     if not PROOF.search(turn.text) or len(turn.text) < 15:
         return None
@@ -136,7 +136,7 @@ def proof(turn: Turn) -> str | None:
     return f"{opening}{_you_want(turn)}{tool}\n\n{plan}\n\n{closing}"
 
 
-def example(turn: Turn) -> str | None:
+def example(turn: TutorTurn) -> str | None:
     """Give the smallest example of what is talked about."""
     topic = topics.find(_context(turn)) if EXAMPLE.search(turn.text) else None
     if topic is None:
@@ -151,7 +151,7 @@ def example(turn: Turn) -> str | None:
     )
 
 
-def explain(turn: Turn) -> str | None:
+def explain(turn: TutorTurn) -> str | None:
     """Explain a notion, or the last topic again when asked why."""
     match = WHAT.search(turn.text)
     topic = topics.find(turn.text if match else _context(turn)) if match or WHY.search(turn.text) else None
@@ -160,7 +160,7 @@ def explain(turn: Turn) -> str | None:
     return f"{_opening(turn, topic)}\n\n> {topic.says[0].upper()}{topic.says[1:]}.\n\n{_more(turn, topic)}"
 
 
-def fallback(turn: Turn) -> str:
+def fallback(turn: TutorTurn) -> str:
     """Think along with anything at all, in the participant's own words."""
     earlier = next((quote(text) for text in turn.before if len(quote(text)) > 12), "")
     link = f" I take it that this goes with what you wrote before, *{earlier}*." if earlier else ""
@@ -169,21 +169,21 @@ def fallback(turn: Turn) -> str:
     return f"So, in your words: *{quote(turn.text)}*.{link}\n\n{body}"
 
 
-def _way(turn: Turn) -> str:
+def _way(turn: TutorTurn) -> str:
     return f"{turn.pick('advice', ADVICE)}\n\n{turn.pick('way', WAYS)} {turn.pick('next', NEXT)}"
 
 
-def _context(turn: Turn) -> str:
+def _context(turn: TutorTurn) -> str:
     return " ".join((turn.text, *turn.before[:3]))
 
 
-def _you_want(turn: Turn) -> str:
+def _you_want(turn: TutorTurn) -> str:
     claims = [part for part in re.split(r"(?<=[.:])\s|\n", turn.text) if PROOF.search(part)]
     # words alone make no sense of a claim that is in formulas
     return f" You want: *{quote(claims[0])}*." if claims and not re.search(r"[$\\]", claims[0]) else ""
 
 
-def _opening(turn: Turn, topic: Topic) -> str:
+def _opening(turn: TutorTurn, topic: Topic) -> str:
     openings = (
         f"In a sentence, here is what {topic.name} is about:",
         f"That's at the heart of it. Think of {topic.name} this way:",
@@ -192,7 +192,7 @@ def _opening(turn: Turn, topic: Topic) -> str:
     return turn.pick("explain", openings)
 
 
-def _more(turn: Turn, topic: Topic) -> str:
+def _more(turn: TutorTurn, topic: Topic) -> str:
     return (
         f"Why is that so? The idea is short: {topic.idea}. To see it at work, take {topic.example}. "
         f"{turn.pick('next', NEXT)}"

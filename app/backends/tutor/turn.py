@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 
-from app.backends.base import Message
+from app.backends.base import PromptMessage
 
 READ_CHARS = 6_000
 QUOTE_CHARS = 90
@@ -30,10 +30,10 @@ def chance(*keys: object) -> float:
 
 
 @dataclass(frozen=True)
-class Turn:
+class TutorTurn:
     """What the tutor replies to: the messages, as a model would be sent them, and nothing else."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[PromptMessage, ...]
     seed: str
     wrong: float
     """How often, from 0 to 1, the tutor is mistaken."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, End, Text
+from app.backends.base import Delta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, refusal
 from app.backends.wire.sse import count, cut_off, finish_reason, listed, part, read_whole, string
 
@@ -52,13 +52,13 @@ class Messages:
         # what is told here is the count of everything so far
         self._usage |= {name: value for name, value in part(event, "usage").items() if value is not None}
 
-    def _end(self) -> End:
+    def _end(self) -> StreamEnd:
         if self._stop_reason == "refusal":
             raise refusal(self._explanation)
         return _end(self._stop_reason, self._model, self._usage)
 
 
-def message_reply(body: bytes) -> tuple[str, End]:
+def message_reply(body: bytes) -> tuple[str, StreamEnd]:
     """The text and the end of a message that was not streamed."""
     whole = read_whole(body)
     check_event(whole)
@@ -67,13 +67,13 @@ def message_reply(body: bytes) -> tuple[str, End]:
     return explanation or text, _end(string(whole, "stop_reason"), string(whole, "model"), part(whole, "usage"))
 
 
-def _end(reason: str | None, model: str | None, usage: dict[str, Any]) -> End:
+def _end(reason: str | None, model: str | None, usage: dict[str, Any]) -> StreamEnd:
     if reason is None:
         raise cut_off("stop_reason")
-    return End(finish_reason(reason), model, count(usage.get("input_tokens")), count(usage.get("output_tokens")))
+    return StreamEnd(finish_reason(reason), model, count(usage.get("input_tokens")), count(usage.get("output_tokens")))
 
 
-def _text(values: dict[str, Any], kind: str) -> Iterator[Text]:
+def _text(values: dict[str, Any], kind: str) -> Iterator[TextDelta]:
     text = string(values, "text") if string(values, "type") == kind else None
     if text:
-        yield Text(text)
+        yield TextDelta(text)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import End, Text
+from app.backends.base import StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, refusal
 from app.backends.wire.sse import EXCERPT, count, cut_off, finish_reason, part, read_whole, string, text_of
 
@@ -19,7 +19,7 @@ class ChatCompletions:
     _usage: dict[str, Any] = field(default_factory=dict)
     _refusal: str = ""
 
-    def read(self, chunk: dict[str, Any]) -> Iterator[Text]:
+    def read(self, chunk: dict[str, Any]) -> Iterator[TextDelta]:
         """Give the text of a chunk."""
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
@@ -31,19 +31,19 @@ class ChatCompletions:
         self._refusal = (self._refusal + (string(delta, "refusal") or ""))[:EXCERPT]
         self._finish_reason = string(choices[0], "finish_reason") or self._finish_reason
         if text := text_of(delta.get("content"), "content"):
-            yield Text(text)
+            yield TextDelta(text)
 
-    def end(self, *, done: bool) -> Iterator[End]:
+    def end(self, *, done: bool) -> Iterator[StreamEnd]:
         """Give the `End`, if a finish_reason was seen; `[DONE]` is not needed."""
         if self._refusal:
             raise refusal(self._refusal)
         if self._finish_reason is None:
             raise cut_off("finish_reason")
         tokens = count(self._usage.get("prompt_tokens")), count(self._usage.get("completion_tokens"))
-        yield End(finish_reason(self._finish_reason), self._model, *tokens)
+        yield StreamEnd(finish_reason(self._finish_reason), self._model, *tokens)
 
 
-def chat_reply(body: bytes) -> tuple[str, End]:
+def chat_reply(body: bytes) -> tuple[str, StreamEnd]:
     """The text and the end of a completion that was not streamed."""
     from openai.types.chat import ChatCompletion
 
@@ -58,4 +58,4 @@ def chat_reply(body: bytes) -> tuple[str, End]:
         raise cut_off("finish_reason") from None
     usage = completion.usage
     tokens = count(getattr(usage, "prompt_tokens", None)), count(getattr(usage, "completion_tokens", None))
-    return refused or text, End("refusal" if refused else reason, string(values, "model"), *tokens)
+    return refused or text, StreamEnd("refusal" if refused else reason, string(values, "model"), *tokens)

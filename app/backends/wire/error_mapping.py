@@ -75,19 +75,19 @@ def check_event(event: dict[str, Any]) -> None:
         raise error_in_stream(event.get("error") or event)
 
 
-def late(server: Server, reason: str) -> BackendUnavailable:
+def timeout(server: Server, reason: str) -> BackendUnavailable:
     """The error that a server's silence is."""
     return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
 
 
-def unreachable(server: Server, why: str) -> BackendUnavailable:
+def connect_failed(server: Server, why: str) -> BackendUnavailable:
     """The error that a connection is which could not be opened."""
     return BackendUnavailable(
         f"No connection to {server.url} ({why}). Is the address right, and up?", reason="connection"
     )
 
 
-def broken(server: Server, why: str) -> BackendUnavailable:
+def connection_lost(server: Server, why: str) -> BackendUnavailable:
     """The error that a connection is which was open."""
     return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
 

@@ -24,9 +24,9 @@ import certifi
 import httpx2
 from aiohttp.http_exceptions import ContentEncodingError
 
-from app.backends.wire.error_mapping import broken, late, refused, too_long, unpackable, unreachable
+from app.backends.wire.error_mapping import connect_failed, connection_lost, refused, timeout, too_long, unpackable
 from app.backends.wire.streaming import WHOLE, words_of
-from app.config.model_servers import Server, revealed
+from app.config.model_servers import Server, plain_values
 from app.config.settings import Settings
 from app.errors import BackendError, SettingsError
 
@@ -51,7 +51,7 @@ def client(settings: Settings, server: Server, headers: Mapping[str, str]) -> ht
     return httpx2.AsyncClient(base_url=server.url, transport=transport, timeout=None, trust_env=False)
 
 
-def gather_s(streams: int) -> float:
+def batching_s(streams: int) -> float:
     """For how long the words of a stream gather while so many come in."""
     return min(max(GATHER_S, streams / MOST_READS), LONGEST_GATHER_S)
 
@@ -60,11 +60,11 @@ class Transport(httpx2.AsyncBaseTransport):
     """What sends the requests of a client of one server, and gives their answers or raises a BackendError."""
 
     def __init__(self, settings: Settings, server: Server, headers: Mapping[str, str]) -> None:
-        self._server, self._query = server, revealed(server.query)
+        self._server, self._query = server, plain_values(server.query)
         self._connect_s = settings.connect_timeout_s
         own = {"accept-encoding": "identity", "content-type": "application/json", "user-agent": "parley"}
         self._headers = httpx2.Headers(own | dict(headers))
-        self._headers.update({name: value for name, value in revealed(server.headers).items() if _may_set(name)})
+        self._headers.update({name: value for name, value in plain_values(server.headers).items() if _may_set(name)})
         self._tls = _trusted() if server.url.startswith("https:") else True
         self._proxy = _proxy_of(server.url)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
@@ -96,13 +96,13 @@ class Transport(httpx2.AsyncBaseTransport):
             why = why.replace(login, "***")
         match error:
             case aiohttp.ConnectionTimeoutError():
-                return late(self._server, "timeout_connect")
+                return timeout(self._server, "timeout_connect")
             case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError() | ssl.SSLError():
-                return unreachable(self._server, why)
+                return connect_failed(self._server, why)
             case _ if isinstance(error.__cause__, ContentEncodingError):
                 return unpackable(self._server, why)
             case _:
-                return broken(self._server, why)
+                return connection_lost(self._server, why)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -174,7 +174,7 @@ class _Body(httpx2.AsyncByteStream):
 
     async def _gather(self) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(gather_s(self._transport.streams)):
+            async with asyncio.timeout(batching_s(self._transport.streams)):
                 await self._over.wait()
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from app.backends.base import End, Text
+from app.backends.base import StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, too_long
 from app.backends.wire.sse import (
     BOM,
@@ -83,7 +83,7 @@ class WholeFraming:
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ValuePaths:
     """Where in a value what is found, as paths: `choices.0.message.content`."""
 
     text: str
@@ -95,17 +95,17 @@ class Places:
 
 
 @dataclass
-class Described:
+class HttpDecoder:
     """The deltas of one answer, which came `whole` or in a stream."""
 
-    places: Places
+    places: ValuePaths
     whole: bool = False
     _finish: str | None = None
     _found: bool = False
     _last: Any = None
     _known: dict[str, Any] = field(default_factory=dict)
 
-    def read(self, value: Any) -> Iterator[Text]:
+    def read(self, value: Any) -> Iterator[TextDelta]:
         """Give the text of a value."""
         if isinstance(value, dict):
             check_event(value)
@@ -115,11 +115,11 @@ class Described:
         if isinstance(text, str):
             self._found = True
             if text:
-                yield Text(text)
+                yield TextDelta(text)
         elif text is not None:
             raise malformed(orjson.dumps(text), f"{self.places.text} is not text")
 
-    def end(self, *, done: bool) -> Iterator[End]:
+    def end(self, *, done: bool) -> Iterator[StreamEnd]:
         """Give the `End`; raise BackendBroken if the reply was cut off or is none."""
         if self.places.finish is None and (done or self.whole):
             self._finish = "stop"
@@ -134,7 +134,7 @@ class Described:
             if found is not None:
                 self._known[name] = found
 
-    def _end(self) -> End:
+    def _end(self) -> StreamEnd:
         if not self._found:
             raise BackendBroken(
                 f"The model server's answer has no text at `{self.places.text}`: {excerpt(orjson.dumps(self._last))}. "
@@ -144,7 +144,7 @@ class Described:
         if self._finish is None:
             raise cut_off(f"`{self.places.finish}`" if self.places.finish else "[DONE]")
         version = self._known.get("version")
-        return End(
+        return StreamEnd(
             finish_reason=finish_reason(self._finish),
             model=version if isinstance(version, str) else None,
             prompt_tokens=_whole(self._known.get("prompt_tokens")),

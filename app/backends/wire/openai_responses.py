@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, End, Text
+from app.backends.base import Delta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, error_in_stream, refusal
 from app.backends.wire.sse import EXCERPT, count, cut_off, finish_reason, malformed, part, read_whole, string
 
@@ -30,7 +30,7 @@ class Responses:
                 for key in (string(item, "id"), count(event.get("output_index"))):
                     self._kinds[key] = string(item, "type")
             case "response.output_text.delta" if self._kind(event) == "message":
-                yield from map(Text, filter(None, [string(event, "delta")]))
+                yield from map(TextDelta, filter(None, [string(event, "delta")]))
             case "response.refusal.delta":
                 self._refusal = (self._refusal + (string(event, "delta") or ""))[:EXCERPT]
             case "response.completed":
@@ -52,15 +52,15 @@ class Responses:
         """Raise BackendBroken: the `End` comes with an event, so there was none."""
         raise cut_off("response.completed")
 
-    def _end(self, response: dict[str, Any], reason: str) -> End:
+    def _end(self, response: dict[str, Any], reason: str) -> StreamEnd:
         if self._refusal:
             raise refusal(self._refusal)
         usage = part(response, "usage")
         tokens = count(usage.get("input_tokens")), count(usage.get("output_tokens"))
-        return End(finish_reason(reason), string(response, "model"), *tokens)
+        return StreamEnd(finish_reason(reason), string(response, "model"), *tokens)
 
 
-def response_reply(body: bytes) -> tuple[str, End]:
+def response_reply(body: bytes) -> tuple[str, StreamEnd]:
     """The text and the end of a response that was not streamed."""
     from openai.types.responses import Response
 
@@ -79,4 +79,4 @@ def response_reply(body: bytes) -> tuple[str, End]:
     ended = "stop" if response.status == "completed" else (details and details.reason) or "incomplete"
     usage = response.usage
     tokens = count(getattr(usage, "input_tokens", None)), count(getattr(usage, "output_tokens", None))
-    return refused or text, End("refusal" if refused else finish_reason(ended), string(values, "model"), *tokens)
+    return refused or text, StreamEnd("refusal" if refused else finish_reason(ended), string(values, "model"), *tokens)

@@ -31,7 +31,7 @@ SYNONYMS = {
 
 
 @dataclass(slots=True)
-class Events:
+class SseParser:
     """The data of each event in a stream of bytes; one that the end cuts off is dropped, by the standard."""
 
     _rest: bytes = b""
@@ -71,7 +71,7 @@ class Events:
 class SseFraming:
     """A JSON object in each event; None stands for `[DONE]`, with which some servers end a stream."""
 
-    _events: Events = field(default_factory=Events)
+    _events: SseParser = field(default_factory=SseParser)
     _seen: bytes = b""
     _any: bool = False
 

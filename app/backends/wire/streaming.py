@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from app.backends.base import Delta, End, Text, Whole
+from app.backends.base import Completion, Delta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import masked
 from app.config.model_servers import Server
 from app.errors import BackendError, BackendRejected
@@ -60,14 +60,14 @@ async def streamed(
         async with opening as response, aclosing(response.aiter_bytes()) as chunks:
             limits = _rate_limits(response.headers)
             async for chunk in chunks:
-                for delta in gathered(decoded(framing.feed(chunk), decoder)):
-                    if isinstance(delta, End):
+                for delta in batched(decoded(framing.feed(chunk), decoder)):
+                    if isinstance(delta, StreamEnd):
                         await _drain(chunks)
                         yield replace(delta, limits=limits)
                         return
                     yield delta
-        for delta in gathered(ending(framing, decoder)):
-            yield replace(delta, limits=limits) if isinstance(delta, End) else delta
+        for delta in batched(ending(framing, decoder)):
+            yield replace(delta, limits=limits) if isinstance(delta, StreamEnd) else delta
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
@@ -92,27 +92,29 @@ def ending(framing: Framing, decoder: Decoder) -> Iterator[Delta]:
     yield from decoder.end(done=False)
 
 
-def gathered(found: Iterator[Delta]) -> Iterator[Delta]:
+def batched(found: Iterator[Delta]) -> Iterator[Delta]:
     """Words that came together as one piece, also those that came before an error."""
     words: list[str] = []
     try:
         for delta in found:
-            if isinstance(delta, Text):
+            if isinstance(delta, TextDelta):
                 words.append(delta.text)
                 continue
             if words:
-                yield Text("".join(words))
+                yield TextDelta("".join(words))
                 words = []
             yield delta
     except BackendError:
         if words:
-            yield Text("".join(words))
+            yield TextDelta("".join(words))
         raise
     if words:
-        yield Text("".join(words))
+        yield TextDelta("".join(words))
 
 
-def whole_of(response: httpx2.Response, server: Server, sent: bytes, read: Callable[[bytes], tuple[str, End]]) -> Whole:
+def completion_of(
+    response: httpx2.Response, server: Server, sent: bytes, read: Callable[[bytes], tuple[str, StreamEnd]]
+) -> Completion:
     """A whole answer as a reply, which `read` finds in its bytes; an error has with it what came."""
     raw = response.content
     try:
@@ -121,7 +123,7 @@ def whole_of(response: httpx2.Response, server: Server, sent: bytes, read: Calla
         error.raw = words_of(raw)
         raise
     end = replace(end, limits=_rate_limits(response.headers))
-    return Whole(text, end, server.mask(words_of(raw)), words_of(sent))
+    return Completion(text, end, server.mask(words_of(raw)), words_of(sent))
 
 
 @contextmanager
@@ -133,7 +135,7 @@ def masking(server: Server, sent: bytes = b"") -> Iterator[None]:
         raise masked(error, server, words_of(sent)) from None
 
 
-def written(body: Mapping[str, Any]) -> bytes:
+def encoded(body: Mapping[str, Any]) -> bytes:
     """The body of a request; raises BackendRejected for what is no JSON."""
     try:
         return orjson.dumps(body)

@@ -21,12 +21,12 @@ from experiments.study.screen import Screen
 T = TypeVar("T")
 
 
-class Unusable(ValueError):
+class UnusableReply(ValueError):
     """A reply of a user's model cannot be used; the text says to the model what is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class UserAction:
     """What a user does: an action that the screen offers, with its values.
 
     What is done `by_chance` was not said by a model: there a check is passed as who reads with care would.
@@ -53,7 +53,7 @@ class Ask(Protocol):
 class User(Protocol):
     """A simulated user in a session."""
 
-    async def act(self, screen: Screen, ask: Ask) -> Deed:
+    async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """What it does on a screen."""
         ...
 
@@ -62,7 +62,7 @@ class User(Protocol):
         ...
 
 
-class Made(Protocol):
+class UserFactory(Protocol):
     """The class of a kind."""
 
     def __call__(self, seed: str, persona: str) -> User:

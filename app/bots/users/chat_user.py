@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from app.bots.users.base import Ask, Deed, Unusable
+from app.bots.users.base import Ask, UnusableReply, UserAction
 from app.bots.users.random import Random
-from experiments.instruments.two_step_simulator import Prompt, Question, Said, answer_in, cleaned
-from experiments.study.fields import Single
-from experiments.study.screen import Asked, Screen
+from experiments.instruments.two_step_simulator import Prompt, Said, SimulatorQuestion, answer_in, cleaned
+from experiments.study.fields import SingleChoice
+from experiments.study.screen import ProblemBlock, Screen
 
 MAX_TURNS = 10
 """Messages after which the user must answer. (ChatBench's.)"""
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class ChatTask:
     """A chat about a problem, as it is before the user: `field` is where the answer goes, if it is given there."""
 
-    question: Question
+    question: SimulatorQuestion
     said: Said
     may_say: bool
     may_leave: bool
@@ -42,35 +42,35 @@ class Talk:
     def message(self, reply: str) -> str:
         """A reply as the message that it is; raises Unusable."""
         if not reply:
-            raise Unusable("Return the message itself.")
+            raise UnusableReply("Return the message itself.")
         if len(reply) > self.max_chars:
-            raise Unusable(f"The message must have at most {self.max_chars:,} characters.")
+            raise UnusableReply(f"The message must have at most {self.max_chars:,} characters.")
         return reply
 
-    def say(self, reply: str) -> Deed:
+    def say(self, reply: str) -> UserAction:
         """The deed of sending a message; raises Unusable."""
-        return Deed("say", {"text": self.message(reply)})
+        return UserAction("say", {"text": self.message(reply)})
 
-    def leave(self, answer: str) -> Deed:
+    def leave(self, answer: str) -> UserAction:
         """The deed of giving an answer; raises Unusable where it names no option."""
         if not self.field:
-            return Deed("submit")
+            return UserAction("submit")
         key = self.question.key(answer)
         if key is None:
-            raise Unusable(f"The answer must be {self.question.form}, and nothing else.")
-        return Deed("submit", {self.field: key})
+            raise UnusableReply(f"The answer must be {self.question.form}, and nothing else.")
+        return UserAction("submit", {self.field: key})
 
 
-def talk_of(screen: Screen) -> Talk | None:
+def chat_task_of(screen: Screen) -> ChatTask | None:
     """The chat about a problem in which it is the user's turn to speak or to answer; None elsewhere."""
     chat, actions = screen.panel.chat, screen.actions
-    asked = next((block for block in screen.panel.blocks if isinstance(block, Asked)), None)
+    asked = next((block for block in screen.panel.blocks if isinstance(block, ProblemBlock)), None)
     may_say, may_leave = "say" in actions, "submit" in actions
     if chat is None or asked is None or chat.columns or "retry" in actions or not (may_say or may_leave):
         return None
-    answer = next((field for field in screen.panel.fields if isinstance(field, Single)), None)
-    return Talk(
-        question=Question(asked.text, dict(answer.options) if answer else dict(asked.options)),
+    answer = next((field for field in screen.panel.fields if isinstance(field, SingleChoice)), None)
+    return ChatTask(
+        question=SimulatorQuestion(asked.text, dict(answer.options) if answer else dict(asked.options)),
         said=tuple((message.role, message.text) for message in chat.messages),
         may_say=may_say,
         may_leave=may_leave,
@@ -79,12 +79,12 @@ def talk_of(screen: Screen) -> Talk | None:
     )
 
 
-class Talker(Random):
+class ChatUser(Random):
     """A user that talks. Its kinds say what their model is asked, and how its replies are read."""
 
-    async def act(self, screen: Screen, ask: Ask) -> Deed:
+    async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """The first message, the next one, or the answer; by chance where there is nothing to talk about."""
-        talk = talk_of(screen)
+        talk = chat_task_of(screen)
         if talk is None:
             return self.by_chance(screen)
         if not talk.turns and talk.may_say:
@@ -93,34 +93,34 @@ class Talker(Random):
             return await ask(self.last(talk), lambda reply: self.read_last(talk, reply))
         return await ask(self.following(talk), lambda reply: self.read(talk, reply))
 
-    async def begin(self, talk: Talk, ask: Ask) -> Deed:
+    async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
         """The first message."""
         return await ask(self.first(talk), lambda reply: talk.say(cleaned(reply)))
 
-    def read(self, talk: Talk, reply: str) -> Deed:
+    def read(self, talk: ChatTask, reply: str) -> UserAction:
         """The answer, where one may be given, or the next message; raises Unusable."""
         answer = self.answer_in(cleaned(reply)) if talk.may_leave else None
         return talk.say(cleaned(reply)) if answer is None else talk.leave(answer)
 
-    def read_last(self, talk: Talk, reply: str) -> Deed:
+    def read_last(self, talk: ChatTask, reply: str) -> UserAction:
         """The answer; raises Unusable."""
         answer = self.answer_in(cleaned(reply))
         if answer is None:
-            raise Unusable("The conversation is over: give your answer in the form that was asked for.")
+            raise UnusableReply("The conversation is over: give your answer in the form that was asked for.")
         return talk.leave(answer)
 
     def answer_in(self, reply: str) -> str | None:
         """What a reply gives as the answer; None where it is a message."""
         return answer_in(reply)
 
-    def first(self, talk: Talk) -> Prompt:
+    def first(self, talk: ChatTask) -> Prompt:
         """What is asked for the first message."""
         raise NotImplementedError
 
-    def following(self, talk: Talk) -> Prompt:
+    def following(self, talk: ChatTask) -> Prompt:
         """What is asked for the answer or the next message."""
         raise NotImplementedError
 
-    def last(self, talk: Talk) -> Prompt:
+    def last(self, talk: ChatTask) -> Prompt:
         """What is asked where there must be an answer."""
         raise NotImplementedError

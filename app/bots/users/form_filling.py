@@ -12,9 +12,18 @@ from typing import Any, assert_never
 
 import orjson
 
-from app.bots.users.base import Unusable
-from experiments.study.fields import Field, Multiple, Number, Optioned, Slider, Tick, Written, read_form
-from experiments.study.screen import Asked, Block, Code, Notice, Screen, Text, Transcript
+from app.bots.users.base import UnusableReply
+from experiments.study.fields import (
+    Checkbox,
+    ChoiceField,
+    Field,
+    MultipleChoiceField,
+    Number,
+    Slider,
+    TextField,
+    read_form,
+)
+from experiments.study.screen import Block, CodeBlock, NoticeBlock, ProblemBlock, Screen, TextBlock, TranscriptBlock
 
 FENCED = re.compile(r"```(?:json)?\s*(.*?)\s*```", re.DOTALL)
 TASK = (
@@ -35,21 +44,21 @@ def schema(fields: Sequence[Field]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
-def read(fields: Sequence[Field], reply: str) -> dict[str, Any]:
+def read_answers(fields: Sequence[Field], reply: str) -> dict[str, Any]:
     """The values of an answer; raises Unusable with all that is wrong with it."""
     text = reply.strip()
     fenced = FENCED.fullmatch(text)
     try:
         given = orjson.loads(fenced[1] if fenced else text)
     except orjson.JSONDecodeError:
-        raise Unusable("Return one JSON object, and nothing before or after it.") from None
+        raise UnusableReply("Return one JSON object, and nothing before or after it.") from None
     if not isinstance(given, dict):
-        raise Unusable("Return one JSON object, and nothing before or after it.")
+        raise UnusableReply("Return one JSON object, and nothing before or after it.")
     given = {name: int(one) if isinstance(one, float) and one.is_integer() else one for name, one in given.items()}
     strange = sorted(given.keys() - {field.name for field in fields})
     faults = {**dict.fromkeys(strange, "There is no such key."), **read_form(fields, given).faults}
     if faults:
-        raise Unusable(" ".join(f"{name}: {fault}" for name, fault in faults.items()))
+        raise UnusableReply(" ".join(f"{name}: {fault}" for name, fault in faults.items()))
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -67,15 +76,15 @@ def _seen(screen: Screen) -> Iterator[str]:
 
 def _block(block: Block) -> str:
     match block:
-        case Text(text=text) | Notice(text=text):
+        case TextBlock(text=text) | NoticeBlock(text=text):
             return text
-        case Asked(text=text, options=options):
+        case ProblemBlock(text=text, options=options):
             return "\n".join([text, *(f"{key}. {label}" for key, label in options)])
-        case Transcript():
+        case TranscriptBlock():
             called = {"You": block.you, "Bot": block.bot or block.title}
             said = (f"{called[one.role]}: {one.text}" for one in block.messages)
             return "\n\n".join(filter(None, [block.title, block.problem, *said]))
-        case Code():
+        case CodeBlock():
             return ""
         case _ as other:
             assert_never(other)
@@ -90,9 +99,9 @@ def _line(field: Field) -> str:
 
 def _takes(field: Field) -> str:
     match field:
-        case Multiple(options=options):
+        case MultipleChoiceField(options=options):
             return "a list of any of " + _options(options)
-        case Optioned(options=options):
+        case ChoiceField(options=options):
             return "one of " + _options(options)
         case Slider(minimum=low, maximum=high, step=step, left=left, right=right):
             ends = f", from {left!r} to {right!r}" if left or right else ""
@@ -101,9 +110,9 @@ def _takes(field: Field) -> str:
             least = f", at least {low:g}" if low is not None else ""
             most = f", at most {high:g}" if high is not None else ""
             return f"a {'whole ' if whole else ''}number{least}{most}"
-        case Tick():
+        case Checkbox():
             return "true, which ticks the box"
-        case Written(max_chars=most):
+        case TextField(max_chars=most):
             return f"a text of at most {most} characters"
         case _:
             return "a value"
@@ -120,16 +129,16 @@ def _schema(field: Field) -> dict[str, Any]:
 
 def _type(field: Field) -> dict[str, Any]:
     match field:
-        case Multiple(options=options):
+        case MultipleChoiceField(options=options):
             return {"type": "array", "items": {"type": "string", "enum": list(options)}}
-        case Optioned(options=options):
+        case ChoiceField(options=options):
             return {"type": "string", "enum": list(options)}
         case Slider(minimum=low, maximum=high, step=step):
             return {"type": "integer", "enum": list(range(low, high + 1, step))}
         case Number(minimum=low, maximum=high, integer=whole):
             ends = {name: end for name, end in (("minimum", low), ("maximum", high)) if end is not None}
             return {"type": "integer" if whole else "number", **ends}
-        case Tick():
+        case Checkbox():
             return {"type": "boolean"}
         case _:
             return {"type": "string"}

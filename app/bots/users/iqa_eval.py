@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from app.bots.users.chat_user import Talk, Talker
+from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
 from experiments.instruments.two_step_simulator import Prompt
 
@@ -27,18 +27,18 @@ ROLES = {"You": "assistant", "Bot": "user"}
 
 
 @user("iqa_eval", model=True)
-class IqaEval(Talker):
+class IqaEval(ChatUser):
     """IQA-EVAL's simulator: one system prompt, one sub-question a turn, "So, the answer is: X"."""
 
-    def first(self, talk: Talk) -> Prompt:
+    def first(self, talk: ChatTask) -> Prompt:
         """The system prompt, and nothing said yet."""
         return (_system(talk), {"role": "user", "text": BEGIN})
 
-    def following(self, talk: Talk) -> Prompt:
+    def following(self, talk: ChatTask) -> Prompt:
         """The conversation so far."""
         return (*self.first(talk), *_merged([{"role": ROLES[who], "text": text} for who, text in talk.said]))
 
-    def last(self, talk: Talk) -> Prompt:
+    def last(self, talk: ChatTask) -> Prompt:
         """The conversation, and that it is over."""
         *before, reply = self.following(talk)
         over = LAST.format(form=talk.question.form)
@@ -52,7 +52,7 @@ class IqaEval(Talker):
         return found[1].strip().rstrip(".").strip() if found else None
 
 
-def _system(talk: Talk) -> Mapping[str, str]:
+def _system(talk: ChatTask) -> Mapping[str, str]:
     question = talk.question
     return {"role": "system", "text": SYSTEM.format(form=question.form, question=question.whole)}
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.bots.users import form_filling
-from app.bots.users.base import Ask, Deed
-from app.bots.users.chat_user import Talk
+from app.bots.users.base import Ask, UserAction
+from app.bots.users.chat_user import ChatTask
 from app.bots.users.registry import user
 from app.bots.users.two_step import TwoStep
 from experiments.instruments.two_step_simulator import Prompt
-from experiments.study.fields import Field, Tick
+from experiments.study.fields import Checkbox, Field
 from experiments.study.screen import Screen
 
 SYSTEM = (
@@ -24,31 +24,33 @@ SYSTEM = (
 
 
 @user("persona", model=True, personas=True)
-class Persona(TwoStep):
+class PersonaUser(TwoStep):
     """Plays a persona: answers surveys, ratings and confidence as that person would, and talks in two steps."""
 
     def __init__(self, seed: str, persona: str) -> None:
         super().__init__(seed)
         self._who = SYSTEM.format(who=persona)
 
-    async def act(self, screen: Screen, ask: Ask) -> Deed:
+    async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """The form filled, or what is said in a chat; by chance where there is neither."""
         kind, fields = form_of(screen)
-        if not kind or all(isinstance(field, Tick) for field in fields):
+        if not kind or all(isinstance(field, Checkbox) for field in fields):
             return await super().act(screen, ask)
         messages = ({"role": "system", "text": self._who}, {"role": "user", "text": form_filling.task(screen, fields)})
-        values = await ask(messages, lambda reply: form_filling.read(fields, reply), form_filling.schema(fields))
-        return Deed(kind, values)
+        values = await ask(
+            messages, lambda reply: form_filling.read_answers(fields, reply), form_filling.schema(fields)
+        )
+        return UserAction(kind, values)
 
-    def first(self, talk: Talk) -> Prompt:
+    def first(self, talk: ChatTask) -> Prompt:
         """Task 1, as the person."""
         return self._as_person(super().first(talk))
 
-    def following(self, talk: Talk) -> Prompt:
+    def following(self, talk: ChatTask) -> Prompt:
         """Task 2, as the person."""
         return self._as_person(super().following(talk))
 
-    def last(self, talk: Talk) -> Prompt:
+    def last(self, talk: ChatTask) -> Prompt:
         """The call that must answer, as the person."""
         return self._as_person(super().last(talk))
 

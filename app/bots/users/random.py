@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.bots.random_bot import RandomBot
-from app.bots.users.base import Ask, Deed
+from app.bots.users.base import Ask, UserAction
 from app.bots.users.registry import user
 from experiments.study.screen import Screen
 
@@ -22,11 +22,11 @@ class Random:
         """How long it takes over a screen."""
         return self._bot.seconds(screen, values)
 
-    async def act(self, screen: Screen, ask: Ask) -> Deed:
+    async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """Something allowed."""
         return self.by_chance(screen)
 
-    def by_chance(self, screen: Screen) -> Deed:
+    def by_chance(self, screen: Screen) -> UserAction:
         """Answer a screen at random, for kinds of users that leave it to chance."""
         kind, values = self._bot.act(screen)
-        return Deed(kind, values, by_chance=True)
+        return UserAction(kind, values, by_chance=True)

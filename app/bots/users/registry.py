@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from app.bots.users.base import Made
+from app.bots.users.base import UserFactory
 from app.errors import UserUnknown
 from problems.plugins import Registry
 
-M = TypeVar("M", bound=Made)
+M = TypeVar("M", bound=UserFactory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Kind:
     """A kind of simulated user, and what it needs: a model that speaks for it, personas that it plays."""
 
     name: str
-    made: Made
+    made: UserFactory
     model: bool = False
     personas: bool = False
     about: str = ""

@@ -6,26 +6,26 @@ asked is in experiments/instruments/two_step_simulator.py, where fine-tuning exa
 
 from __future__ import annotations
 
-from app.bots.users.base import Ask, Deed
-from app.bots.users.chat_user import Talk, Talker
+from app.bots.users.base import Ask, UserAction
+from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
 from experiments.instruments import two_step_simulator as prompts
 from experiments.instruments.two_step_simulator import Prompt
 
 
 @user("two_step", model=True)
-class TwoStep(Talker):
+class TwoStep(ChatUser):
     """ChatBench's two-step simulator: a first message, then in each step the next message or the answer."""
 
-    def first(self, talk: Talk) -> Prompt:
+    def first(self, talk: ChatTask) -> Prompt:
         """Task 1."""
         return prompts.first(talk.question)
 
-    def following(self, talk: Talk) -> Prompt:
+    def following(self, talk: ChatTask) -> Prompt:
         """Task 2."""
         return prompts.following(talk.question, talk.said, may_answer=talk.may_leave)
 
-    def last(self, talk: Talk) -> Prompt:
+    def last(self, talk: ChatTask) -> Prompt:
         """The call that must answer."""
         return prompts.last(talk.question, talk.said)
 
@@ -34,7 +34,7 @@ class TwoStep(Talker):
 class TwoStepProblem(TwoStep):
     """The two-step simulator whose first message must include the problem."""
 
-    def first(self, talk: Talk) -> Prompt:
+    def first(self, talk: ChatTask) -> Prompt:
         """Task 1, with the problem."""
         return prompts.first(talk.question, with_problem=True)
 
@@ -43,6 +43,6 @@ class TwoStepProblem(TwoStep):
 class TwoStepHelp(TwoStep):
     """The two-step simulator whose first message is fixed: it asks for help with the first step of the problem."""
 
-    async def begin(self, talk: Talk, ask: Ask) -> Deed:
+    async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
         """The fixed message; no model is asked."""
         return talk.say(prompts.help_message(talk.question)[: talk.max_chars])

@@ -16,7 +16,7 @@ the first one, has it at once, and so has everybody the end."""
 
 
 @dataclass
-class Reply:
+class ReplyBuffer:
     """The words that have come so far, and a signal that there are more."""
 
     parts: list[str] = field(default_factory=list)

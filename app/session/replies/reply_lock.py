@@ -13,11 +13,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from experiments.events import Job
-from experiments.session.engine import owed
+from experiments.events import PendingTask
+from experiments.session.engine import pending_tasks
 from experiments.session.state import State
 from experiments.study.resolve import Study
-from storage.db.advisory_locks import Claims
+from storage.db.advisory_locks import AdvisoryLocks
 from storage.errors import StorageError
 
 log = logging.getLogger(__name__)
@@ -30,43 +30,43 @@ Key: TypeAlias = tuple[str, str, str]
 """A session's stream, the place, and the reply's slot."""
 
 
-class Session(Protocol):
+class LoadedState(Protocol):
     """A session as it was read."""
 
     @property
-    def study(self) -> Study: ...  # noqa: D102  (described in Live)
+    def study(self) -> Study: ...
     @property
-    def state(self) -> State: ...  # noqa: D102  (described in Live)
+    def state(self) -> State: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class PendingReply:
     """A reply that is owed, and what is known of the session."""
 
     study: Study
     state: State
-    job: Job
+    job: PendingTask
 
 
-Turn: TypeAlias = Callable[[Key, Owed], AbstractAsyncContextManager[Owed | None]]
+Turn: TypeAlias = Callable[[Key, PendingReply], AbstractAsyncContextManager[PendingReply | None]]
 """Waits for the turn to ask for a reply; gives what is owed by then, or None if it no longer is."""
 
 
 @asynccontextmanager
-async def alone(key: Key, known: Owed) -> AsyncIterator[Owed | None]:
+async def no_lock(key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
     """The turn of who serves a database alone: at once."""
     yield known
 
 
-class Turns:
+class ReplyLocks:
     """The turns of one of several processes. `afresh` reads a session again, and sees to what it is owed."""
 
-    def __init__(self, claims: Claims, afresh: Callable[[str], Awaitable[Session | None]]) -> None:
+    def __init__(self, claims: AdvisoryLocks, afresh: Callable[[str], Awaitable[LoadedState | None]]) -> None:
         self._claims, self._afresh = claims, afresh
         self._away = False
 
     @asynccontextmanager
-    async def wait(self, key: Key, known: Owed) -> AsyncIterator[Owed | None]:
+    async def wait(self, key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
         """Wait for the turn, and have it until the block ends."""
         while not await self._given(key):
             await asyncio.sleep(AGAIN_S)  # the world's time, as the other process has no clock of ours
@@ -88,14 +88,18 @@ class Turns:
         self._away = False
         return given
 
-    async def _owed(self, key: Key) -> Owed | None:
+    async def _owed(self, key: Key) -> PendingReply | None:
         stream, *place = key
         found = await self._afresh(stream)
         if found is None:
             return None
-        jobs = (job for job in owed(found.study, found.state) if job.kind == "reply" and [job.path, job.slot] == place)
+        jobs = (
+            job
+            for job in pending_tasks(found.study, found.state)
+            if job.kind == "reply" and [job.path, job.slot] == place
+        )
         job = next(jobs, None)
-        return Owed(found.study, found.state, job) if job else None
+        return PendingReply(found.study, found.state, job) if job else None
 
     async def _look(self, stream: str) -> None:
         while True:

@@ -7,14 +7,14 @@ from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.backends.base import Backend, End, Message, Request, Text
-from app.backends.guard import Limits, deadlines
+from app.backends.base import Backend, PromptMessage, Request, StreamEnd, TextDelta
+from app.backends.guard import ReplyLimits, guarded_stream
 from app.calls.caller import Attempt, Caller, Result
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import LEAK
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError
-from app.session.replies.buffer import Reply
+from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
 from experiments.session.identity_leaks import leaks
 from experiments.study.resolve import Study
@@ -23,19 +23,21 @@ STOPPED = "stopped"
 """How a reply ends that the participant stopped."""
 
 
-async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, clock: Clock) -> Result:
+async def stream_reply(
+    backend: Backend, request: Request, limits: ReplyLimits, reply: ReplyBuffer, clock: Clock
+) -> Result:
     """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception.
 
     Of a reply that is stopped what has come is kept, whatever happens while the model is let go.
     """
     started_us = clock.now_us()
     first_us: int | None = None
-    end, error = End(""), None
+    end, error = StreamEnd(""), None
     reply.begin()
     try:
-        async with reply.stopping.heeded(), aclosing(deadlines(lambda: backend.stream(request), limits)) as deltas:
+        async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
-                if isinstance(delta, Text):
+                if isinstance(delta, TextDelta):
                     first_us = first_us or clock.now_us()
                     reply.add(delta.text)
                 else:
@@ -44,14 +46,14 @@ async def ask(backend: Backend, request: Request, limits: Limits, reply: Reply, 
         error = failed
     text = reply.text.strip()
     if reply.stopped and not end.finish_reason:
-        end, error = End(STOPPED), None if text else wordless()
+        end, error = StreamEnd(STOPPED), None if text else empty_reply_error()
     if error is not None:
         reply.begin()  # half a reply is taken off the screen at once, and not when the model is asked anew
     first_token_us = None if first_us is None else first_us - started_us
     return Result(text, end, started_us, clock.now_us() - started_us, first_token_us, error)
 
 
-def wordless() -> BackendError:
+def empty_reply_error() -> BackendError:
     """What a reply is that was stopped before its first word."""
     return BackendError("The reply was stopped before its first word.", reason=STOPPED)
 
@@ -61,7 +63,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
     model = study.model(name)
     return Request(
         model=model.model or name,
-        messages=tuple(Message(message["role"], message["text"]) for message in job["messages"]),
+        messages=tuple(PromptMessage(message["role"], message["text"]) for message in job["messages"]),
         temperature=model.temperature,
         max_tokens=model.max_tokens,
         options=model.options,
@@ -83,11 +85,11 @@ def request_json(request: Request) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class ReplyContext:
     """What asking needs of the deployment, and whose reply it is."""
 
     session: str
-    limits: Limits
+    limits: ReplyLimits
     caller: Caller
     access: Callable[[Study, str], ModelAccess]
     before: Callable[[Study], Awaitable[None]]
@@ -102,12 +104,12 @@ class Means:
 
 
 @dataclass(slots=True)
-class _Call:
+class _ReplyCall:
     """A reply that a participant waits for, of one model or of another."""
 
-    means: Means
+    means: ReplyContext
     study: Study
-    reply: Reply
+    reply: ReplyBuffer
     made: list[Attempt] = field(default_factory=list)
 
     @property
@@ -125,7 +127,7 @@ class _Call:
             await self.means.before(self.study)
 
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        result = await ask(backend, request, self.means.limits, self.reply, self.means.clock)
+        result = await stream_reply(backend, request, self.means.limits, self.reply, self.means.clock)
         if (
             self.study.file.on_identity_leak == "regenerate"
             and result.error is None
@@ -140,14 +142,16 @@ class _Call:
         self.means.record(attempt)
 
 
-async def ask_patiently(means: Means, study: Study, job: Data, seed: str, reply: Reply) -> list[Attempt]:
+async def ask_with_retries(
+    means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer
+) -> list[Attempt]:
     """Every attempt, at least one, each recorded as it ends; the last gave the reply, or there is none."""
-    call = _Call(means, study, reply)
+    call = _ReplyCall(means, study, reply)
     for name in (job["model"], *study.model(job["model"]).fallback):
         request = request_for(study, job, name, seed)
         attempt = await means.caller.call(means.access(study, name), request, call)
         if attempt is None:  # stopped before it was asked for, or in the pause before another try
-            stopped = Result("", End(STOPPED), means.clock.now_us(), 0, error=wordless())
+            stopped = Result("", StreamEnd(STOPPED), means.clock.now_us(), 0, error=empty_reply_error())
             call.record(Attempt(name, len(call.made) + 1, request, stopped, None))
         if attempt is None or attempt.result.error is None or reply.stopped:
             break

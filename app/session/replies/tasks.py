@@ -15,12 +15,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.calls.caller import Attempt
-from app.session.replies.buffer import Reply
-from app.session.replies.reply_lock import Key, Owed, Turn
-from app.session.replies.request import STOPPED, Means, ask_patiently
+from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.reply_lock import Key, PendingReply, Turn
+from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries
 from experiments.errors import Refused
-from experiments.events import Action, Job
-from experiments.session.engine import owed
+from experiments.events import Action, PendingTask
+from experiments.session.engine import pending_tasks
 from experiments.session.state import State
 from experiments.study.resolve import Study
 from storage.errors import StorageError
@@ -33,17 +33,17 @@ Act = Callable[[str, Action], Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Running:
-    reply: Reply
+class _ReplyTask:
+    reply: ReplyBuffer
     task: asyncio.Task[None]
 
 
-class Answering:
+class ReplyTasks:
     """All replies on their way in this process. `means` gives the means for a session and a job, `turn` the turn."""
 
-    def __init__(self, means: Callable[[str, Job, State], Means], act: Act, turn: Turn) -> None:
+    def __init__(self, means: Callable[[str, PendingTask, State], ReplyContext], act: Act, turn: Turn) -> None:
         self._means, self._act, self._turn = means, act, turn
-        self._running: dict[Key, _Running] = {}
+        self._running: dict[Key, _ReplyTask] = {}
 
     def __len__(self) -> int:
         """How many replies are on their way."""
@@ -52,19 +52,19 @@ class Answering:
     def settle(self, stream: str, study: Study, state: State) -> bool:
         """See that each owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
         began = False
-        for job in owed(study, state):
+        for job in pending_tasks(study, state):
             if job.kind != "reply":
                 continue
             key = (stream, job.path, job.slot)
             if key not in self._running:
-                reply = Reply()
-                task = asyncio.create_task(self._answer(key, Owed(study, state, job), reply))
-                self._running[key], began = _Running(reply, task), True
+                reply = ReplyBuffer()
+                task = asyncio.create_task(self._answer(key, PendingReply(study, state, job), reply))
+                self._running[key], began = _ReplyTask(reply, task), True
             if job.data.get("stopped"):
                 self._running[key].reply.stopping.give()
         return began
 
-    def reply(self, key: Key) -> Reply | None:
+    def reply(self, key: Key) -> ReplyBuffer | None:
         """A reply on its way."""
         running = self._running.get(key)
         return running.reply if running is not None else None
@@ -82,7 +82,7 @@ class Answering:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _answer(self, key: Key, known: Owed, reply: Reply) -> None:
+    async def _answer(self, key: Key, known: PendingReply, reply: ReplyBuffer) -> None:
         """Wait for the turn, then ask; whatever happens, those who listen are let go."""
         try:
             async with self._turn(key, known) as found:
@@ -94,12 +94,12 @@ class Answering:
             self._running.pop(key, None)
             reply.end()
 
-    async def _ask(self, stream: str, found: Owed, reply: Reply) -> None:
+    async def _ask(self, stream: str, found: PendingReply, reply: ReplyBuffer) -> None:
         """Record what becomes of a reply."""
         study, state, job = found.study, found.state, found.job
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
-        outcome = _outcome(job, await ask_patiently(means, study, job.data, seed, reply))
+        outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply))
         while True:
             try:
                 await self._act(stream, replace(outcome, at_us=means.clock.now_us()))
@@ -113,7 +113,7 @@ class Answering:
             return
 
 
-def _outcome(job: Job, attempts: Sequence[Attempt]) -> Action:
+def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
     """The reply, or its failure, which is a fact as well, not dated yet; with what all the attempts cost, as far as
     that is known."""
     attempt = attempts[-1]

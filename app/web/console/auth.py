@@ -19,8 +19,8 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from app.clock import Clock
-from app.web.console.current_user import Visitor
-from app.web.console.known_browsers import Browsers, linked
+from app.web.console.current_user import CurrentUser
+from app.web.console.known_browsers import KnownBrowsers, signed_link
 from storage.accounts.accounts import Accounts
 from storage.accounts.invitations import SPENT
 from storage.accounts.passwords import AT_ONCE, LEAST_CHARS, MOST_CHARS
@@ -36,7 +36,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)
 
 
-class Access:
+class Authentication:
     """The way in; `secure` where browsers come by https."""
 
     def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool) -> None:
@@ -48,7 +48,7 @@ class Access:
         self._few = asyncio.Semaphore(AT_ONCE)
         self.cookie = "__Host-parley-console" if secure else "parley-console"
         self.form_cookie = f"{self.cookie}-form"
-        self._browsers = Browsers(secret, clock, self.cookie, secure=secure)
+        self._browsers = KnownBrowsers(secret, clock, self.cookie, secure=secure)
 
     def routes(self) -> list[Route]:
         """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that is
@@ -63,10 +63,10 @@ class Access:
             Route("/welcome/{token}", self.accept, methods=["POST"]),
         ]
 
-    def visitor(self, request: Request) -> Visitor | None:
+    def visitor(self, request: Request) -> CurrentUser | None:
         """Who makes a request, by its cookie alone; reads the database."""
         known = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
-        return Visitor(known.name, known.role, known.login) if known else None
+        return CurrentUser(known.name, known.role, known.login) if known else None
 
     async def ask(self, request: Request) -> Response:
         """The login; who is logged in already is led on."""
@@ -97,7 +97,7 @@ class Access:
 
     async def know(self, request: Request) -> Response:
         """Take a browser for one that was logged in before, and lead it to the login."""
-        name = linked(self._secret, self._clock, request.path_params["token"])
+        name = signed_link(self._secret, self._clock, request.path_params["token"])
         if name is None:
             return _spent(OLD_LINK)
         response = RedirectResponse("/login", 303)

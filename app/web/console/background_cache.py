@@ -20,7 +20,7 @@ MOST = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Seen(Generic[Value]):
+class CachedResult(Generic[Value]):
     """What is there now: a result, as of when, and whether a newer one is on its way."""
 
     value: Value | None
@@ -38,7 +38,7 @@ class _Kept(Generic[Value]):
     next_mark: Any = None
 
 
-class Latest(Generic[Key, Value]):
+class StaleWhileRevalidate(Generic[Key, Value]):
     """The latest results by key.
 
     `compute` makes a result and `mark` tells cheaply whether there would be another one; `now_us` tells the time.
@@ -57,7 +57,7 @@ class Latest(Generic[Key, Value]):
         self._kept: dict[Key, _Kept[Value]] = {}
         self._lock = threading.Lock()
 
-    def look(self, key: Key) -> Seen[Value]:
+    def look(self, key: Key) -> CachedResult[Value]:
         """What is there; begins to compute what is missing or old. Raises what the computation raised, once."""
         mark = self._mark(key)
         with self._lock:
@@ -71,7 +71,7 @@ class Latest(Generic[Key, Value]):
             if kept.future is None and stale and rested:
                 kept.begun_us, kept.next_mark = now_us, mark
                 kept.future = self._workers.submit(self._compute, key)
-            return Seen(kept.value, kept.as_of_us, kept.future is not None)
+            return CachedResult(kept.value, kept.as_of_us, kept.future is not None)
 
     def _collect(self, kept: _Kept[Value]) -> None:
         """Take what is done."""

@@ -13,9 +13,9 @@ from typing import Any
 import orjson
 from gradio.components.plot import PlotData
 
-from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit, between, written
+from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit, format_interval, format_value
 from app.analysis.forest_plot import ticked
-from storage.reports.monitoring.sessions import Bucket
+from storage.reports.monitoring.sessions import HourCount
 
 Spec = Mapping[str, Any]
 INK, LINE = "#6b7280", "#8884"
@@ -24,7 +24,7 @@ COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
 """Told apart also by who sees few colours, and in grey."""
 SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
 """What a chart's menu offers: to save it as a picture. The editor would be another's server."""
-LOOK: Spec = {
+THEME: Spec = {
     # The version that Gradio's page draws; a name, which nobody fetches.
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
     "background": "transparent",
@@ -49,7 +49,7 @@ LOOK: Spec = {
 """What all of them have in common."""
 
 
-def shown(spec: Spec) -> PlotData:
+def chart_or_note(spec: Spec) -> PlotData:
     """A chart for gr.Plot."""
     return PlotData(type="altair", plot=orjson.dumps(spec).decode())
 
@@ -58,7 +58,7 @@ HEIGHT = 160
 SERIES = {"arrived": "started", "completed": "completed"}
 
 
-def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
+def arrivals_chart(buckets: Sequence[HourCount]) -> tuple[PlotData, PlotData]:
     """The two charts."""
     each, total = [], []
     for name, words in SERIES.items():
@@ -72,7 +72,9 @@ def over_time(buckets: Sequence[Bucket]) -> tuple[PlotData, PlotData]:
             total.append({"at": end, "who": words, "number": so_far})
     bars = {"mark": {"type": "bar", "opacity": 0.55}, "encoding": {"x2": {"field": "end"}, "y2": {"datum": 0}}}
     lines = {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {}}
-    return shown(_spec(bars, each, "sessions per interval")), shown(_spec(lines, total, "sessions in total"))
+    return chart_or_note(_spec(bars, each, "sessions per interval")), chart_or_note(
+        _spec(lines, total, "sessions in total")
+    )
 
 
 def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
@@ -88,7 +90,7 @@ def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
         "color": {"field": "who", "type": "nominal", "sort": list(SERIES.values())},
         **drawn["encoding"],
     }
-    return {**LOOK, "height": HEIGHT, "data": {"values": rows}, "mark": drawn["mark"], "encoding": encoding}
+    return {**THEME, "height": HEIGHT, "data": {"values": rows}, "mark": drawn["mark"], "encoding": encoding}
 
 
 def _format(rows: Sequence[Any]) -> str:
@@ -110,9 +112,9 @@ HINTS = ("group", "estimate", "interval", "n", "participants")
 CUT = {"color": COLOURS[0], "clip": True}
 
 
-def drawn(finding: Finding) -> PlotData:
+def forest_chart(finding: Finding) -> PlotData:
     """The chart, for gr.Plot."""
-    return shown(spec(finding))
+    return chart_or_note(spec(finding))
 
 
 def spec(finding: Finding) -> Spec:
@@ -135,7 +137,7 @@ def spec(finding: Finding) -> Spec:
         "encoding": {**both, "x": {"field": "value", **place}, "fill": fill},
     }
     return {
-        **LOOK,
+        **THEME,
         "padding": {"left": 8, "right": 22, "top": 6, "bottom": 6},
         "height": AXIS_PX + ROW_PX * len(finding.estimates),
         "data": {"values": [_row(one, finding.unit, size) for one in finding.estimates]},
@@ -145,7 +147,7 @@ def spec(finding: Finding) -> Spec:
 
 def _row(one: Estimate, unit: Unit, size: int) -> Spec:
     interval = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
-    told = {"interval": between(one.low, one.high, unit), "estimate": written(one.value, unit)}
+    told = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
     sizes = {"n": f"{one.n:,}", "participants": f"{one.participants:,}"}
     return {"group": one.label, "value": size * one.value, **interval, **told, **sizes}
 

@@ -22,7 +22,7 @@ from app.errors import NotAllowed
 from app.session.service import Sessions
 from app.studies.drafts import Drafts
 from app.web.console import formatting
-from app.web.console.current_user import VISITOR, Visitor
+from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
 from app.web.rendering import markdown
 from experiments.study.resolve import Study
@@ -37,7 +37,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 Act = Callable[..., Mapping[Any, Any]]
 
 
-class Desk:
+class ConsoleContext:
     """Shared by all tabs: the database, the clock, the accounts, and the page's note."""
 
     def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
@@ -64,7 +64,7 @@ class Desk:
         except StorageError:
             return None
 
-    def did(self, visitor: Visitor, what: str, about: str = "") -> None:
+    def did(self, visitor: CurrentUser, what: str, about: str = "") -> None:
         """Add an entry to the audit log."""
         self.accounts.did(visitor.name, what, about)
 
@@ -95,7 +95,7 @@ class Desk:
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
             asked = request.request
             assert asked is not None  # noqa: S101  (every event from a page has a request)
-            visitor: Visitor = asked.scope[VISITOR]
+            visitor: CurrentUser = asked.scope[VISITOR]
             try:
                 if owner and not visitor.owner:
                     raise NotAllowed("Only owners may do this. Ask an owner to do it or to change your role.")
@@ -147,10 +147,10 @@ _TEMPLATES = Environment(
 _TEMPLATES.filters |= {
     "markdown": _markdown,
     "line": _line,
-    "when": formatting.when,
+    "when": formatting.format_time,
     "duration": formatting.duration,
     "number": formatting.number,
-    "figure": formatting.figure,
+    "figure": formatting.format_number,
     "percent": formatting.percent,
     "status": formatting.status,
     "origin": formatting.origin,

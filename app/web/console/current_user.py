@@ -11,7 +11,7 @@ VISITOR = "parley.visitor"
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class CurrentUser:
     """A researcher who is logged in."""
 
     name: str

@@ -29,12 +29,12 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
-from app.web.console.current_user import VISITOR, Visitor
-from app.web.console.signed_values import timed
+from app.web.console.current_user import VISITOR, CurrentUser
+from app.web.console.signed_values import with_expiry
 from problems.errors import ParleyError
-from storage.datasets.describe.zip_file import pack
+from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import Wish
+from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
 from storage.db.private_files import held, new_folder
 
@@ -74,11 +74,11 @@ class Link:
 
 
 @dataclass(slots=True)
-class Job:
+class DownloadJob:
     """An export under way, as far as it is known: the file that is written now and its rows so far. `said` is what went
     wrong, once it is done."""
 
-    wish: Wish
+    wish: ExportRequest
     about: str
     asked_us: int
     file: str = ""
@@ -93,10 +93,10 @@ class Downloads:
     """Makes exports, keeps them for a while, and hands them out."""
 
     def __init__(self, secret: str, clock: Clock) -> None:
-        self._tokens = timed(secret, "parley console download", clock)
+        self._tokens = with_expiry(secret, "parley console download", clock)
         self._clock = clock
         self._lock = threading.Lock()
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, DownloadJob] = {}
         self._links: dict[str, Link] = {}
         self._threads: list[threading.Thread] = []
         self._timers: list[threading.Timer] = []
@@ -105,13 +105,13 @@ class Downloads:
         """Held as long as this process lives, in its folder."""
         _sweep_killed()
 
-    def start(self, visitor: Visitor, database: Database, wish: Wish, about: str = "") -> bool:
+    def start(self, visitor: CurrentUser, database: Database, wish: ExportRequest, about: str = "") -> bool:
         """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
         with self._lock:
             before = self._jobs.get(visitor.name)
             if before is not None and not before.done:
                 return False
-            job = self._jobs[visitor.name] = Job(wish, about, self._clock.now_us())
+            job = self._jobs[visitor.name] = DownloadJob(wish, about, self._clock.now_us())
             thread = threading.Thread(
                 target=self._work, args=(visitor, database, job), name="parley-export", daemon=True
             )
@@ -119,7 +119,7 @@ class Downloads:
             thread.start()
         return True
 
-    def job(self, visitor: Visitor) -> Job | None:
+    def job(self, visitor: CurrentUser) -> DownloadJob | None:
         """This visitor's export under way, or how the last one failed; to ask keeps it going."""
         with self._lock:
             job = self._jobs.get(visitor.name)
@@ -127,13 +127,13 @@ class Downloads:
                 job.asked_us = self._clock.now_us()
             return job
 
-    def stop(self, visitor: Visitor) -> None:
+    def stop(self, visitor: CurrentUser) -> None:
         """Stop this visitor's export."""
         with self._lock:
             if visitor.name in self._jobs:
                 self._jobs[visitor.name].stopped = True
 
-    def links(self, visitor: Visitor) -> list[Link]:
+    def links(self, visitor: CurrentUser) -> list[Link]:
         """This visitor's links that work, the newest first."""
         self.sweep()
         with self._lock:
@@ -168,7 +168,7 @@ class Downloads:
         return Route("/download/{token}", self._fetch, methods=["GET", "HEAD"])
 
     async def _fetch(self, request: Request) -> Response:
-        visitor: Visitor | None = request.scope.get(VISITOR)
+        visitor: CurrentUser | None = request.scope.get(VISITOR)
         try:
             key = self._tokens.loads(request.path_params["token"], max_age=LIFE_S)
         except SignatureExpired:
@@ -184,7 +184,7 @@ class Downloads:
         headers = {"cache-control": "no-store"}
         return FileResponse(link.path, media_type=ZIP, filename=link.name, headers=headers)
 
-    def _work(self, visitor: Visitor, database: Database, job: Job) -> None:
+    def _work(self, visitor: CurrentUser, database: Database, job: DownloadJob) -> None:
         """Make an export in a thread of its own; whatever happens, it ends and says how."""
         job.said = BROKEN
         try:
@@ -203,7 +203,7 @@ class Downloads:
             job.done = True
 
     @contextmanager
-    def _folder(self, wish: Wish) -> Iterator[Path]:
+    def _folder(self, wish: ExportRequest) -> Iterator[Path]:
         """A folder for an export, in which nobody else can read, and which is gone afterwards."""
         with self._lock:
             if self._own is None:
@@ -217,7 +217,7 @@ class Downloads:
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
-    def _packed(self, database: Database, job: Job, folder: Path) -> tuple[Path, int]:
+    def _packed(self, database: Database, job: DownloadJob, folder: Path) -> tuple[Path, int]:
         """The export's zip and how many sessions it holds."""
 
         def tell(path: str, rows: int) -> None:
@@ -228,12 +228,12 @@ class Downloads:
         new_folder(folder)
         sessions = export(database, job.wish, folder, tell).sessions
         job.packing = True
-        packed = pack(folder)
+        packed = zip_export(folder)
         if job.stopped:
             raise _Stopped
         return packed, sessions
 
-    def _keep(self, visitor: Visitor, job: Job, made: tuple[Path, int]) -> None:
+    def _keep(self, visitor: CurrentUser, job: DownloadJob, made: tuple[Path, int]) -> None:
         """Give an export its link, and let it expire."""
         packed, sessions = made
         key = secrets.token_urlsafe(16)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.gradio_page import EVENTS
 from app.web.participant.api import storable
-from app.web.security import again, whole_body
+from app.web.security import replay_body, whole_body
 
 MOST_BODY = 1024 * 1024
 SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
@@ -30,7 +30,7 @@ SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
 """What values of a component are; of any other they are texts. Nothing at all is a value of each."""
 
 
-class Event(BaseModel):
+class PageEvent(BaseModel):
     """An event as our page sends it; what else a request says is left out."""
 
     model_config = ConfigDict(frozen=True, strict=True)
@@ -40,7 +40,7 @@ class Event(BaseModel):
     trigger_id: Annotated[int, AfterValidator(storable)] | None = None
 
 
-class Asked:
+class EventValidation:
     """An application before Gradio's page; what is no event of the page is refused here."""
 
     def __init__(self, app: ASGIApp, blocks: gr.Blocks) -> None:
@@ -60,18 +60,18 @@ class Asked:
             )
             return
         told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
-        await self._app(scope, again(orjson.dumps(told), receive), send)
+        await self._app(scope, replay_body(orjson.dumps(told), receive), send)
 
-    def _fits(self, event: Event) -> bool:
+    def _fits(self, event: PageEvent) -> bool:
         wired = self._blocks.fns.get(event.fn_index)
         if wired is None or wired.fn is None or len(wired.inputs) != len(event.data):
             return False
         return all(map(_is_value, wired.inputs, event.data))
 
 
-def _read(body: bytes) -> Event | None:
+def _read(body: bytes) -> PageEvent | None:
     try:
-        return Event.model_validate_json(body)
+        return PageEvent.model_validate_json(body)
     except ValidationError:
         return None
 

@@ -30,7 +30,7 @@ def origin(name: str) -> str:
     return WHOSE.get(name, name).lower().removesuffix("s")
 
 
-def when(at_us: int | None) -> str:
+def format_time(at_us: int | None) -> str:
     """A time, UTC: 2026-11-21 14:03."""
     return NOTHING if at_us is None else f"{datetime.fromtimestamp(at_us / SECOND_US, UTC):%Y-%m-%d %H:%M}"
 
@@ -56,7 +56,7 @@ def number(value: float | None, places: int = 0) -> str:
     return NOTHING if value is None else f"{value:,.{places}f}"
 
 
-def figure(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with at most four significant digits."""
     return NOTHING if value is None else f"{value:,.4g}"
 

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.clock import Clock
-from app.web.console.signed_values import timed
-from storage.accounts.roles import NAME, called
+from app.web.console.signed_values import with_expiry
+from storage.accounts.roles import NAME, role_label
 
 KNOWN_S = 365 * 24 * 3600
 LINK_S = 24 * 3600
@@ -24,7 +24,7 @@ ID_BYTES = 16
 PATH = "/known"
 
 
-class Browsers:
+class KnownBrowsers:
     """Knows a browser by its cookie; `secure` where browsers come by https."""
 
     def __init__(self, secret: str, clock: Clock, cookie: str, *, secure: bool) -> None:
@@ -35,7 +35,7 @@ class Browsers:
 
     def read(self, request: Request, name: str) -> str:
         """What a browser is called that was logged in to an account; nothing for any other."""
-        if not NAME.fullmatch(called(name)):
+        if not NAME.fullmatch(role_label(name)):
             return ""
         try:
             known = request.cookies.get(self._named(name), "")
@@ -57,19 +57,19 @@ class Browsers:
         )
 
     def _browser(self, name: str) -> URLSafeTimedSerializer:
-        return timed(self._secret, f"parley console browser of {called(name)}", self._clock)
+        return with_expiry(self._secret, f"parley console browser of {role_label(name)}", self._clock)
 
     def _named(self, name: str) -> str:
         """A cookie for each account, without its name: several people may use one browser."""
-        return f"{self._cookie}-known-{sha256(called(name).encode()).hexdigest()[:16]}"
+        return f"{self._cookie}-known-{sha256(role_label(name).encode()).hexdigest()[:16]}"
 
 
 def link(secret: str, clock: Clock, name: str) -> str:
     """The path of a link that makes a browser known for an account."""
-    return f"{PATH}/{_links(secret, clock).dumps(called(name))}"
+    return f"{PATH}/{_links(secret, clock).dumps(role_label(name))}"
 
 
-def linked(secret: str, clock: Clock, token: str) -> str | None:
+def signed_link(secret: str, clock: Clock, token: str) -> str | None:
     """The account that such a link is for; None for one that is older than a day, or was never made."""
     try:
         name = str(_links(secret, clock).loads(token, max_age=LINK_S))
@@ -79,4 +79,4 @@ def linked(secret: str, clock: Clock, token: str) -> str | None:
 
 
 def _links(secret: str, clock: Clock) -> URLSafeTimedSerializer:
-    return timed(secret, "parley console link for a browser", clock)
+    return with_expiry(secret, "parley console link for a browser", clock)

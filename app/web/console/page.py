@@ -17,10 +17,10 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.event_validation import Asked
-from app.web.console.tab import At, Place, Room, picker
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.event_validation import EventValidation
+from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown
 from app.web.console.tabs import ROOMS
 from app.web.gradio_page import gradio_page, whole
 
@@ -31,10 +31,10 @@ READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
 
-def routes(desk: Desk) -> list[BaseRoute]:
+def routes(desk: ConsoleContext) -> list[BaseRoute]:
     """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; they must be a list's last."""
     blocks = build(desk)
-    page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(Asked, blocks=blocks)])
+    page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(EventValidation, blocks=blocks)])
     return [
         Mount("/console", StaticFiles(directory=STATIC)),
         Mount("/parley", StaticFiles(directory=SHARED)),
@@ -52,17 +52,17 @@ def head() -> str:
     return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
 
 
-def build(desk: Desk) -> gr.Blocks:
+def build(desk: ConsoleContext) -> gr.Blocks:
     """The page without any study's data."""
     blocks: gr.Blocks
     with gr.Blocks(title="Parley console", analytics_enabled=False, fill_width=True) as blocks:
         with gr.Row(elem_id="bar"):
             gr.HTML('<h1><span aria-hidden="true">◗</span> Parley</h1>', elem_id="brand", padding=False)
-            study = picker(label="Study", elem_id="study", container=False, scale=0)
+            study = dropdown(label="Study", elem_id="study", container=False, scale=0)
             who = gr.HTML(elem_id="who", padding=False, apply_default_css=False)
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")
-        place = Place(study, tab, session)
+        place = TabLocation(study, tab, session)
         desk.note.render()  # type: ignore[no-untyped-call]
         rooms = [room(desk, place) for room in ROOMS]
         tabs = _tabs(desk, place, rooms)
@@ -70,7 +70,7 @@ def build(desk: Desk) -> gr.Blocks:
     return blocks
 
 
-def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
+def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.Tabs:
     tabs: gr.Tabs
     with gr.Tabs(elem_id="rooms") as tabs:
         for room in rooms:
@@ -85,25 +85,29 @@ def _tabs(desk: Desk, place: Place, rooms: Sequence[Room]) -> gr.Tabs:
     return tabs
 
 
-def _enter(desk: Desk, room: Room, place: Place, visitor: Visitor, *at: str) -> Mapping[Component, Any]:
+def _enter(
+    desk: ConsoleContext, room: Tab, place: TabLocation, visitor: CurrentUser, *at: str
+) -> Mapping[Component, Any]:
     study, tab, session = at
     if tab in ("", room.name):
         # Gradio sends this for the first tab before the page loads, and for the tab that loading has painted
         return {desk.note: gr.skip()}
-    return {place.tab: room.name, **room.paint(visitor, At(study or "", session or ""))}
+    return {place.tab: room.name, **room.paint(visitor, LocationValues(study or "", session or ""))}
 
 
-def _wire(blocks: gr.Blocks, desk: Desk, place: Place, rooms: Sequence[Room], tabs: gr.Tabs, who: gr.HTML) -> None:
+def _wire(
+    blocks: gr.Blocks, desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab], tabs: gr.Tabs, who: gr.HTML
+) -> None:
     """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in rooms}
     outputs = [component for room in rooms for component in room.outputs]
     inputs = [place.study, place.tab, place.session]
 
-    def paint(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Component, Any]:
+    def paint(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
         room = named.get(tab, rooms[0])
-        return room.paint(visitor, At(study or "", session or ""))
+        return room.paint(visitor, LocationValues(study or "", session or ""))
 
-    def load(visitor: Visitor, study: str, tab: str, session: str) -> Mapping[Any, Any]:
+    def load(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = desk.names()
         study = study if study in names else next(iter(names), "")
         tab = tab if tab in named else rooms[0].name

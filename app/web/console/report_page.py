@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from app.analysis.report import gather, html
-from app.web.console.background_cache import Latest
-from app.web.console.context import Desk
+from app.analysis.report import build_report, html
+from app.web.console.background_cache import StaleWhileRevalidate
+from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
 from problems.errors import ParleyError
 from storage.registers.origins import Origin, origins
-from storage.reports.analysis_data import mark
+from storage.reports.analysis_data import data_version
 
 NOT_FOUND, NOT_YET = 404, 202
 OLD_US = 300_000_000
@@ -27,17 +27,17 @@ Key = tuple[str, str]
 """A study and an origin."""
 
 
-def route(desk: Desk, workers: Executor | None = None) -> Route:
+def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
     """The page."""
 
     def compute(key: Key) -> str:
-        return html(gather(desk.database, *key, desk.clock.now_us()))
+        return html(build_report(desk.database, *key, desk.clock.now_us()))
 
     def changed(key: Key) -> object:
-        return mark(desk.database, *key)
+        return data_version(desk.database, *key)
 
     beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
-    latest: Latest[Key, str] = Latest(compute, changed, desk.clock.now_us, beside)
+    latest: StaleWhileRevalidate[Key, str] = StaleWhileRevalidate(compute, changed, desk.clock.now_us, beside)
 
     def report(request: Request) -> Response:
         study, origin = request.path_params["study"], request.query_params.get("origin", Origin.PERSON)

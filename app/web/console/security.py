@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.web.console.current_user import VISITOR, Visitor
+from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.gradio_page import ASKED, COMPILES, EVENTS
-from app.web.security import HEADERS, Answer, again, whole_body
-from app.web.throttled_log import ELSEWHERE, Seldom
+from app.web.security import HEADERS, HeaderInjector, replay_body, whole_body
+from app.web.throttled_log import ELSEWHERE, ThrottledWarning
 
 MOST_BODY = 1024 * 1024
 OPEN: Mapping[str, re.Pattern[str]] = {
@@ -35,13 +35,13 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
 FOREVER = b"private, max-age=31536000, immutable"
 
 
-class Gate:
+class ConsoleSecurity:
     """An ASGI application before the console; `visitor` tells who a request is from, None for a stranger."""
 
-    def __init__(self, app: ASGIApp, visitor: Callable[[Request], Visitor | None]) -> None:
+    def __init__(self, app: ASGIApp, visitor: Callable[[Request], CurrentUser | None]) -> None:
         self._app = app
         self._visitor = visitor
-        self._elsewhere = Seldom(ELSEWHERE)
+        self._elsewhere = ThrottledWarning(ELSEWHERE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -49,9 +49,9 @@ class Gate:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             scripts = COMPILES if scope["path"] == "/" else ""
-            await self._http({**scope, VISITOR: None}, receive, Answer(scope, send, _protect, scripts))
+            await self._http({**scope, VISITOR: None}, receive, HeaderInjector(scope, send, _protect, scripts))
 
-    async def _http(self, scope: Scope, receive: Receive, answer: Answer) -> None:
+    async def _http(self, scope: Scope, receive: Receive, answer: HeaderInjector) -> None:
         refusal = await self._refusal(scope, Headers(scope=scope))
         if refusal is not None:
             await refusal(scope, receive, answer)
@@ -61,7 +61,7 @@ class Gate:
             if body is None:
                 await PlainTextResponse("too large", 413)(scope, receive, answer)
                 return
-            receive = again(body, receive)
+            receive = replay_body(body, receive)
         await self._app(scope, receive, answer)
 
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:

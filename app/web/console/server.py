@@ -13,15 +13,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from app.clock import Clock, WorldClock
+from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.web.console import page, report_page
-from app.web.console.auth import Access
-from app.web.console.context import Desk
-from app.web.console.security import Gate
-from app.web.health import inside, works
-from app.web.redaction import place
+from app.web.console.auth import Authentication
+from app.web.console.context import ConsoleContext
+from app.web.console.security import ConsoleSecurity
+from app.web.health import database_check, inside
+from app.web.redaction import redacted_path
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database
@@ -32,13 +32,15 @@ log = logging.getLogger(__name__)
 
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
     """The whole console, to be run by uvicorn in a process of its own."""
-    clock, secret = clock or WorldClock(last_us(database)), secret_for(settings, database)
+    clock, secret = clock or SystemClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
-    access = Access(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
-    return Gate(build_app(Desk(settings, database, secret, clock, accounts), access.routes()), access.visitor)
+    access = Authentication(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
+    return ConsoleSecurity(
+        build_app(ConsoleContext(settings, database, secret, clock, accounts), access.routes()), access.visitor
+    )
 
 
-def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
+def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:
     """The console of a desk, with these routes for the `login` and without a gate."""
 
     @asynccontextmanager
@@ -51,7 +53,7 @@ def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
         lifespan=life,
         routes=[
             *login,
-            Route("/healthz", inside(works(desk.database)), methods=["GET", "HEAD"]),
+            Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
             report_page.route(desk),
             desk.downloads.route(),
             *page.routes(desk),  # which take whatever is left
@@ -63,7 +65,7 @@ def build_app(desk: Desk, login: Sequence[BaseRoute] = ()) -> Starlette:
 async def _apologise(request: Request, error: Exception) -> Response:
     """Whoever asks may be a stranger, so the cause is in the server's log alone."""
     reference = secrets.token_hex(4)
-    log.error("%s %s: %s [%s]", request.method, place(request), error, reference)
+    log.error("%s %s: %s [%s]", request.method, redacted_path(request), error, reference)
     return JSONResponse(
         {"note": f"This is not possible at the moment. The server's log has the cause under {reference}."}, 503
     )

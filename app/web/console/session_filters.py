@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import parse_values
 from storage.errors import StorageError
 from storage.registers.origins import ORIGINS
-from storage.reports.sessions import LEFT, LIVE, PASTED, Wish
+from storage.reports.sessions import LEFT, LIVE, PASTED, SessionQuery
 
 ANY = ""
-STANDS = (LIVE, LEFT, *OUTCOMES)
+STATUSES = (LIVE, LEFT, *OUTCOMES)
 FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak", "same_id")
 EXCLUDED: Mapping[str, bool | None] = {ANY: None, "yes": True, "no": False}
 MOST_CHARS = 100
@@ -33,13 +33,13 @@ def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
     return [("any", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
 
 
-def wish_of(sent: Mapping[str, Any]) -> Wish:
+def parse_filters(sent: Mapping[str, Any]) -> SessionQuery:
     """The filters that were sent; raises StorageError for invalid ones."""
     given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
-    return Wish(
+    return SessionQuery(
         text=given["text"],
         origin=_one_of(given["origin"], ORIGINS),
-        stands=_one_of(given["stands"], STANDS),
+        stands=_one_of(given["stands"], STATUSES),
         cell=dict(parse_values(filter(None, [given["cell"]]))),
         flag=_one_of(given["flag"], FLAGS),
         excluded=EXCLUDED[_one_of(given["excluded"], ("yes", "no"))],
@@ -51,7 +51,7 @@ def wish_of(sent: Mapping[str, Any]) -> Wish:
 
 def _one_of(word: str, known: Iterable[str]) -> str:
     if word and word not in known:
-        raise StorageError(f"{word!r} is not a choice here{allowed(word, known)}")
+        raise StorageError(f"{word!r} is not a choice here{suggestion(word, known)}")
     return word
 
 

@@ -15,18 +15,18 @@ from typing import Any
 
 from markupsafe import Markup
 
-from app.session.transitions import Live
-from app.web.console.context import Desk
-from app.web.console.text_rendering import Reading
+from app.session.transitions import LoadedSession
+from app.web.console.context import ConsoleContext
+from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.page import STATIC, STYLES
-from app.web.participant.view import look_of, paint
+from app.web.participant.view import render_page, study_context_of
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
 from experiments.study.resolve import Study
-from experiments.study.screen import Code, Screen
+from experiments.study.screen import CodeBlock, Screen
 from experiments.views.answers import as_sent
-from experiments.views.transcript import PAGES, given_by, moments, state_at
-from storage.reports.sessions import Session
+from experiments.views.transcript import PAGES, given_by, state_at, timeline
+from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
 """The parts of a style that would load a font."""
@@ -36,24 +36,24 @@ FOCUS = " autofocus>"
 """Removed, because a sandboxed frame refuses it and reports an error."""
 
 
-def replay(desk: Desk, session: Session, number: int) -> str:
+def replay(desk: ConsoleContext, session: SessionRecord, number: int) -> str:
     """The page after the given number of events, with the answers that were sent from it filled in."""
     assert session.study is not None  # noqa: S101  (an imported session has no pages)
     events, study = session.events, session.study
     number = min(max(number, 1), len(events))
-    moment = moments(events)[number - 1]
+    moment = timeline(events)[number - 1]
     document = _document(desk, session.entry.stream, study, events, number)
     known = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
     return desk.html("replay.html.j2", **known)
 
 
-def _document(desk: Desk, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
+def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
     state = state_at(events, number)
-    look = look_of(Live(stream, study, state))
-    reading = Reading(dollars=look.dollar_maths)
+    look = study_context_of(LoadedSession(stream, study, state))
+    reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _given(shown, events[number:])
-    painting = paint(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
+    painting = render_page(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
     told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
@@ -79,5 +79,5 @@ def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
 
 def _harmless(shown: Screen) -> Screen:
     """The screen without the link back to the recruiter."""
-    blocks = (replace(block, url="") if isinstance(block, Code) else block for block in shown.panel.blocks)
+    blocks = (replace(block, url="") if isinstance(block, CodeBlock) else block for block in shown.panel.blocks)
     return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks)))

@@ -22,6 +22,6 @@ class _Signer(TimestampSigner):
         return self._clock.now_us() // SECOND_US
 
 
-def timed(secret: str, salt: str, clock: Clock) -> URLSafeTimedSerializer:
+def with_expiry(secret: str, salt: str, clock: Clock) -> URLSafeTimedSerializer:
     """Signs and reads values for one purpose, which the `salt` names."""
     return URLSafeTimedSerializer(secret, salt=salt, signer=_Signer, signer_kwargs={"clock": clock})

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.current_user import Visitor
+from app.web.console.current_user import CurrentUser
 
 
-def picker(label: str, **options: Any) -> gr.Dropdown:
+def dropdown(label: str, **options: Any) -> gr.Dropdown:
     """A dropdown whose choices are set when it is painted. The browser's value is not validated here, so its reader
     must validate it: after a restart Gradio does not know the choices of a page that is still open."""
     return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
@@ -24,7 +24,7 @@ def text(value: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TabLocation:
     """The user's position in the console: components whose values are also in the page's address, so that a reload or a
     link restores it. `session` is a session's number, or empty."""
 
@@ -34,7 +34,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class LocationValues:
     """A position in the console as values. They come from a browser, so the study may not exist and the session may not
     be a number."""
 
@@ -42,7 +42,7 @@ class At:
     session: str
 
 
-class Room(Protocol):
+class Tab(Protocol):
     """A tab. It is created with the context and the position; `build` is called once, inside its place in the page."""
 
     name: str
@@ -54,5 +54,5 @@ class Room(Protocol):
     def build(self) -> None:
         """Create the components and wire their events."""
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The updates that show the current state."""

@@ -11,8 +11,8 @@ from dataclasses import replace
 from markupsafe import Markup, escape
 
 from app.web.rendering import markdown
-from app.web.rendering.markdown import MOST_MARKS, as_typed, heavy, markup
-from experiments.study.screen import Chat, Message, Reply, Round, Screen, Transcript
+from app.web.rendering.markdown import MOST_MARKS, as_code, markup, too_complex
+from experiments.study.screen import ChatMessage, ChatView, ReplyView, RoundView, Screen, TranscriptBlock
 
 MOST_MARKS_A_PAGE = 16_000
 MOST_MARKS_A_LINE = 100
@@ -21,7 +21,7 @@ MOST_CHARS_A_PAGE = 1_000_000
 CUT = "… shortened here: the data have {more:,} more characters."
 
 
-class Reading:
+class BudgetedRenderer:
     """Renders the texts of one page; `dollars` makes a single $ delimit maths."""
 
     def __init__(self, *, dollars: bool = False) -> None:
@@ -48,31 +48,31 @@ class Reading:
         shown, more = text[:most], len(text) - most
         self._chars -= len(shown)
         if more > 0:
-            return f"{as_typed(shown)}\n\n{CUT.format(more=more)}"
-        if heavy(shown, min(MOST_MARKS, self._marks)):
-            return as_typed(shown)
+            return f"{as_code(shown)}\n\n{CUT.format(more=more)}"
+        if too_complex(shown, min(MOST_MARKS, self._marks)):
+            return as_code(shown)
         self._marks -= markup(shown)
         return shown
 
     def screen(self, shown: Screen) -> Screen:
         """A screen whose conversations are rendered in a moment."""
-        blocks = (self._transcript(one) if isinstance(one, Transcript) else one for one in shown.panel.blocks)
+        blocks = (self._transcript(one) if isinstance(one, TranscriptBlock) else one for one in shown.panel.blocks)
         chat = self._chat(shown.panel.chat) if shown.panel.chat else None
         return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks), chat=chat))
 
-    def _transcript(self, talk: Transcript) -> Transcript:
+    def _transcript(self, talk: TranscriptBlock) -> TranscriptBlock:
         return replace(talk, messages=tuple(self._message(said) for said in talk.messages))
 
-    def _message(self, said: Message) -> Message:
+    def _message(self, said: ChatMessage) -> ChatMessage:
         return replace(said, text=self.light(said.text))
 
-    def _chat(self, chat: Chat) -> Chat:
+    def _chat(self, chat: ChatView) -> ChatView:
         """With columns it is told by rounds, and its messages are not shown; without, by messages."""
         messages = () if chat.columns else tuple(self._message(said) for said in chat.messages)
         return replace(chat, messages=messages, rounds=tuple(self._round(one) for one in chat.rounds))
 
-    def _round(self, one: Round) -> Round:
+    def _round(self, one: RoundView) -> RoundView:
         return replace(one, message=self.light(one.message), replies=tuple(self._reply(each) for each in one.replies))
 
-    def _reply(self, reply: Reply) -> Reply:
+    def _reply(self, reply: ReplyView) -> ReplyView:
         return replace(reply, text=self.light(reply.text) if reply.text else "")

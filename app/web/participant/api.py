@@ -22,12 +22,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from app.i18n.catalogues import catalogue
-from app.i18n.negotiation import browsers
-from app.session.service import Runtime
-from app.session.transitions import Live
-from app.web.participant.session_cookie import MOST_KNOWN, Cookies
-from app.web.participant.sse import Events, plain, rendered
-from app.web.participant.view import Sheet, look_of, page_words, talk_chars
+from app.i18n.negotiation import from_accept_language
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from app.web.participant.session_cookie import MOST_KNOWN, SessionCookie
+from app.web.participant.sse import ReplyStream, plain_response, rendered_reply
+from app.web.participant.view import ScreenView, conversation_chars, page_words, study_context_of
 from app.web.rendering import markdown
 from experiments.errors import Refused
 from experiments.session.telemetry import AnyRecord
@@ -72,7 +72,7 @@ Whose = Annotated[str, Field(max_length=40)] | None
 is refused. Nothing is compared where it is not said."""
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """What all requests have in common; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True)
@@ -82,11 +82,11 @@ class Body(BaseModel):
     view: View = "page"
 
 
-class Look(Body):
+class GetScreen(RequestBody):
     """Ask for the present screen."""
 
 
-class Act(Body):
+class PerformAction(RequestBody):
     """Do something on the present screen."""
 
     kind: Annotated[str, Field(max_length=40)]
@@ -102,7 +102,7 @@ class Act(Body):
     come a journey to the server and back earlier."""
 
 
-class Draft(BaseModel):
+class SaveDraft(BaseModel):
     """What is typed and not yet sent."""
 
     path: Annotated[str, Field(max_length=500)]
@@ -110,13 +110,13 @@ class Draft(BaseModel):
     values: Values = {}
 
 
-class Preview(BaseModel):
+class PreviewMessage(BaseModel):
     """A message that is being written."""
 
     text: Annotated[str, Field(max_length=20_000)]
 
 
-class Telemetry(BaseModel):
+class SendTelemetry(BaseModel):
     """What the page tells of itself: times and counts, never a word."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -127,7 +127,7 @@ class Telemetry(BaseModel):
     records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
 
 
-class Listen(BaseModel):
+class StreamReply(BaseModel):
     """Read the reply on its way."""
 
     model_config = ConfigDict(frozen=True)
@@ -143,7 +143,7 @@ class Listen(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Endpoint:
     """A function at a path: what it is asked is the body of a POST, the query of a GET."""
 
     method: Literal["GET", "POST"]
@@ -173,32 +173,32 @@ class Call:
 class ParticipantApi:
     """The routes under /api, over a runtime; the cookie says whose session it is."""
 
-    def __init__(self, runtime: Runtime, cookies: Cookies) -> None:
+    def __init__(self, runtime: SessionService, cookies: SessionCookie) -> None:
         self._runtime = runtime
         self._cookies = cookies
 
-    def calls(self) -> tuple[Call, ...]:
+    def calls(self) -> tuple[Endpoint, ...]:
         """All that can be asked; OpenAPI (docs/generate.py) describes the same."""
         return (
-            Call("POST", "/api/look", Look, self.look, "The present screen"),
-            Call("POST", "/api/act", Act, self.act, "Act on the present screen"),
-            Call("POST", "/api/draft", Draft, self.draft, "Keep what is typed"),
-            Call("POST", "/api/preview", Preview, self.preview, "What is typed, as it would be shown"),
-            Call("POST", "/api/telemetry", Telemetry, self.telemetry, "What the page tells of itself", 204),
-            Call("GET", "/api/reply", Listen, self.reply, "The reply on its way, as server-sent events"),
+            Endpoint("POST", "/api/look", GetScreen, self.look, "The present screen"),
+            Endpoint("POST", "/api/act", PerformAction, self.act, "Act on the present screen"),
+            Endpoint("POST", "/api/draft", SaveDraft, self.draft, "Keep what is typed"),
+            Endpoint("POST", "/api/preview", PreviewMessage, self.preview, "What is typed, as it would be shown"),
+            Endpoint("POST", "/api/telemetry", SendTelemetry, self.telemetry, "What the page tells of itself", 204),
+            Endpoint("GET", "/api/reply", StreamReply, self.reply, "The reply on its way, as server-sent events"),
         )
 
     def routes(self) -> list[Route]:
         """The calls as they are served."""
         return [Route(call.path, call.serve, methods=[call.method]) for call in self.calls()]
 
-    async def look(self, body: Look, request: Request) -> Response:
+    async def look(self, body: GetScreen, request: Request) -> Response:
         """The screen as it is now."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.glance(stream) if stream else (None, None)
         return _nobody(request) if live is None else _json(await self._told(live, body, typed=typed))
 
-    async def act(self, body: Act, request: Request) -> Response:
+    async def act(self, body: PerformAction, request: Request) -> Response:
         """The screen after the action, or a note and the screen as it is where the action is refused."""
         live = await self._known(request)
         if live is None:
@@ -217,10 +217,10 @@ class ParticipantApi:
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
         told = await self._told(after, body, new=moved)
         if body.follow and _speaks(after.screen):
-            return self._events(after, Listen(view=body.view, shown=told.get("shown")), orjson.dumps(told))
+            return self._events(after, StreamReply(view=body.view, shown=told.get("shown")), orjson.dumps(told))
         return _json(told)
 
-    async def draft(self, body: Draft, request: Request) -> Response:
+    async def draft(self, body: SaveDraft, request: Request) -> Response:
         """Whether the draft was kept: what belongs to the present screen is, and nothing else."""
         live = await self._known(request)
         if live is None:
@@ -230,14 +230,14 @@ class ParticipantApi:
             await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
         return JSONResponse({"saved": present})
 
-    async def preview(self, body: Preview, request: Request) -> Response:
+    async def preview(self, body: PreviewMessage, request: Request) -> Response:
         """A message that is not sent yet as it would be shown."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
-        return JSONResponse({"html": await asyncio.to_thread(markdown.said, body.text, **_how(live))})
+        return JSONResponse({"html": await asyncio.to_thread(markdown.render_message, body.text, **_how(live))})
 
-    async def telemetry(self, body: Telemetry, request: Request) -> Response:
+    async def telemetry(self, body: SendTelemetry, request: Request) -> Response:
         """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
         live = await self._known(request)
         if live is None:
@@ -246,31 +246,31 @@ class ParticipantApi:
             self._runtime.record_telemetry(live, body.key, body.records)
         return Response(status_code=204)
 
-    async def reply(self, asked: Annotated[Listen, Query()], request: Request) -> Response:
+    async def reply(self, asked: Annotated[StreamReply, Query()], request: Request) -> Response:
         """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done` (the screen)."""
         live = await self._known(request)
         return _nobody(request) if live is None else self._events(live, asked)
 
-    def _events(self, live: Live, asked: Listen, first: bytes | None = None) -> Response:
+    def _events(self, live: LoadedSession, asked: StreamReply, first: bytes | None = None) -> Response:
         words = self._runtime.follow(live, asked.offset, asked.slot)
-        pieces = rendered(words, **_how(live)) if asked.view == "page" else plain(words)
-        return Events(pieces, partial(self._heard, live.stream, asked), first)
+        pieces = rendered_reply(words, **_how(live)) if asked.view == "page" else plain_response(words)
+        return ReplyStream(pieces, partial(self._heard, live.stream, asked), first)
 
-    async def _heard(self, stream: str, asked: Listen) -> bytes:
+    async def _heard(self, stream: str, asked: StreamReply) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
         live = await self._runtime.live(stream) if asked.view else None
         if live is None:
             return b"{}"
         return orjson.dumps(await self._told(live, asked))
 
-    async def _known(self, request: Request) -> Live | None:
+    async def _known(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
         return await self._runtime.live(stream) if stream else None
 
     async def _told(
         self,
-        live: Live,
-        body: Body | Listen,
+        live: LoadedSession,
+        body: RequestBody | StreamReply,
         refused: Refused | None = None,
         *,
         new: bool = False,
@@ -285,7 +285,7 @@ class ParticipantApi:
         if body.view == "screen":
             answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
         else:
-            sheet = Sheet(screen, look_of(live))
+            sheet = ScreenView(screen, study_context_of(live))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
                 typed = await self._runtime.draft(live.stream, screen.path)
@@ -293,13 +293,13 @@ class ParticipantApi:
             now_us = self._runtime.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
             # Long texts with formulas take a while: in a thread, so that nobody else is held up.
-            aside = talk_chars(screen) > SHORT_TALK
+            aside = conversation_chars(screen) > SHORT_TALK
             answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
-        answer["whose"] = whose(live.stream)
+        answer["whose"] = session_tag(live.stream)
         return answer
 
 
-def _how(live: Live) -> dict[str, Any]:
+def _how(live: LoadedSession) -> dict[str, Any]:
     """How what is said in a session is rendered."""
     return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
 
@@ -323,18 +323,18 @@ def _speaks(screen: Screen) -> bool:
 
 
 @lru_cache(MOST_KNOWN)
-def whose(stream: str) -> str:
+def session_tag(stream: str) -> str:
     """A session's name for the page, which tells nothing."""
     return blake2s(stream.encode(), digest_size=8).hexdigest()
 
 
-def _is_anothers(said: str | None, live: Live) -> bool:
-    return said is not None and said != whose(live.stream)
+def _is_anothers(said: str | None, live: LoadedSession) -> bool:
+    return said is not None and said != session_tag(live.stream)
 
 
 def _nobody(request: Request) -> Response:
     """For who is not known here; in the language of the browser, as no session says another."""
-    say = browsers(request)
+    say = from_accept_language(request)
     told = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
     return JSONResponse(told, status_code=401)
 

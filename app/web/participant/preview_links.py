@@ -11,15 +11,15 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from app.config.settings import Settings
-from app.session.service import Runtime
-from app.web.participant.session_cookie import Cookies
-from app.web.participant.start_page import lost
+from app.session.service import SessionService
+from app.web.participant.session_cookie import SessionCookie
+from app.web.participant.start_page import not_found_page
 from storage.registers.origins import Origin
 
 LASTS_S = 3600
 
 
-class Walks:
+class PreviewLinks:
     """Makes links to sessions, and reads them."""
 
     def __init__(self, secret: str) -> None:
@@ -37,14 +37,14 @@ class Walks:
             return None
         return stream if isinstance(stream, str) else None
 
-    def route(self, runtime: Runtime, cookies: Cookies) -> Route:
+    def route(self, runtime: SessionService, cookies: SessionCookie) -> Route:
         """`/walk/{token}` on the participants' server: the browser has the session, and the page opens."""
 
         async def go_on(request: Request) -> Response:
             stream = self.stream(request.path_params["token"])
             live = await runtime.afresh(stream) if stream else None
             if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
-                return lost(request)
+                return not_found_page(request)
             response = RedirectResponse("/", status_code=303)
             cookies.write(response, live.stream)
             return response

@@ -21,7 +21,7 @@ import httpx2
 import jwt
 
 from app.config.settings import Settings
-from app.single_flight import Shared
+from app.single_flight import SingleFlight
 
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
@@ -36,7 +36,7 @@ MOST_CHARS = 8_000
 log = logging.getLogger(__name__)
 
 
-class CannotTell:
+class KeysUnavailable:
     """What a token says while its key cannot be had."""
 
 
@@ -50,14 +50,14 @@ class ProlificTokens:
         self._keys: Mapping[str, jwt.PyJWK] = {}
         self._looked_s = float("-inf")
         self._had_s = float("-inf")
-        self._looking: Shared[None] = Shared()
+        self._looking: SingleFlight[None] = SingleFlight()
 
     @property
     def believed(self) -> bool:
         """Whether any workspace is named whose tokens are proofs here."""
         return bool(self._workspaces)
 
-    async def read(self, token: str) -> Mapping[str, object] | CannotTell:
+    async def read(self, token: str) -> Mapping[str, object] | KeysUnavailable:
         """The ids in a token, by the names of their parameters; none in one that is not Prolific's for us, or over."""
         try:
             kid = str(jwt.get_unverified_header(token).get("kid")) if len(token) <= MOST_CHARS else ""
@@ -65,7 +65,7 @@ class ProlificTokens:
             return {}
         key = await self._key(kid)
         if key is None:
-            return CannotTell() if kid and not self._keys else {}
+            return KeysUnavailable() if kid and not self._keys else {}
         try:
             told = jwt.decode(
                 token,

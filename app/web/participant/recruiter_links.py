@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from app.web.participant.prolific_tokens import CannotTell, ProlificTokens
+from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from experiments.study.recruitment import Recruitment
 from experiments.study.resolve import Study
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 
 ID = re.compile(r"[\w.@:+=~-]{1,100}")
 """What an id is made of. A placeholder that the recruiter did not fill, such as {{%PROLIFIC_PID%}}, is none."""
@@ -29,32 +29,32 @@ Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class LinkParameters:
     """Under which names a recruiter's links carry a person's id, and that of their submission."""
 
     id: str
     submission: str = ""
 
 
-RECRUITERS: Mapping[str, Parameters] = {
-    "prolific": Parameters("PROLIFIC_PID", "SESSION_ID"),
-    "connect": Parameters("participantId", "assignmentId"),
-    "sona": Parameters("survey_code"),
+RECRUITERS: Mapping[str, LinkParameters] = {
+    "prolific": LinkParameters("PROLIFIC_PID", "SESSION_ID"),
+    "connect": LinkParameters("participantId", "assignmentId"),
+    "sona": LinkParameters("survey_code"),
 }
 SIGNED = ("panel", "sona", "connect", "prolific")
 """Whose links can be signed; a lab's personal links are so by themselves."""
-SONA_OWN = Parameters("id")
+SONA_OWN = LinkParameters("id")
 """SONA's usual `?id=%SURVEY_CODE%`; only where a study says that it recruits there, as others call theirs so too."""
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class IdentityClaim:
     """Who somebody says they are, if they say it, and what proves it.
 
     `forged` is what claims to be a proof and is none; `untold` a token that cannot be judged at the moment.
     """
 
-    person: Person | None = None
+    person: ParticipantId | None = None
     proof: Proof = "none"
     forged: bool = False
     untold: bool = False
@@ -72,7 +72,7 @@ class Links:
         self._participants = participants
         self._tokens = tokens
 
-    async def claim(self, query: Mapping[str, str], study: Study) -> Claim:
+    async def claim(self, query: Mapping[str, str], study: Study) -> IdentityClaim:
         """What a link to a study says of who comes by it."""
         wanted = study.file.recruitment
         for recruiter, parameters in _parameters(wanted):
@@ -81,29 +81,35 @@ class Links:
                 token = query.get(parameters.id, "").strip()
                 if token and (not wanted.channels or recruiter in wanted.channels):
                     label = self._participants.labelled(study.name, token) or ""
-                    return Claim(Person("lab", label), "personal link") if ID.fullmatch(label) else Claim(forged=True)
+                    return (
+                        IdentityClaim(ParticipantId("lab", label), "personal link")
+                        if ID.fullmatch(label)
+                        else IdentityClaim(forged=True)
+                    )
             elif recruiter == "prolific" and TOKEN in query and self._tokens.believed:
                 return await self._signed_there(query, given)
             elif given:
-                return self._signed_here(query, study, Person(recruiter, given, _id(query, parameters.submission)))
-        return Claim()
+                return self._signed_here(
+                    query, study, ParticipantId(recruiter, given, _id(query, parameters.submission))
+                )
+        return IdentityClaim()
 
-    def _signed_here(self, query: Mapping[str, str], study: Study, person: Person) -> Claim:
+    def _signed_here(self, query: Mapping[str, str], study: Study, person: ParticipantId) -> IdentityClaim:
         if SIGNATURE not in query:
-            return Claim(person)
+            return IdentityClaim(person)
         good = self._participants.signed(study.name, person.recruiter, person.id, query[SIGNATURE])
-        return Claim(person, "signed link") if good else Claim(person, forged=True)
+        return IdentityClaim(person, "signed link") if good else IdentityClaim(person, forged=True)
 
-    async def _signed_there(self, query: Mapping[str, str], given: str) -> Claim:
+    async def _signed_there(self, query: Mapping[str, str], given: str) -> IdentityClaim:
         """By Prolific's token: the ids are those in it, whatever else the link says."""
         names = RECRUITERS["prolific"]
-        plain = Person("prolific", given, _id(query, names.submission)) if given else None
+        plain = ParticipantId("prolific", given, _id(query, names.submission)) if given else None
         told = await self._tokens.read(query[TOKEN])
-        if isinstance(told, CannotTell):
-            return Claim(plain, untold=True)
+        if isinstance(told, KeysUnavailable):
+            return IdentityClaim(plain, untold=True)
         if id_ := _id(told, names.id):
-            return Claim(Person("prolific", id_, _id(told, names.submission)), "prolific token")
-        return Claim(plain, forged=True)
+            return IdentityClaim(ParticipantId("prolific", id_, _id(told, names.submission)), "prolific token")
+        return IdentityClaim(plain, forged=True)
 
 
 def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
@@ -112,7 +118,7 @@ def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
     return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
 
 
-def let_in(claim: Claim, wanted: Recruitment) -> bool:
+def is_allowed(claim: IdentityClaim, wanted: Recruitment) -> bool:
     """Whether a study lets in who comes by such a link."""
     if claim.forged:
         return False
@@ -128,9 +134,9 @@ def _id(values: Mapping[str, object], name: str) -> str:
     return given.strip() if isinstance(given, str) and ID.fullmatch(given.strip()) else ""
 
 
-def _parameters(wanted: Recruitment) -> list[tuple[str, Parameters]]:
+def _parameters(wanted: Recruitment) -> list[tuple[str, LinkParameters]]:
     """Every recruiter whose links are understood, the study's own first."""
-    known = {**RECRUITERS, "panel": Parameters(wanted.id_parameter), "lab": Parameters(LAB)}
+    known = {**RECRUITERS, "panel": LinkParameters(wanted.id_parameter), "lab": LinkParameters(LAB)}
     every = [(name, parameters) for name, parameters in known.items()]
     if "sona" in wanted.channels:
         every.append(("sona", SONA_OWN))

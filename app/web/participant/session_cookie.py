@@ -26,7 +26,7 @@ def session_of(request: Request) -> str:
     return next((stream for stream in found.values() if stream), "none")
 
 
-class Cookies:
+class SessionCookie:
     """Signs and reads the participant's cookie."""
 
     def __init__(self, secret: str, *, secure: bool) -> None:

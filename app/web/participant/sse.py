@@ -17,13 +17,13 @@ from starlette.types import Receive, Scope, Send
 from app.web.rendering import markdown
 
 
-async def plain(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator[Mapping[str, Any]]:
+async def plain_response(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator[Mapping[str, Any]]:
     """Pieces as they come: `text`, and the `offset` after it; 0 where the reply begins anew."""
     async for text, end in words:
         yield {"text": text, "offset": end}
 
 
-async def rendered(
+async def rendered_reply(
     words: AsyncIterator[tuple[str, int]], *, dollars: bool, copy: str
 ) -> AsyncIterator[Mapping[str, Any]]:
     """Pieces as `plain` gives them; with each block that is whole its `html`, and in `rest` the text after it.
@@ -35,15 +35,15 @@ async def rendered(
         piece: dict[str, Any] = {"text": text, "offset": end}
         rest = rest + text if end else ""
         if "\n" in text and "\n\n" in rest and marks <= markdown.MOST_MARKS:
-            sure, rest = await asyncio.to_thread(markdown.grown, rest, dollars=dollars)
+            sure, rest = await asyncio.to_thread(markdown.extended, rest, dollars=dollars)
             marks += markdown.markup(sure)
             if sure.strip():
-                html = await asyncio.to_thread(markdown.said, sure, dollars=dollars, copy=copy)
+                html = await asyncio.to_thread(markdown.render_message, sure, dollars=dollars, copy=copy)
                 piece |= {"html": html, "rest": rest}
         yield piece
 
 
-class Events(Response):
+class ReplyStream(Response):
     """A stream that ends soon in any case: to watch whether somebody still listens would cost as much as a click."""
 
     media_type = "text/event-stream"

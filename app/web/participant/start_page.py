@@ -20,24 +20,24 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.i18n.catalogues import catalogue
-from app.i18n.negotiation import browsers, offered, wanted
-from app.session.service import Runtime
-from app.session.transitions import Live
-from app.web.open_studies import Offer, Offered
-from app.web.participant.recruiter_links import Claim, Links, let_in
-from app.web.participant.returning import Found, Returning
-from app.web.participant.session_cookie import Cookies
+from app.i18n.negotiation import from_accept_language, negotiate_request, offered
+from app.session.service import SessionService
+from app.session.transitions import LoadedSession
+from app.web.open_studies import OpenStudies, OpenStudy
+from app.web.participant.recruiter_links import IdentityClaim, Links, is_allowed
+from app.web.participant.returning import Returning, ReturnResult
+from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.tickets import Tickets
-from app.web.rate_limit import Allowance
-from app.web.throttled_log import MANY_FORGED, MANY_NEW, NOT_SECURE, Seldom
-from experiments.errors import Fault, Refused, StudyError
-from experiments.session.engine import last_words
-from experiments.session.outcomes import way_out
+from app.web.rate_limit import GcraLimiter
+from app.web.throttled_log import MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
+from experiments.errors import Refused, StudyError, ValidationIssue
+from experiments.session.engine import end_page
+from experiments.session.outcomes import redirect_url
 from experiments.study.resolve import Study
-from storage.accounts.login_throttle import neighbourhood
+from storage.accounts.login_throttle import client_network
 from storage.errors import Conflict
 from storage.registers.origins import Origin
-from storage.registers.participants import Participants, Person
+from storage.registers.participants import ParticipantId, Participants
 
 log = logging.getLogger(__name__)
 HOUR_S = 3600
@@ -53,16 +53,16 @@ _TEMPLATES = Environment(
 )
 
 
-class Arrival:
+class StartPage:
     """The start pages of the studies that are open here; with `again`, who has finished may begin anew."""
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: SessionService,
         participants: Participants,
         links: Links,
-        cookies: Cookies,
-        offered: Offered,
+        cookies: SessionCookie,
+        offered: OpenStudies,
         tickets: Tickets,
         *,
         per_address: int,
@@ -73,11 +73,15 @@ class Arrival:
         self._links = links
         self._returning = Returning(runtime, participants, cookies, again=again)
         self._tickets = tickets
-        self._forged = Allowance(FORGED_A_SECOND, FORGED_AT_ONCE)
-        self._new = Allowance(per_address / HOUR_S, per_address)
+        self._forged = GcraLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._new = GcraLimiter(per_address / HOUR_S, per_address)
         self._cookies = cookies
         self._offered = offered
-        self._not_secure, self._many_forged, self._many_new = Seldom(NOT_SECURE), Seldom(MANY_FORGED), Seldom(MANY_NEW)
+        self._not_secure, self._many_forged, self._many_new = (
+            ThrottledWarning(NOT_SECURE),
+            ThrottledWarning(MANY_FORGED),
+            ThrottledWarning(MANY_NEW),
+        )
 
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
@@ -91,20 +95,20 @@ class Arrival:
         """The start page: what the study is called, and a button."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
-            return lost(request)
+            return not_found_page(request)
         study = offer.study
-        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who)
-        if found.live is None and not let_in(who, study.file.recruitment):
+        if found.live is None and not is_allowed(who, study.file.recruitment):
             return self._not_taken(request, study, who, language)
         if found.once:
-            return once(study, language)
+            return already_taken_part_page(study, language)
         if found.live is None and await self._runtime.closed(study):
-            return closed(study, language)
+            return closed_page(study, language)
         if found.live is None and not offer.ready:
-            return sorry(study, language)
+            return sorry_page(study, language)
         language = found.live.language if found.live else language
-        return page(
+        return render_page(
             "start.html.j2",
             language,
             title=study.say(study.file.title, language),
@@ -118,14 +122,14 @@ class Arrival:
         """Begin, or go on where one was; then the address is clean."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
-            return lost(request)
+            return not_found_page(request)
         study = offer.study
-        who, language = await self._links.claim(request.query_params, study), wanted(request, study.file)
+        who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who)
-        if found.live is None and not let_in(who, study.file.recruitment):
+        if found.live is None and not is_allowed(who, study.file.recruitment):
             return self._not_taken(request, study, who, language)
         if found.once:
-            return once(study, language)
+            return already_taken_part_page(study, language)
         live = found.live
         if live is not None and who.person is not None and found.anew:
             await self._comes_again(live, who.person)
@@ -139,26 +143,26 @@ class Arrival:
         return self._inside(request, live)
 
     async def _begin(
-        self, request: Request, offer: Offer, who: Claim, stream: str, found: Found, language: str
+        self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
         """Begin a session, if its address may have one more; what begins none takes nothing from the address."""
         near, begun = _near(request), False
         if not self._new.take(near, time.monotonic()):
             self._many_new.tell()
-            return later(offer.study, language)
+            return unavailable_page(offer.study, language)
         try:
             live, begun = await self._enrol(offer, who, stream, found, language)
         except Refused:
-            return closed(offer.study, language)
+            return closed_page(offer.study, language)
         except StudyError as error:
             log.error("nobody can begin %s: %s", offer.study.name, error)
-            return sorry(offer.study, language)
+            return sorry_page(offer.study, language)
         finally:
             if not begun:
                 self._new.give_back(near)
         return self._inside(request, live)
 
-    def _inside(self, request: Request, live: Live) -> Response:
+    def _inside(self, request: Request, live: LoadedSession) -> Response:
         """To the page, with the cookie by which its requests are known."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.tell()
@@ -172,8 +176,8 @@ class Arrival:
         live = await self._runtime.live(stream) if stream else None
         if live is None or not live.state.outcome:
             return RedirectResponse("/", status_code=303)
-        person = await asyncio.to_thread(self._participants.reveal, live.stream) or Person("", "")
-        address = way_out(last_words(live.study, live.state), person.id, person.submission)
+        person = await asyncio.to_thread(self._participants.reveal, live.stream) or ParticipantId("", "")
+        address = redirect_url(end_page(live.study, live.state), person.id, person.submission)
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
     async def door(self, request: Request) -> Response:
@@ -181,29 +185,33 @@ class Arrival:
         names = await self._offered.names()
         if len(names) == 1:
             return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
-        return lost(request) if names else nothing(request)
+        return not_found_page(request) if names else no_studies_page(request)
 
-    def _not_taken(self, request: Request, study: Study, who: Claim, language: str) -> Response:
+    def _not_taken(self, request: Request, study: Study, who: IdentityClaim, language: str) -> Response:
         """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
         if who.untold:
-            return sorry(study, language)
+            return sorry_page(study, language)
         if who.forged and not self._forged.take(_near(request), time.monotonic()):
             self._many_forged.tell()
-            return other_link(study, language, status=429)
-        return other_link(study, language)
+            return missing_id_page(study, language, status=429)
+        return missing_id_page(study, language)
 
-    async def _comes_again(self, live: Live, person: Person) -> None:
+    async def _comes_again(self, live: LoadedSession, person: ParticipantId) -> None:
         """Keep that somebody goes on under another submission; the log tells that there was one, and not its id."""
         if live.state.outcome == "withdrawn":
             return
         await asyncio.to_thread(self._participants.renew, live.stream, person)
         await self._runtime.note(live.stream, {"what": "came back with another submission"})
 
-    async def _enrol(self, offer: Offer, who: Claim, stream: str, found: Found, language: str) -> tuple[Live, bool]:
+    async def _enrol(
+        self, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
+    ) -> tuple[LoadedSession, bool]:
         """The session, and whether it was begun just now."""
         study = offer.study
         if not offer.ready:
-            raise StudyError(study.name, [Fault("models", "this server lacks what they need, as it said before")])
+            raise StudyError(
+                study.name, [ValidationIssue("models", "this server lacks what they need, as it said before")]
+            )
         told: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
         if len(study.file.offered) > 1:
             told["language"] = language
@@ -237,60 +245,60 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
 
 def _near(request: Request) -> str:
     """Where a request comes from, as far as it counts."""
-    return neighbourhood(request.client.host if request.client else "unknown")
+    return client_network(request.client.host if request.client else "unknown")
 
 
-def later(study: Study, language: str) -> Response:
+def unavailable_page(study: Study, language: str) -> Response:
     """For who comes from an address from which too many have begun within an hour."""
     response = _around(study, "too_many_starts.html.j2", language, status=429)
     response.headers["retry-after"] = "600"
     return response
 
 
-def closed(study: Study, language: str) -> Response:
+def closed_page(study: Study, language: str) -> Response:
     """For who comes while nobody new can begin."""
     return _around(study, "closed.html.j2", language)
 
 
-def sorry(study: Study, language: str) -> Response:
+def sorry_page(study: Study, language: str) -> Response:
     """For who comes while a study cannot begin, through no fault of theirs."""
-    return page("unavailable.html.j2", language, status=503, title=study.say(study.file.title, language))
+    return render_page("unavailable.html.j2", language, status=503, title=study.say(study.file.title, language))
 
 
-def other_link(study: Study, language: str, status: int = 403) -> Response:
+def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
     """For who comes by a link that this study does not take: without the id or a proof, or of another recruiter."""
     return _around(study, "link_not_accepted.html.j2", language, status)
 
 
-def once(study: Study, language: str) -> Response:
+def already_taken_part_page(study: Study, language: str) -> Response:
     """For who has taken part and comes with a new submission, where a study lets people take part only once."""
     return _around(study, "already_taken_part.html.j2", language)
 
 
 def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
     title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
-    return page(template, language, status=status, title=title, contact=contact)
+    return render_page(template, language, status=status, title=title, contact=contact)
 
 
-def trouble(language: str, note: str) -> Response:
+def storage_error_page(language: str, note: str) -> Response:
     """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
     say = catalogue(language)
-    return page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
+    return render_page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
 
 
-def lost(request: Request) -> Response:
+def not_found_page(request: Request) -> Response:
     """For a link that leads nowhere here."""
-    say = browsers(request)
-    return page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
+    say = from_accept_language(request)
+    return render_page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
 
 
-def nothing(request: Request) -> Response:
+def no_studies_page(request: Request) -> Response:
     """For who comes while no study is offered at all."""
-    say = browsers(request)
-    return page("no_open_studies.html.j2", say.tag, title=say("No open study"))
+    say = from_accept_language(request)
+    return render_page("no_open_studies.html.j2", say.tag, title=say("No open study"))
 
 
-def page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
+def render_page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
     """One of the plain pages around a study, in a language."""
     say = catalogue(language)
     known = {

@@ -22,13 +22,13 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from app.i18n.catalogues import Catalogue, catalogue
-from app.session.transitions import Live
+from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
 from app.web.rendering import markdown
-from experiments.session.telemetry import records as records_telemetry
+from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
 from experiments.study.recruitment import Paste
-from experiments.study.screen import Asked, Chat, Message, Screen, Timing, Transcript
+from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
 from storage.registers.origins import Origin
 
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
@@ -44,7 +44,7 @@ _LOCK = Lock()
 Draft = Mapping[str, Any]
 
 
-class Part(NamedTuple):
+class Fragment(NamedTuple):
     """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
 
     template: str
@@ -70,7 +70,7 @@ class Part(NamedTuple):
         return html
 
 
-NOTHING = Part("empty.html.j2", (), lambda _: {}, ())
+NOTHING = Fragment("empty.html.j2", (), lambda _: {}, ())
 """A part that is not there."""
 
 
@@ -87,7 +87,7 @@ def _told(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
-def _turns(talk: Transcript) -> list[tuple[tuple[Message, ...], tuple[Field, ...]]]:
+def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[Field, ...]]]:
     """A conversation cut into its rated turns, each begun by "You"; whole if nothing is rated."""
     if not talk.ratings:
         return [(talk.messages, ())]
@@ -105,7 +105,7 @@ def _markdown(copy: str, text: str, *, copying: bool = True) -> Markup:
 
 def _message_html(copy: str, text: str, *, dollars: bool) -> Markup:
     """What somebody or a model wrote."""
-    return Markup(markdown.said(text, dollars=dollars, copy=copy))  # noqa: S704  (as above)
+    return Markup(markdown.render_message(text, dollars=dollars, copy=copy))  # noqa: S704  (as above)
 
 
 def _line(text: str) -> Markup:
@@ -143,7 +143,7 @@ PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS
 """What the page itself says in English, by the names that its script knows; words.js is where it stands."""
 
 
-class StudyLook(NamedTuple):
+class StudyContext(NamedTuple):
     """What every screen of a study has in common."""
 
     title: str
@@ -166,11 +166,11 @@ class StudyLook(NamedTuple):
         return catalogue(self.language)
 
 
-def look_of(live: Live) -> StudyLook:
+def study_context_of(live: LoadedSession) -> StudyContext:
     """What every screen of the session's study has in common, in the session's language."""
     file, language = live.study.file, live.language
     title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
-    return StudyLook(
+    return StudyContext(
         title,
         language,
         contact,
@@ -198,7 +198,7 @@ def labels(say: Catalogue) -> dict[str, dict[str, Any]]:
 Update = Mapping[str, Any]
 
 
-class Painting(NamedTuple):
+class PageUpdate(NamedTuple):
     """What the page becomes: updates by component, and the few things that page.js has to know."""
 
     path: str
@@ -214,7 +214,7 @@ class Painting(NamedTuple):
     slots: tuple[str, ...]
     """The replies that are on their way, each to be read from a stream of its own."""
     ended: bool
-    look: StudyLook
+    look: StudyContext
     fresh: bool
     """Whether the page has just been loaded, and speaks English yet."""
     timing: Timing
@@ -252,10 +252,10 @@ class Painting(NamedTuple):
         }
 
 
-class Sheet:
+class ScreenView:
     """A screen laid out in parts, each with a name of what it shows."""
 
-    def __init__(self, screen: Screen, study: StudyLook) -> None:
+    def __init__(self, screen: Screen, study: StudyContext) -> None:
         self._screen, self._study = screen, study
         self._parts = {"head": _head(screen, study), "left": _left(screen, study), "side": _side(screen)}
         self._parts |= {"talk": _talk(screen, study), "chat": _chat(screen, study)}
@@ -277,7 +277,7 @@ class Sheet:
         note: str = "",
         faults: Mapping[str, str] | None = None,
         now_us: int = 0,
-    ) -> Painting:
+    ) -> PageUpdate:
         """The page for it. `shown` is what the last painting said, or None for a page just loaded."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
         known = (shown or "").split()
@@ -290,7 +290,7 @@ class Sheet:
         if panel.chat:
             box = _box(panel.chat, None if marks["box"] in known else str(draft.get("text") or ""))
             updates["box"] = {**updates.get("box", {}), **box}
-        return Painting(
+        return PageUpdate(
             path=screen.path,
             seen=screen.seen,
             marks=marks,
@@ -310,9 +310,9 @@ class Sheet:
         )
 
 
-def paint(screen: Screen, *, study: StudyLook, **more: Any) -> Painting:
+def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpdate:
     """The page for a screen, as `Sheet.paint` has it."""
-    return Sheet(screen, study).paint(**more)
+    return ScreenView(screen, study).paint(**more)
 
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
@@ -322,27 +322,27 @@ def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
     return {**away, "more": timing.more}
 
 
-def talk_chars(screen: Screen) -> int:
+def conversation_chars(screen: Screen) -> int:
     """How long the conversations are that stand on it, in characters."""
-    chat, talks = screen.panel.chat, [one for one in screen.panel.blocks if isinstance(one, Transcript)]
+    chat, talks = screen.panel.chat, [one for one in screen.panel.blocks if isinstance(one, TranscriptBlock)]
     said = [message.text for talk in talks for message in talk.messages]
     said += [message.text for message in chat.messages] if chat else []
     said += [reply.text for turn in chat.rounds for reply in turn.replies] if chat else []
     return sum(map(len, said))
 
 
-def _head(screen: Screen, study: StudyLook) -> Part:
+def _head(screen: Screen, study: StudyContext) -> Fragment:
     can_leave = screen.outcome != "withdrawn"
     values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Part("head.html.j2", (screen.progress, *study, screen.ended, can_leave), lambda _: values, ())
+    return Fragment("head.html.j2", (screen.progress, *study, screen.ended, can_leave), lambda _: values, ())
 
 
-def _left(screen: Screen, study: StudyLook) -> Part:
+def _left(screen: Screen, study: StudyContext) -> Fragment:
     panel = screen.panel
     ends = "submit" in screen.actions if panel.chat is None else not panel.chat.columns
 
     def values(draft: Draft) -> Mapping[str, Any]:
-        talks = [block for block in panel.blocks if isinstance(block, Transcript)]
+        talks = [block for block in panel.blocks if isinstance(block, TranscriptBlock)]
         rated = {item.name for block in talks for turn in block.ratings for item in turn}
         views = _views(panel.fields, draft, study.paste)
         return {
@@ -353,7 +353,7 @@ def _left(screen: Screen, study: StudyLook) -> Part:
             "groups": groups(view for view in views if view.name not in rated),
             "judged": any(block.judged for block in talks),
             "ratings": {view.name: view for view in views if view.name in rated},
-            "nocopy": any(isinstance(block, Asked) and not block.copying for block in panel.blocks),
+            "nocopy": any(isinstance(block, ProblemBlock) and not block.copying for block in panel.blocks),
             "common": bool(screen.outcome),
             "some_optional": {item.required for item in panel.fields} == {True, False},
             "ends": ends,
@@ -361,10 +361,10 @@ def _left(screen: Screen, study: StudyLook) -> Part:
 
     kinds = [block.kind for block in panel.blocks]
     about = (panel.title, kinds, panel.blocks, panel.fields, panel.button, panel.decline, ends)
-    return Part("panel.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
+    return Fragment("panel.html.j2", about, values, (study, bool(screen.outcome)), bool(panel.fields))
 
 
-def _side(screen: Screen) -> Part:
+def _side(screen: Screen) -> Fragment:
     chat = screen.panel.chat
     if chat is None:
         return NOTHING
@@ -384,33 +384,33 @@ def _side(screen: Screen) -> Part:
 
     about = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, actions)
     if chat.columns:
-        return Part("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
-    return Part("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
+        return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
+    return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))
 
 
-def _talk(screen: Screen, study: StudyLook) -> Part:
+def _talk(screen: Screen, study: StudyContext) -> Fragment:
     """The rounds of a conversation with several at once."""
     chat = screen.panel.chat
     if chat is None or not chat.columns:
         return NOTHING
     values = {"chat": chat, "study": study, "actions": screen.actions}
-    return Part("comparison.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
+    return Fragment("comparison.html.j2", (chat.rounds, "retry" in screen.actions), lambda _: values)
 
 
-def _chat(screen: Screen, study: StudyLook) -> Part:
+def _chat(screen: Screen, study: StudyContext) -> Fragment:
     """The messages of a conversation with one."""
     chat = screen.panel.chat
     if chat is None or chat.columns:
         return NOTHING
     values = {"chat": chat, "study": study}
-    return Part("chat.html.j2", (chat.title, chat.messages, chat.slots), lambda _: values)
+    return Fragment("chat.html.j2", (chat.title, chat.messages, chat.slots), lambda _: values)
 
 
-def _said(chat: Chat) -> int:
+def _said(chat: ChatView) -> int:
     return sum(message.role == "You" for message in chat.messages)
 
 
-def _box(chat: Chat, text: str | None) -> Update:
+def _box(chat: ChatView, text: str | None) -> Update:
     box: dict[str, Any] = {"max_length": chat.max_chars}
     return box if text is None else box | {"value": text}
 

@@ -119,13 +119,13 @@ def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "
     parser, env = _FULL if images else _PLAIN, {"dollars": dollars, "copy": copy}
     tokens = parser.parse(text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
-        tokens = parser.parse(as_typed(text), env)
+        tokens = parser.parse(as_code(text), env)
     return str(parser.renderer.render(tokens, parser.options, env))
 
 
-def said(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
+def render_message(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
     """What a participant or a model wrote; as code, just as it was typed, where to render it may take seconds."""
-    return html(as_typed(text) if heavy(text, most) else text, images=False, dollars=dollars, copy=copy)
+    return html(as_code(text) if too_complex(text, most) else text, images=False, dollars=dollars, copy=copy)
 
 
 @lru_cache(maxsize=4096)
@@ -134,7 +134,7 @@ def line(text: str, *, dollars: bool = False) -> str:
     return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
 
 
-def grown(text: str, *, dollars: bool) -> tuple[str, str]:
+def extended(text: str, *, dollars: bool) -> tuple[str, str]:
     """A text that still grows, in two: the blocks that will stay as they are, and from the last one or the first that
     has a formula without an end, the rest."""
     env: Env = {"dollars": dollars}
@@ -153,12 +153,12 @@ def markup(text: str) -> int:
     return len(_MARKUP.findall(text))
 
 
-def heavy(text: str, most: int = MOST_MARKS) -> bool:
+def too_complex(text: str, most: int = MOST_MARKS) -> bool:
     """Whether to render it may take seconds."""
     return markup(text) > most or bool(_COLUMNS.search(text))
 
 
-def as_typed(text: str) -> str:
+def as_code(text: str) -> str:
     """Markdown that shows a text as it was typed, as code."""
     fence = "~" * (3 + max((len(run) for run in _TILDES.findall(text)), default=0))
     return f"{fence}\n{text}\n{fence}"

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from storage.datasets.describe.codebook import as_json, codebook, page
+from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
-from storage.datasets.describe.dataset_card import card
+from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.study_documents import STUDY, documents
-from storage.datasets.manifest import Exported
+from storage.datasets.manifest import ExportManifest
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
 
@@ -23,7 +23,7 @@ NAMES = (README, PAGE, BOOK, METADATA, STUDY, NAME)
 """What is beside the data of an export; in place of the study there may be several of its versions."""
 
 
-def describe(exported: Exported) -> tuple[Path, ...]:
+def describe(exported: ExportManifest) -> tuple[Path, ...]:
     """Write what explains an export into its folder; the files that were written."""
     contents = _contents(exported)
     hashes = {file.path: file.sha256 for file in exported.files}
@@ -40,12 +40,12 @@ def _remove_older(folder: Path, now: Collection[str]) -> None:
             (folder / name).unlink()
 
 
-def _contents(exported: Exported) -> Mapping[str, bytes]:
+def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
     """Every file by its name, apart from the checksums."""
     book = codebook(exported)
     return {
-        README: card(exported).encode(),
-        PAGE: page(book).encode(),
+        README: dataset_card(exported).encode(),
+        PAGE: codebook_page(book).encode(),
         BOOK: as_json(book),
         METADATA: (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
         **documents(exported.studies),

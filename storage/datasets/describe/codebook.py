@@ -13,16 +13,16 @@ import orjson
 
 from storage.column_types import Kind
 from storage.datasets.describe.markdown import bullets, code, count, join, quote, table
-from storage.datasets.describe.question_wording import Place, Wording, wordings
+from storage.datasets.describe.question_wording import Wording, WordingKey, wordings
 from storage.datasets.describe.study_documents import HASH_CHARS
-from storage.datasets.manifest import Exported, File
+from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column
 
 Asked = Mapping[str, tuple[Wording, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ColumnEntry:
     """A column. `values` are the allowed ones, with what each means, where there is a list of them."""
 
     name: str
@@ -38,12 +38,12 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class FileEntry:
     """A file with its columns, in order."""
 
     path: str
     rows: int
-    columns: tuple[Entry, ...]
+    columns: tuple[ColumnEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class Codebook:
     study: str
     schema: str
     origin: str
-    files: tuple[Sheet, ...]
+    files: tuple[FileEntry, ...]
 
 
-def codebook(exported: Exported) -> Codebook:
+def codebook(exported: ExportManifest) -> Codebook:
     """The codebook of what was exported."""
     asked = wordings(exported.studies)
     sheets = tuple(_sheet(file, asked, known=bool(exported.studies)) for file in exported.files)
@@ -68,12 +68,12 @@ def as_json(book: Codebook) -> bytes:
     return orjson.dumps(asdict(book), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _sheet(file: File, asked: Asked, *, known: bool) -> Sheet:
-    return Sheet(file.path, file.rows, tuple(_entry(column, asked, known=known) for column in file.columns))
+def _sheet(file: ExportedFile, asked: Asked, *, known: bool) -> FileEntry:
+    return FileEntry(file.path, file.rows, tuple(_entry(column, asked, known=known) for column in file.columns))
 
 
-def _entry(column: Column, asked: Asked, *, known: bool) -> Entry:
-    return Entry(
+def _entry(column: Column, asked: Asked, *, known: bool) -> ColumnEntry:
+    return ColumnEntry(
         name=column.name,
         type=column.kind,
         meaning=column.meaning,
@@ -96,7 +96,7 @@ FILLED = (
 BLANK = "A blank cell of a csv and a `null` in JSON mean that the value is unknown."
 
 
-def page(book: Codebook) -> str:
+def codebook_page(book: Codebook) -> str:
     """The codebook as Markdown."""
     known = all(entry.wording_known for sheet in book.files for entry in sheet.columns)
     contents = bullets(f"{code(sheet.path)}: {count(len(sheet.columns), 'column')}" for sheet in book.files)
@@ -105,11 +105,11 @@ def page(book: Codebook) -> str:
     return join("# Codebook", about, FILLED if known else NOT_KNOWN, contents, *sheets)
 
 
-def _file_section(sheet: Sheet) -> str:
+def _file_section(sheet: FileEntry) -> str:
     return join(f"## {code(sheet.path)}", f"{count(sheet.rows, 'row')}.", *map(_column_row, sheet.columns))
 
 
-def _column_row(entry: Entry) -> str:
+def _column_row(entry: ColumnEntry) -> str:
     facts = bullets(
         [
             f"Type: {entry.type}",
@@ -124,7 +124,7 @@ def _column_row(entry: Entry) -> str:
     return join(f"### {name}", entry.meaning, facts, values, _asked(entry))
 
 
-def _asked(entry: Entry) -> str:
+def _asked(entry: ColumnEntry) -> str:
     if not entry.asked:
         return ""
     if not entry.wording_known:
@@ -143,7 +143,7 @@ def _wording(wording: Wording) -> str:
     return join(f"What people saw in {_places(wording.places)}{could}:", quote(seen.strip("\n")))
 
 
-def _places(places: Sequence[Place]) -> str:
+def _places(places: Sequence[WordingKey]) -> str:
     versions = dict.fromkeys((place.version, place.hash) for place in places)
     return "; ".join(
         ", ".join(code(place.step) for place in places if place.hash == hash_)

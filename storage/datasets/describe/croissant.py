@@ -12,9 +12,9 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from storage.column_types import Form, Kind
+from storage.column_types import ColumnType, Kind
 from storage.datasets.describe.summary_text import published, summary, title
-from storage.datasets.manifest import Exported, File
+from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column
 
 Json = dict[str, Any]
@@ -70,7 +70,7 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
 """The context that the specification prescribes, to the letter."""
 
 
-def metadata(exported: Exported) -> Json:
+def metadata(exported: ExportManifest) -> Json:
     """The description of an export, as JSON-LD."""
     return {
         "@context": dict(CONTEXT),
@@ -89,7 +89,7 @@ def record_set(path: str) -> str:
     return path.removesuffix(PurePosixPath(path).suffix)
 
 
-def _file_object(file: File) -> Json:
+def _file_object(file: ExportedFile) -> Json:
     return {
         "@type": "cr:FileObject",
         "@id": file.path,
@@ -102,7 +102,7 @@ def _file_object(file: File) -> Json:
     }
 
 
-def _record_set(file: File) -> Json:
+def _record_set(file: ExportedFile) -> Json:
     name = record_set(file.path)
     fields = {column.name: _field(name, file, column) for column in file.columns}
     missing = [column for column, found in fields.items() if found is None]
@@ -116,7 +116,7 @@ def _record_set(file: File) -> Json:
     }
 
 
-def _field(record_set: str, file: File, column: Column) -> Json | None:
+def _field(record_set: str, file: ExportedFile, column: Column) -> Json | None:
     """The field of a column; None where no type of Croissant fits."""
     about = {
         "@type": "cr:Field",
@@ -146,19 +146,19 @@ def _part(field: str, source: Json, name: str) -> Json:
     }
 
 
-def _extract(file: File, column: Column) -> Json:
+def _extract(file: ExportedFile, column: Column) -> Json:
     if not file.path.endswith(".json"):
         return {"column": _name(file, column)}
     key = column.name if column.name.isidentifier() else f"'{column.name}'"
     return {"jsonPath": f"$[*].{key}"}
 
 
-def _name(file: File, column: Column) -> str:
+def _name(file: ExportedFile, column: Column) -> str:
     """The column's name; where it has none, what pandas, and with it mlcroissant, calls it."""
     return column.name or f"Unnamed: {file.columns.index(column)}"
 
 
-def _takes(form: Form, value: Any) -> bool:
+def _takes(form: ColumnType, value: Any) -> bool:
     try:
         form.take(value)
     except ValueError:
@@ -166,7 +166,7 @@ def _takes(form: Form, value: Any) -> bool:
     return True
 
 
-def _description(file: File, column: Column) -> str:
+def _description(file: ExportedFile, column: Column) -> str:
     labels = "; ".join(f"{value}: {label}" for value, label in column.form.labels.items() if label)
     called = _name(file, column)
     nameless = "" if column.name else f" The file has no name for it; pandas and mlcroissant call it {called!r}."

@@ -9,18 +9,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.study.model_spec import Model
+from experiments.study.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.markdown import bullets, code, count, join, table
 from storage.datasets.describe.study_documents import file_name
 from storage.datasets.describe.summary_text import is_imported, published, summary, title
-from storage.datasets.manifest import Exported, File, Selected
+from storage.datasets.manifest import ExportedFile, ExportManifest, SessionSelection
 from storage.db.checksums import NAME
 from storage.registers.origins import Origin
 from storage.yaml_text import yaml_text
 
 
-def chosen(exported: Exported) -> str:
+def describe_selection(exported: ExportManifest) -> str:
     """What was asked of sessions, and how many each rule left out; empty where all of them are there."""
     selected = exported.selected
     if selected is None:
@@ -31,11 +31,11 @@ def chosen(exported: Exported) -> str:
     return join("## Which sessions", said, _rules(selected), _left_out(selected), _excluded(selected))
 
 
-def _rules(selected: Selected) -> str:
+def _rules(selected: SessionSelection) -> str:
     return join("What was asked of them:", bullets(selected.rules)) if selected.rules else ""
 
 
-def _left_out(selected: Selected) -> str:
+def _left_out(selected: SessionSelection) -> str:
     if not selected.left_out:
         return "Nobody is left out."
     rows = ((why, f"{number:,}") for why, number in selected.left_out)
@@ -44,7 +44,7 @@ def _left_out(selected: Selected) -> str:
     )
 
 
-def _excluded(selected: Selected) -> str:
+def _excluded(selected: SessionSelection) -> str:
     """Researchers' own words, as they stand in the log."""
     if not selected.excluded:
         return ""
@@ -64,7 +64,7 @@ SAFE = (
 )
 
 
-def card(exported: Exported) -> str:
+def dataset_card(exported: ExportManifest) -> str:
     """The card as Markdown, with what programs read of it at the top."""
     return join(
         f"---\n{yaml_text(_front(exported))}---",
@@ -74,7 +74,7 @@ def card(exported: Exported) -> str:
         SAFE if exported.safe else "",
         _users(exported),
         _files(exported),
-        chosen(exported),
+        describe_selection(exported),
         _filtered(exported),
         _studies(exported),
         _sources(exported),
@@ -86,7 +86,7 @@ def card(exported: Exported) -> str:
     )
 
 
-def _front(exported: Exported) -> dict[str, Any]:
+def _front(exported: ExportManifest) -> dict[str, Any]:
     """What Hugging Face reads of a card, as far as it is known."""
     languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
     licence = published(exported).get("license", "").lower().replace(" ", "-")
@@ -95,7 +95,7 @@ def _front(exported: Exported) -> dict[str, Any]:
     return {key: value for key, value in front.items() if value} | {"configs": configs}
 
 
-def _users(exported: Exported) -> str:
+def _users(exported: ExportManifest) -> str:
     """Who played the simulated sessions. What a kind of user leaves to chance says nothing of anybody."""
     if not exported.users:
         return ""
@@ -105,11 +105,11 @@ def _users(exported: Exported) -> str:
     return join("## Who played", said, table(("user", "sessions"), rows), chance)
 
 
-def _config(file: File) -> str:
+def _config(file: ExportedFile) -> str:
     return record_set(file.path).replace("/", "-")
 
 
-def _files(exported: Exported) -> str:
+def _files(exported: ExportManifest) -> str:
     rows = ((code(file.path), f"{file.rows:,}", str(len(file.columns))) for file in exported.files)
     beside = bullets(
         [
@@ -125,7 +125,7 @@ def _files(exported: Exported) -> str:
     return join("## Files", table(("file", "rows", "columns"), rows), "Beside them:", beside)
 
 
-def _filtered(exported: Exported) -> str:
+def _filtered(exported: ExportManifest) -> str:
     if not exported.filtered:
         return ""
     files = ", ".join(code(file.path) for file in exported.files if file.table.filters)
@@ -134,7 +134,7 @@ def _filtered(exported: Exported) -> str:
     return join("## The filter", said, table(("step", "people", "answers"), rows))
 
 
-def _studies(exported: Exported) -> str:
+def _studies(exported: ExportManifest) -> str:
     if not exported.studies:
         return ""
     rows = (
@@ -151,20 +151,20 @@ def _studies(exported: Exported) -> str:
     return join("## The study", said, table(("title", "version", "hash", "file"), rows), _models(exported))
 
 
-def _models(exported: Exported) -> str:
+def _models(exported: ExportManifest) -> str:
     """The models under the names that the data know; what is not given was left to the server."""
     models = {(name, _settings(model)): None for study in exported.studies for name, model in study.file.models.items()}
     said = "Models, under their names in the data; their system prompts are in the study's file:"
     return join(said, bullets(f"{code(name)}: {settings}" for name, settings in models)) if models else ""
 
 
-def _settings(model: Model) -> str:
+def _settings(model: ModelSpec) -> str:
     given = model.model_dump(exclude_none=True, exclude={"options", "system"})
     options = [f"{name} {code(str(value))}" for name, value in model.options.items()]
     return ", ".join([*(f"{name} {code(str(value))}" for name, value in given.items() if value != ""), *options])
 
 
-def _sources(exported: Exported) -> str:
+def _sources(exported: ExportManifest) -> str:
     if not exported.sources:
         return ""
     rows = (
@@ -175,7 +175,7 @@ def _sources(exported: Exported) -> str:
     return join("## Where the data come from", said, table(("file", "rows", "SHA-256"), rows))
 
 
-def _reading(exported: Exported) -> str:
+def _reading(exported: ExportManifest) -> str:
     lines = ["import json", "from pathlib import Path", "", "import mlcroissant", "import pandas as pd", ""]
     lines += [_line(file) for file in exported.files]
     if exported.files:
@@ -187,7 +187,7 @@ def _reading(exported: Exported) -> str:
     return join("## Reading them", "```python\n" + "\n".join(lines) + "\n```", why)
 
 
-def _line(file: File) -> str:
+def _line(file: ExportedFile) -> str:
     name = re.sub(r"\W", "_", record_set(file.path))
     if file.path.endswith(".json"):
         return f'{name} = json.loads(Path("{file.path}").read_text(encoding="utf-8"))'
@@ -196,7 +196,7 @@ def _line(file: File) -> str:
     return f'{name} = pd.read_csv("{file.path}", keep_default_na=False, na_values=[""])'
 
 
-def _formulas(exported: Exported) -> str:
+def _formulas(exported: ExportManifest) -> str:
     found = [(file.path, name, number) for file in exported.files for name, number in file.formulas.items() if number]
     if not found:
         return ""
@@ -221,7 +221,7 @@ def _checking() -> str:
     return join("## Checking them", f"    sha256sum -c {NAME}", "On macOS: `shasum -a 256 -c " + NAME + "`.")
 
 
-def _citing(exported: Exported) -> str:
+def _citing(exported: ExportManifest) -> str:
     schema, known = exported.schema, published(exported)
     if "citeAs" in known:
         at = f" <{known['url']}>" if "url" in known else ""
@@ -230,11 +230,11 @@ def _citing(exported: Exported) -> str:
     return join("## Citing them", said)
 
 
-def _unknown(exported: Exported) -> str:
+def _unknown(exported: ExportManifest) -> str:
     return join("## What is not known", bullets(_gaps(exported)))
 
 
-def _gaps(exported: Exported) -> Iterator[str]:
+def _gaps(exported: ExportManifest) -> Iterator[str]:
     if is_imported(exported):
         yield "Whether the files are the published ones: compare their checksums with the publisher's."
         yield "The wording that people saw: published files do not come with their study."

@@ -16,7 +16,7 @@ from experiments.study.step import Step
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WordingKey:
     """A step that puts a question: its path in a version of the study, without the numbers of loops' turns."""
 
     version: int
@@ -39,17 +39,17 @@ class Wording:
     required: bool
     options: tuple[tuple[str, str], ...]
     own_options: bool
-    places: tuple[Place, ...] = field(default=(), compare=False)
+    places: tuple[WordingKey, ...] = field(default=(), compare=False)
 
 
 def wordings(studies: Sequence[Study]) -> Mapping[str, tuple[Wording, ...]]:
     """Every wording of every question, by the question's name; in the order of the studies and their steps."""
-    found: dict[str, dict[Wording, dict[Place, None]]] = {}
+    found: dict[str, dict[Wording, dict[WordingKey, None]]] = {}
     for study in studies:
         for path, step in _steps(study.flow):
             for asked in step.asks():
                 places = found.setdefault(asked.name, {}).setdefault(_wording(step, asked), {})
-                places[Place(study.file.version, study.hash, path)] = None
+                places[WordingKey(study.file.version, study.hash, path)] = None
     return {
         name: tuple(replace(wording, places=tuple(places)) for wording, places in wordings.items())
         for name, wordings in found.items()

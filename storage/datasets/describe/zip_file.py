@@ -19,7 +19,7 @@ UNIX = 3
 OWN = FILE << 16
 
 
-def pack(folder: Path) -> Path:
+def zip_export(folder: Path) -> Path:
     """Write `<folder>.zip` beside the folder of an export."""
     folder = folder.resolve()
     target = folder.with_name(f"{folder.name}.zip")

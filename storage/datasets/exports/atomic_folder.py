@@ -15,7 +15,7 @@ from storage.db.private_files import make_folder
 from storage.errors import StorageError
 
 
-class Hashed(RawIOBase):
+class HashingFile(RawIOBase):
     """Passes bytes on to a file; `sha256` and `bytes` are of all that was written."""
 
     def __init__(self, file: BinaryIO) -> None:

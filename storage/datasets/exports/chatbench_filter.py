@@ -16,8 +16,8 @@ from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Connection, MetaData, Select, String, Table, case, func, insert, select
 
 from storage import tables
-from storage.datasets.exports.rows import Chosen
-from storage.datasets.manifest import Kept
+from storage.datasets.exports.rows import RowSelection
+from storage.datasets.manifest import FilterStep
 from storage.errors import BadFile
 from storage.log.seats import COMPLETE
 
@@ -70,13 +70,15 @@ def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
     return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 
-def kept_sessions(connection: Connection, answers: Chosen, done: Statuses | None) -> list[Kept]:
+def sessions_passing_filter(connection: Connection, answers: RowSelection, done: Statuses | None) -> list[FilterStep]:
     """Put the sessions that stay into KEPT, and tell what each step left. `done` takes the place of our own outcome."""
     people = _people(connection, answers)
     completed = done.streams if done else _finished(connection, answers.study, answers.origin)
     word = f"{' or '.join(TAKEN).lower()} on Prolific" if done else "completed the study"
     steps = [_step("answered a question", people, lambda person: person.answers)]
-    rest = Kept("without the attention check", len(people), sum(person.answers - person.checks for person in people))
+    rest = FilterStep(
+        "without the attention check", len(people), sum(person.answers - person.checks for person in people)
+    )
     steps.append(rest)
     people = [person for person in people if person.stream in completed]
     steps.append(_step(word, people))
@@ -91,7 +93,7 @@ def kept_sessions(connection: Connection, answers: Chosen, done: Statuses | None
     return steps
 
 
-def kept() -> Select[tuple[str]]:
+def passing_filter() -> Select[tuple[str]]:
     """The sessions that `kept_sessions` left."""
     return select(KEPT.c.stream)
 
@@ -100,11 +102,11 @@ def _step(
     name: str,
     people: Sequence[_Person],
     count: Callable[[_Person], int] = lambda person: person.answers - person.checks,
-) -> Kept:
-    return Kept(name, len(people), sum(map(count, people)))
+) -> FilterStep:
+    return FilterStep(name, len(people), sum(map(count, people)))
 
 
-def _people(connection: Connection, answers: Chosen) -> list[_Person]:
+def _people(connection: Connection, answers: RowSelection) -> list[_Person]:
     a, t = answers.own.c, tables.sessions.c
     check = a["dataset"] == ATTENTION
     answered = case((check, None), else_=a["question_id"] + "/" + a["answer_type"])

@@ -13,12 +13,12 @@ from sqlalchemy import Connection, Text, cast, false, func, select, union
 from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
-from storage.datasets.exports.atomic_folder import Hashed, writing
-from storage.datasets.exports.plan import Plan, Wish, filter_files, planned
-from storage.datasets.exports.rows import Chosen, Rows
-from storage.datasets.exports.session_filter import there_and_gone
+from storage.datasets.exports.atomic_folder import HashingFile, writing
+from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
+from storage.datasets.exports.rows import Rows, RowSelection
+from storage.datasets.exports.session_filter import count_present_and_withdrawn
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
-from storage.datasets.manifest import Exported, File
+from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -36,7 +36,7 @@ def _nobody(path: str, rows: int) -> None:
     """Nobody is told."""
 
 
-def export(database: Database, wish: Wish, folder: Path, tell: Tell = _nobody) -> Exported:
+def export(database: Database, wish: ExportRequest, folder: Path, tell: Tell = _nobody) -> ExportManifest:
     """Write a study's files and what explains them; raises StorageError with what there is instead."""
     try:
         return _export(database, wish, folder, tell)
@@ -44,17 +44,17 @@ def export(database: Database, wish: Wish, folder: Path, tell: Tell = _nobody) -
         raise StorageError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder") from error
 
 
-def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exported:
+def _export(database: Database, wish: ExportRequest, folder: Path, tell: Tell) -> ExportManifest:
     with database.connect() as connection:
-        plan = planned(connection, wish)
+        plan = plan_export(connection, wish)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, wish, chosen))
         names = [chosen.path for chosen in plan.files]
         with writing(folder, names) as paths:
             files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
         sessions = sessions_in(connection, wish.study, plan)
-        withdrawn = there_and_gone(connection, wish.study, plan.origin)[1]
+        withdrawn = count_present_and_withdrawn(connection, wish.study, plan.origin)[1]
         users = tuple(counted(connection, wish.study)) if plan.origin == Origin.BOT else ()
-    exported = Exported(
+    exported = ExportManifest(
         study=wish.study,
         schema=schema_of(wish.schema),
         origin=plan.origin,
@@ -73,26 +73,33 @@ def _export(database: Database, wish: Wish, folder: Path, tell: Tell) -> Exporte
     return exported
 
 
-def stream(database: Database, wish: Wish, out: BinaryIO, file: str = "") -> int:
+def stream(database: Database, wish: ExportRequest, out: BinaryIO, file: str = "") -> int:
     """Write one file of an export, the first unless it is named; the number of rows. Raises StorageError."""
     with database.connect() as connection:
-        chosen = planned(connection, wish).named(file)
+        chosen = plan_export(connection, wish).named(file)
         filter_files(connection, wish, chosen)
         return _rows(connection, chosen, out, safe=wish.safe)
 
 
-def _write(connection: Connection, chosen: Chosen, paths: Mapping[str, Path], tell: Tell, *, safe: bool) -> File:
+def _write(
+    connection: Connection, chosen: RowSelection, paths: Mapping[str, Path], tell: Tell, *, safe: bool
+) -> ExportedFile:
     """Write a file beside its place."""
     name = chosen.path
     with create(paths[name]) as file:
-        hashed = Hashed(file)
+        hashed = HashingFile(file)
         rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
     formulas = {} if chosen.json else _formulas(connection, chosen)
-    return File(chosen.table, name, chosen.columns, rows, hashed.bytes, hashed.sha256, formulas)
+    return ExportedFile(chosen.table, name, chosen.columns, rows, hashed.bytes, hashed.sha256, formulas)
 
 
 def _rows(
-    connection: Connection, chosen: Chosen, out: Any, tell: Callable[[int], None] = lambda rows: None, *, safe: bool
+    connection: Connection,
+    chosen: RowSelection,
+    out: Any,
+    tell: Callable[[int], None] = lambda rows: None,
+    *,
+    safe: bool,
 ) -> int:
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
     texts = not chosen.json and chosen.texts
@@ -122,7 +129,7 @@ def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
     ]
 
 
-def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
+def _formulas(connection: Connection, chosen: RowSelection) -> dict[str, int]:
     """How many cells of each column of texts a spreadsheet would run."""
     own = chosen.own.c
     starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL has none, SQLite sees no first character
@@ -134,13 +141,13 @@ def _formulas(connection: Connection, chosen: Chosen) -> dict[str, int]:
     return {name: count for name, count in counted.items() if count}
 
 
-def sessions_in(connection: Connection, study: str, plan: Plan) -> int:
+def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:
     """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
     t = tables.sessions.c
     if plan.selected:
         return plan.selected.number
     if plan.origin != Origin.IMPORT:
-        return there_and_gone(connection, study, plan.origin)[0]
+        return count_present_and_withdrawn(connection, study, plan.origin)[0]
     own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
     its = select(t.stream).where(t.study == study, t.origin == Origin.IMPORT)

@@ -21,21 +21,21 @@ from typing import Any, BinaryIO, Literal
 import orjson
 from sqlalchemy import Connection
 
-from experiments.instruments.two_step_simulator import Prompt, Question, Said, examples
+from experiments.instruments.two_step_simulator import Prompt, Said, SimulatorQuestion, examples
 from experiments.session.seeded_random import shuffled
-from storage.column_types import Json
+from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
-from storage.datasets.exports.atomic_folder import Hashed, writing
+from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.exporter import sessions_in
-from storage.datasets.exports.plan import Plan, Wish, planned
-from storage.datasets.exports.rows import Chosen
-from storage.datasets.exports.session_filter import there_and_gone
-from storage.datasets.manifest import Exported, File
+from storage.datasets.exports.plan import ExportPlan, ExportRequest, plan_export
+from storage.datasets.exports.rows import RowSelection
+from storage.datasets.exports.session_filter import count_present_and_withdrawn
+from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
 from storage.registers.studies import Studies
-from storage.schemas.base import Column, Released, Schema
+from storage.schemas.base import Column, ReleasedTable, Schema
 
 NAME = "simulator-finetuning"
 TRAIN, TEST = "train.jsonl", "test.jsonl"
@@ -50,7 +50,7 @@ UNKNOWN, UNANSWERED, SILENT = "about a question without its text", "without an a
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class TrainSplit:
     """How the questions are dealt: the share of them for training, and the seed that says which."""
 
     share: float = SHARE
@@ -58,21 +58,21 @@ class Split:
 
 
 @dataclass
-class Examples:
+class TrainingExamples:
     """What was written: the export, how many questions each file is about, and conversations that gave none, by why."""
 
-    exported: Exported
+    exported: ExportManifest
     questions: Mapping[str, int]
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _ExampleSource:
     """Where the examples come from: conversations, the questions' texts, and the file that each question is in."""
 
     connection: Connection
-    talks: Sequence[Chosen]
-    questions: Mapping[str, Question]
+    talks: Sequence[RowSelection]
+    questions: Mapping[str, SimulatorQuestion]
     files: Mapping[str, str]
 
 
@@ -85,66 +85,68 @@ def _is_example(value: Any) -> bool:
 
 MESSAGES = Column(
     "messages",
-    Json(_is_example, "a list of objects with a role (system, user or assistant) and content, a text"),
+    JsonColumn(_is_example, "a list of objects with a role (system, user or assistant) and content, a text"),
     "What the simulator is asked, and last what the person wrote or answered then.",
     "the participant and the model",
 )
 
-TABLES = {name: Released(name.partition(".")[0], name, (MESSAGES,), ()) for name in (TRAIN, TEST)}
+TABLES = {name: ReleasedTable(name.partition(".")[0], name, (MESSAGES,), ()) for name in (TRAIN, TEST)}
 """The two files; no tables of the database."""
 
 
-def export_examples(database: Database, wish: Wish, folder: Path, split: Split) -> Examples:
+def export_examples(database: Database, wish: ExportRequest, folder: Path, split: TrainSplit) -> TrainingExamples:
     """Write the examples of a study's conversations and what explains them; raises StorageError."""
     left_out: Counter[str] = Counter()
     with database.connect() as connection:
-        plan = planned(connection, replace(wish, schema="chatbench"))
+        plan = plan_export(connection, replace(wish, schema="chatbench"))
         source = _source(connection, plan, wish, split)
         try:
             files = _write(source, folder, left_out)
         except OSError as error:
             raise StorageError(f"{folder} cannot be written: {error.strerror}. Choose another folder") from error
-        exported = Exported(
+        exported = ExportManifest(
             study=wish.study,
             schema=_schema(split),
             origin=plan.origin,
             sessions=sessions_in(connection, wish.study, plan),
-            withdrawn=there_and_gone(connection, wish.study, plan.origin)[1],
+            withdrawn=count_present_and_withdrawn(connection, wish.study, plan.origin)[1],
             folder=folder,
             files=files,
             studies=Studies(database).taken(wish.study, plan.origin),
             selected=plan.selected,
         )
     describe(exported)
-    return Examples(exported, Counter(source.files.values()), left_out)
+    return TrainingExamples(exported, Counter(source.files.values()), left_out)
 
 
-def stream_examples(database: Database, wish: Wish, out: BinaryIO, split: Split, file: str = TRAIN) -> None:
+def stream_examples(
+    database: Database, wish: ExportRequest, out: BinaryIO, split: TrainSplit, file: str = TRAIN
+) -> None:
     """Write one of the files, that for training unless it is named; raises StorageError."""
     if file not in (TRAIN, TEST):
         raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
-        source = _source(connection, planned(connection, replace(wish, schema="chatbench")), wish, split)
+        source = _source(connection, plan_export(connection, replace(wish, schema="chatbench")), wish, split)
         for name, example in _examples(source, Counter()):
             if name == file:
                 out.write(_line(example))
 
 
-def dealt(ids: Sequence[str], split: Split) -> dict[str, str]:
+def dealt(ids: Sequence[str], split: TrainSplit) -> dict[str, str]:
     """The file in which the examples of each question are."""
     order = shuffled(ids, split.seed, NAME)
     most = int(len(order) * split.share)
     return {id_: TRAIN if number < most else TEST for number, id_ in enumerate(order)}
 
 
-def _schema(split: Split) -> Schema:
+def _schema(split: TrainSplit) -> Schema:
     said = "Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4; "
     which = f"{split.share:.0%} of the questions are in {TRAIN}, by the seed {split.seed!r}."
     title = "the fine-tuning of ChatBench's user simulator"
     return Schema(NAME, title, said + which, tuple(TABLES.values()), lambda study, state: ())
 
 
-def _source(connection: Connection, plan: Plan, wish: Wish, split: Split) -> _Source:
+def _source(connection: Connection, plan: ExportPlan, wish: ExportRequest, split: TrainSplit) -> _ExampleSource:
     talks = [chosen for chosen in plan.files if chosen.table.name == "conversations"]
     asked = next((chosen for chosen in plan.files if chosen.table.name == "questions"), None)
     if not talks or asked is None:
@@ -156,10 +158,10 @@ def _source(connection: Connection, plan: Plan, wish: Wish, split: Split) -> _So
     questions = dict(_questions(connection, asked))
     columns = {column.name: column for column in talks[0].table.columns}
     narrow = [replace(chosen, columns=tuple(columns[name] for name in TALKED)) for chosen in talks]
-    return _Source(connection, narrow, questions, dealt(sorted(questions), split))
+    return _ExampleSource(connection, narrow, questions, dealt(sorted(questions), split))
 
 
-def _questions(connection: Connection, asked: Chosen) -> Iterator[tuple[str, Question]]:
+def _questions(connection: Connection, asked: RowSelection) -> Iterator[tuple[str, SimulatorQuestion]]:
     """Each question as people saw it."""
     known = {column.name: column for column in asked.table.columns}
     for rows in replace(asked, columns=tuple(known.values())).stream(connection, texts=False):
@@ -167,10 +169,10 @@ def _questions(connection: Connection, asked: Chosen) -> Iterator[tuple[str, Que
             cells = dict(zip(known, row, strict=True))
             options = {key: cells[f"option_{key}_formatted"] or cells[f"option_{key}"] for key in LETTERS}
             shown = {key: str(text) for key, text in options.items() if text is not None}
-            yield cells["question_id"], Question(cells["question_formatted"] or cells["question"], shown)
+            yield cells["question_id"], SimulatorQuestion(cells["question_formatted"] or cells["question"], shown)
 
 
-def _examples(source: _Source, left_out: Counter[str]) -> Iterator[tuple[str, Prompt]]:
+def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[str, Prompt]]:
     """Every example with the file that it is in."""
     for chosen in source.talks:
         for rows in chosen.stream(source.connection, texts=False):
@@ -197,15 +199,15 @@ def _line(example: Prompt) -> bytes:
     return orjson.dumps({"messages": messages}, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _write(source: _Source, folder: Path, left_out: Counter[str]) -> tuple[File, ...]:
+def _write(source: _ExampleSource, folder: Path, left_out: Counter[str]) -> tuple[ExportedFile, ...]:
     counts: Counter[str] = Counter()
     with writing(folder, (TRAIN, TEST)) as paths, create(paths[TRAIN]) as train, create(paths[TEST]) as test:
-        hashed = {TRAIN: Hashed(train), TEST: Hashed(test)}
+        hashed = {TRAIN: HashingFile(train), TEST: HashingFile(test)}
         for name, example in _examples(source, left_out):
             hashed[name].write(_line(example))
             counts[name] += 1
     return tuple(_file(name, counts[name], hashed[name]) for name in (TRAIN, TEST))
 
 
-def _file(name: str, rows: int, hashed: Hashed) -> File:
-    return File(TABLES[name], name, (MESSAGES,), rows, hashed.bytes, hashed.sha256, {})
+def _file(name: str, rows: int, hashed: HashingFile) -> ExportedFile:
+    return ExportedFile(TABLES[name], name, (MESSAGES,), rows, hashed.bytes, hashed.sha256, {})

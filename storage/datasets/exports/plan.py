@@ -12,12 +12,12 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage.ai_alone.answers import asked_alone
-from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, kept, kept_sessions
-from storage.datasets.exports.rows import Chosen
-from storage.datasets.exports.session_filter import ALL, Passing, Selection, passing
-from storage.datasets.manifest import Kept, Selected
+from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passing_filter, sessions_passing_filter
+from storage.datasets.exports.rows import RowSelection
+from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
+from storage.datasets.manifest import FilterStep, SessionSelection
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.registers.imported_rows import imports
@@ -27,7 +27,7 @@ from storage.schemas.registry import schema as schema_of
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class ExportRequest:
     """What is exported: a study in a schema. `statuses` says who completed it, in place of our own outcome; `safe`
     escapes what a spreadsheet would run; `selection` says which sessions."""
 
@@ -36,33 +36,33 @@ class Wish:
     origin: str | None = None
     statuses: Statuses | None = None
     safe: bool = False
-    selection: Selection = ALL
+    selection: SessionFilter = ALL
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ExportPlan:
     """What an export writes, and where it comes from; `passing` is None where every session of the origin is in it."""
 
     origin: str
-    files: tuple[Chosen, ...]
+    files: tuple[RowSelection, ...]
     sources: tuple[dict[str, Any], ...] = ()
-    passing: Passing | None = None
+    passing: FilterResult | None = None
 
     @property
-    def selected(self) -> Selected | None:
+    def selected(self) -> SessionSelection | None:
         """Which sessions it is restricted to, if it is."""
         return self.passing.selected if self.passing else None
 
-    def named(self, file: str) -> Chosen:
+    def named(self, file: str) -> RowSelection:
         """A file by its path within the export or its name, the first if that is empty; raises StorageError."""
         files = {chosen.path: chosen for chosen in self.files}
         path = next((path for path in files if not file or file in (path, Path(path).name)), None)
         if path is None:
-            raise StorageError(f"the export has no file {file!r}{allowed(file, files)}")
+            raise StorageError(f"the export has no file {file!r}{suggestion(file, files)}")
         return files[path]
 
 
-def planned(connection: Connection, wish: Wish) -> Plan:
+def plan_export(connection: Connection, wish: ExportRequest) -> ExportPlan:
     """The plan for a wish; raises StorageError with what there is instead."""
     schema = schema_of(wish.schema)
     origin = _origin(connection, wish)
@@ -80,12 +80,12 @@ def planned(connection: Connection, wish: Wish) -> Plan:
     return _imported(connection, schema, wish.study)
 
 
-def filter_files(connection: Connection, wish: Wish, chosen: Chosen) -> list[Kept]:
+def filter_files(connection: Connection, wish: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
     """Find the sessions that a filtered file holds, and tell what each step left; nothing for any other file."""
-    return [] if chosen.among is None else kept_sessions(connection, chosen, wish.statuses)
+    return [] if chosen.among is None else sessions_passing_filter(connection, chosen, wish.statuses)
 
 
-def _origin(connection: Connection, wish: Wish) -> str:
+def _origin(connection: Connection, wish: ExportRequest) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
     read = [item["schema"] for item in imports(connection, wish.study)]
     alone = {Origin.PERSON} if asked_alone(connection, wish.study) else ()
@@ -101,27 +101,29 @@ def _origin(connection: Connection, wish: Wish) -> str:
             else ""
         )
         raise StorageError(
-            f"the study {wish.study!r} does not record {wish.schema!r}{allowed(wish.schema, words)}{hint}"
+            f"the study {wish.study!r} does not record {wish.schema!r}{suggestion(wish.schema, words)}{hint}"
         )
     return chosen
 
 
-def _own(connection: Connection, schema: Schema, wish: Wish, origin: str) -> Plan:
+def _own(connection: Connection, schema: Schema, wish: ExportRequest, origin: str) -> ExportPlan:
     """The files of a study's own sessions; those that belong to the study only where it has such rows."""
-    its = passing(connection, wish.study, origin, wish.selection)
+    its = filter_sessions(connection, wish.study, origin, wish.selection)
     passes = its.clause if its else None
-    chosen = [Chosen(wish.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables]
+    chosen = [
+        RowSelection(wish.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables
+    ]
     files = [item for item in chosen if not item.table.of_study or item.count(connection)]
     for number, item in enumerate(files):
         if item.table.filters:
             whole = next(table for table in schema.tables if table.name == item.table.filters)
-            files[number] = replace(item, source=whole, among=kept(), without=ATTENTION)
+            files[number] = replace(item, source=whole, among=passing_filter(), without=ATTENTION)
     if wish.statuses is not None and not any(item.table.filters for item in files):
         raise StorageError(f"{schema.name} has no filtered file; leave out --prolific-export")
-    return Plan(origin, tuple(files), passing=its)
+    return ExportPlan(origin, tuple(files), passing=its)
 
 
-def _imported(connection: Connection, schema: Schema, study: str) -> Plan:
+def _imported(connection: Connection, schema: Schema, study: str) -> ExportPlan:
     """The files that were imported, in the order of the release."""
     sources = imports(connection, study, schema.name)
     files = []
@@ -131,12 +133,12 @@ def _imported(connection: Connection, schema: Schema, study: str) -> Plan:
             names = dict.fromkeys(name for item in read for name in item["columns"])
             known = {column.name: column for column in table.columns}
             if read:
-                chosen = Chosen(study, Origin.IMPORT, table, part, tuple(known[name] for name in names))
+                chosen = RowSelection(study, Origin.IMPORT, table, part, tuple(known[name] for name in names))
                 files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
-    return Plan(Origin.IMPORT, tuple(files), tuple(sources))
+    return ExportPlan(Origin.IMPORT, tuple(files), tuple(sources))
 
 
-def _annotated(connection: Connection, chosen: Chosen) -> tuple[Column, ...]:
+def _annotated(connection: Connection, chosen: RowSelection) -> tuple[Column, ...]:
     """The columns that no imported file had, and that annotators have filled since."""
     fills = {name for names in chosen.table.annotated.values() for name in names}
     missing = [column for column in chosen.table.columns if column.name in fills and column not in chosen.columns]

@@ -13,10 +13,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from storage import tables
-from storage.datasets.exports.plan import Plan, Wish, filter_files, planned
-from storage.datasets.exports.rows import Chosen
-from storage.datasets.exports.session_filter import languages_of, there_and_gone, values_of
-from storage.datasets.manifest import Selected
+from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
+from storage.datasets.exports.rows import RowSelection
+from storage.datasets.exports.session_filter import count_present_and_withdrawn, languages_of, values_of
+from storage.datasets.manifest import SessionSelection
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import cells_of
@@ -28,7 +28,7 @@ PREVIEW = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class ExportOptions:
     """What there is data of: schemas by origin, first what is meant first; and what sessions can be told apart by."""
 
     schemas: Mapping[str, tuple[str, ...]]
@@ -37,7 +37,7 @@ class Offers:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedFile:
     """A file that an export would have. `rows` are as many as were counted, of which there may be `more`; None for a
     filtered file."""
 
@@ -49,18 +49,18 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
+class ExportPreview:
     """What an export would hold; `selected` is None where every session of the origin would be in it. Of imported data
     the number of sessions is not asked for, as that reads every row."""
 
     origin: str
     sessions: int | None
-    files: tuple[Expected, ...]
-    selected: Selected | None
+    files: tuple[ExpectedFile, ...]
+    selected: SessionSelection | None
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class FilePreview:
     """The first rows of a file."""
 
     path: str
@@ -68,60 +68,60 @@ class Preview:
     rows: tuple[tuple[Any, ...], ...]
 
 
-def offers(database: Database, study: str) -> Offers:
+def export_options(database: Database, study: str) -> ExportOptions:
     """What can be exported of a study; nothing while nobody has come."""
     t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
         holds = dict.fromkeys(came, tuple(recorded_schemas(connection, study)))
         holds[Origin.IMPORT] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
-        return Offers(
+        return ExportOptions(
             schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
             factors=values_of(cells_of(connection, study)),
             languages=tuple(languages_of(connection, study)),
         )
 
 
-def files(database: Database, wish: Wish, most: int = MOST_COUNTED) -> Outlook:
+def files(database: Database, wish: ExportRequest, most: int = MOST_COUNTED) -> ExportPreview:
     """The files that an export would have, with their rows counted as far as `most`; raises StorageError."""
     with database.connect() as connection:
-        return _outlook(connection, wish, planned(connection, wish), most)
+        return _outlook(connection, wish, plan_export(connection, wish), most)
 
 
-def preview(database: Database, wish: Wish, file: str, most: int = PREVIEW) -> Preview:
+def preview(database: Database, wish: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:
     """The first rows of a file of an export, by its path or name; raises StorageError."""
     with database.connect() as connection:
-        return _preview(connection, wish, planned(connection, wish).named(file), most)
+        return _preview(connection, wish, plan_export(connection, wish).named(file), most)
 
 
-def look(database: Database, wish: Wish, file: str) -> tuple[Outlook, Preview]:
+def preview_export(database: Database, wish: ExportRequest, file: str) -> tuple[ExportPreview, FilePreview]:
     """Both at once, of the first file where the export has no such one; raises StorageError."""
     with database.connect() as connection:
-        plan = planned(connection, wish)
+        plan = plan_export(connection, wish)
         chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])
         return _outlook(connection, wish, plan, MOST_COUNTED), _preview(connection, wish, chosen, PREVIEW)
 
 
-def _outlook(connection: Connection, wish: Wish, plan: Plan, most: int) -> Outlook:
+def _outlook(connection: Connection, wish: ExportRequest, plan: ExportPlan, most: int) -> ExportPreview:
     found = tuple(
         _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
         for chosen in plan.files
     )
-    return Outlook(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
+    return ExportPreview(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
 
 
-def _preview(connection: Connection, wish: Wish, chosen: Chosen, most: int) -> Preview:
+def _preview(connection: Connection, wish: ExportRequest, chosen: RowSelection, most: int) -> FilePreview:
     filter_files(connection, wish, chosen)
     rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
-    return Preview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
+    return FilePreview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
 
 
-def _sessions(connection: Connection, wish: Wish, plan: Plan) -> int | None:
+def _sessions(connection: Connection, wish: ExportRequest, plan: ExportPlan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    return None if plan.origin == Origin.IMPORT else there_and_gone(connection, wish.study, plan.origin)[0]
+    return None if plan.origin == Origin.IMPORT else count_present_and_withdrawn(connection, wish.study, plan.origin)[0]
 
 
-def _expected(chosen: Chosen, rows: int | None, most: int) -> Expected:
+def _expected(chosen: RowSelection, rows: int | None, most: int) -> ExpectedFile:
     more = rows is not None and rows > most
-    return Expected(chosen.path, len(chosen.columns), most if more else rows, more, chosen.table.of_study)
+    return ExpectedFile(chosen.path, len(chosen.columns), most if more else rows, more, chosen.table.of_study)

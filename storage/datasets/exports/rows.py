@@ -17,14 +17,14 @@ from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, fun
 from storage import tables
 from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
-from storage.schemas.base import Column, Released
+from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 200
 Rows = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RowSelection:
     """Rows of a table: of a study and an origin, of a part of the release, of columns in this order.
 
     `among` is a query of sessions to which they are restricted, `passes` what sessions must pass, `without` a dataset
@@ -33,13 +33,13 @@ class Chosen:
 
     study: str
     origin: str
-    table: Released
+    table: ReleasedTable
     part: str
     columns: tuple[Column, ...]
     among: Select[Any] | None = None
     passes: ColumnElement[bool] | None = None
     without: str = ""
-    source: Released | None = None
+    source: ReleasedTable | None = None
 
     @property
     def own(self) -> Table:

@@ -12,11 +12,11 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, Connection, case, func, literal, not_, or_, select
 
-from experiments.errors import allowed
+from experiments.errors import suggestion
 from storage import tables
-from storage.datasets.manifest import Selected
+from storage.datasets.manifest import SessionSelection
 from storage.errors import StorageError
-from storage.log.seats import COMPLETE, THERE, cells_of
+from storage.log.seats import COMPLETE, NOT_WITHDRAWN, cells_of
 from storage.registers.simulated_users import kinds_of, played_by
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -26,7 +26,7 @@ _seat = tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class SessionFilter:
     """What is asked of sessions. `where` are factors with their values: of one factor any of its values, of several
     factors each. They begun at `since_us` or later and before `until_us`, microseconds UTC."""
 
@@ -48,16 +48,16 @@ class Selection:
         return found
 
 
-ALL = Selection()
+ALL = SessionFilter()
 """Everybody but those who were excluded."""
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class FilterResult:
     """The sessions that pass: a condition on a query of `session`, and what it leaves out."""
 
     clause: ColumnElement[bool]
-    selected: Selected
+    selected: SessionSelection
 
 
 def moment_of(text: str, *, end: bool = False) -> int | None:
@@ -72,16 +72,16 @@ def moment_of(text: str, *, end: bool = False) -> int | None:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
-def passing(connection: Connection, study: str, origin: str, asked: Selection) -> Passing | None:
+def filter_sessions(connection: Connection, study: str, origin: str, asked: SessionFilter) -> FilterResult | None:
     """The sessions that pass; None where all do and nothing was asked. Raises StorageError for what nobody has."""
-    ours = (_seat.study == study, _seat.origin == origin, THERE)
+    ours = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)
     reasons = _counted(connection, _seat.excluded, (*ours, _seat.excluded.is_not(None)))
     if asked == ALL and not reasons:
         return None
     misses = _misses(connection, study, asked)
     why = case(*((missed, name) for name, missed in misses.items()), else_="") if misses else literal("")
     found = dict(_counted(connection, why, ours))
-    selected = Selected(
+    selected = SessionSelection(
         rules=_rules(asked),
         of=sum(found.values()),
         left_out=tuple((name, found[name]) for name in misses if found.get(name)),
@@ -89,12 +89,14 @@ def passing(connection: Connection, study: str, origin: str, asked: Selection) -
         with_excluded=asked.with_excluded,
     )
     its = [_seat.stream == tables.sessions.c.stream, *map(not_, misses.values())]
-    return Passing(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
+    return FilterResult(select(literal(1)).where(*its).correlate(tables.sessions).exists(), selected)
 
 
-def there_and_gone(connection: Connection, study: str, origin: str) -> tuple[int, int]:
+def count_present_and_withdrawn(connection: Connection, study: str, origin: str) -> tuple[int, int]:
     """How many sessions of its own a study has data of, and how many withdrew."""
-    query = select(THERE, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(THERE)
+    query = (
+        select(NOT_WITHDRAWN, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(NOT_WITHDRAWN)
+    )
     found = {bool(there): count for there, count in connection.execute(query)}
     return found.get(True, 0), found.get(False, 0)
 
@@ -127,7 +129,7 @@ def _counted(
     ]
 
 
-def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
+def _misses(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
     """Which sessions do not pass, rule by rule."""
     found: dict[str, ColumnElement[bool]] = {}
     if not asked.with_excluded:
@@ -145,46 +147,46 @@ def _misses(connection: Connection, study: str, asked: Selection) -> dict[str, C
     return found
 
 
-def _asked_by_name(connection: Connection, study: str, asked: Selection) -> dict[str, ColumnElement[bool]]:
+def _asked_by_name(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
     """The conditions on the language and the kind of simulated user; raises StorageError for one that nobody has."""
     found: dict[str, ColumnElement[bool]] = {}
     if asked.language:
         known = languages_of(connection, study)
         if asked.language not in known:
             raise StorageError(
-                f"no session of {study!r} is in the language {asked.language!r}{allowed(asked.language, known)}"
+                f"no session of {study!r} is in the language {asked.language!r}{suggestion(asked.language, known)}"
             )
         found["in another language"] = _seat.language != asked.language
     if asked.user:
         kinds = kinds_of(connection, study)
         if asked.user not in kinds:
             raise StorageError(
-                f"no session of {study!r} has the simulated user {asked.user!r}{allowed(asked.user, kinds)}"
+                f"no session of {study!r} has the simulated user {asked.user!r}{suggestion(asked.user, kinds)}"
             )
         found["of another kind of user"] = _seat.stream.not_in(played_by(study, asked.user))
     return found
 
 
-def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: Selection) -> list[str]:
+def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: SessionFilter) -> list[str]:
     """The cells that have the values that are asked for; raises StorageError for a value that no cell has."""
     known = values_of(cells)
     for name, value in asked.where:
         if name not in known:
-            raise StorageError(f"no session of {study!r} has a factor {name!r}{allowed(name, known)}")
+            raise StorageError(f"no session of {study!r} has a factor {name!r}{suggestion(name, known)}")
         if value not in known[name]:
-            raise StorageError(f"no session of {study!r} has {name}={value}{allowed(value, known[name])}")
+            raise StorageError(f"no session of {study!r} has {name}={value}{suggestion(value, known[name])}")
     wanted = asked.factors.items()
     return [cell for cell, has in cells.items() if all(has.get(name) in values for name, values in wanted)]
 
 
-def _in_order(asked: Selection) -> None:
+def _in_order(asked: SessionFilter) -> None:
     """Raises StorageError where the end is not after the beginning."""
     since, until = asked.since_us, asked.until_us
     if since is not None and until is not None and since >= until:
         raise StorageError(f"the period from {_when(since)} to {_when(until)} is empty; give a later end")
 
 
-def _rules(asked: Selection) -> tuple[str, ...]:
+def _rules(asked: SessionFilter) -> tuple[str, ...]:
     """What sessions must pass, in words."""
     rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
     rules += [f"started at or after {_when(asked.since_us)}"] if asked.since_us is not None else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 
-from storage.datasets.imports.records import CHUNK, ESCAPED, MOST, Deviation, Reader, Record, shown
+from storage.datasets.imports.records import CHUNK, ESCAPED, MOST, CellDeviation, FileRecord, Reader, shown
 
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 QUOTED = 'a cell in double quotes, with each quote in it doubled (""), that ends before the file does'
@@ -18,7 +18,7 @@ class _TooLong(Exception):
 class CsvReader(Reader):
     """The records of a csv with a header."""
 
-    def records(self) -> Iterator[Record | Deviation]:
+    def records(self) -> Iterator[FileRecord | CellDeviation]:
         """Each row, or what is wrong in its place."""
         csv.field_size_limit(MOST)
         self._row, self._start, self._escaped = 0, 1, False
@@ -44,7 +44,7 @@ class CsvReader(Reader):
         """Whether the last line was ended."""
         return self._ended
 
-    def _rows(self) -> Iterator[Record | Deviation]:
+    def _rows(self) -> Iterator[FileRecord | CellDeviation]:
         for cells in csv.reader(self._lines(), strict=True):
             if not self.header:
                 self.header = tuple(cells)
@@ -60,7 +60,7 @@ class CsvReader(Reader):
         if not self.header:
             yield self.deviation(0, 1, "", "an empty file", "a header, and a row below it for each record")
 
-    def _record(self, cells: list[str]) -> Record | Deviation:
+    def _record(self, cells: list[str]) -> FileRecord | CellDeviation:
         if len(cells) != len(self.header):
             found = f"{len(cells)} cells: {shown(','.join(cells))}"
             column = self.header[len(cells)] if len(cells) < len(self.header) else ""
@@ -68,7 +68,7 @@ class CsvReader(Reader):
         if self._escaped:
             name, cell = next((n, c) for n, c in zip(self.header, cells, strict=True) if ESCAPED.search(c))
             return self.encoding(self._row, self._start, name, cell)
-        return Record(self._row, self._start, dict(zip(self.header, cells, strict=True)))
+        return FileRecord(self._row, self._start, dict(zip(self.header, cells, strict=True)))
 
     def _lines(self) -> Iterator[str]:
         self._ended = True

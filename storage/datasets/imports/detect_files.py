@@ -14,15 +14,15 @@ from storage.datasets.imports.csv_reader import CsvReader
 from storage.datasets.imports.json_reader import JsonReader
 from storage.datasets.imports.records import Reader
 from storage.errors import BadFile
-from storage.schemas.base import Released, Schema
+from storage.schemas.base import ReleasedTable, Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReleaseFile:
     """A file of a release: where it is, and which table of which part it holds."""
 
     path: Path
-    table: Released
+    table: ReleasedTable
     part: str
 
     @property
@@ -35,21 +35,21 @@ class Found:
         return (JsonReader if self.table.file.endswith(".json") else CsvReader)(self.path)
 
 
-def find(schema: Schema, paths: Sequence[Path]) -> list[Found]:
+def find_files(schema: Schema, paths: Sequence[Path]) -> list[ReleaseFile]:
     """The files of a release under these paths, in the release's order; raises BadFile for a path that is none."""
     found = [item for path in paths for item in (_in_folder(schema, path) if path.is_dir() else [_file(schema, path)])]
     order = {table.name: number for number, table in enumerate(schema.tables)}
     return sorted(found, key=lambda item: (order[item.table.name], item.table.parts.index(item.part)))
 
 
-def _files(schema: Schema) -> Iterator[tuple[Released, str]]:
+def _files(schema: Schema) -> Iterator[tuple[ReleasedTable, str]]:
     return ((table, part) for table in schema.tables for part in table.parts)
 
 
-def _in_folder(schema: Schema, folder: Path) -> list[Found]:
+def _in_folder(schema: Schema, folder: Path) -> list[ReleaseFile]:
     name = folder.resolve().name
     found = [
-        Found(path, table, part)
+        ReleaseFile(path, table, part)
         for table, part in _files(schema)
         for path in (folder / table.path(part), *([folder / table.file] if part and name == part else []))
         if path.is_file()
@@ -60,23 +60,23 @@ def _in_folder(schema: Schema, folder: Path) -> list[Found]:
     return found
 
 
-def _file(schema: Schema, path: Path) -> Found:
+def _file(schema: Schema, path: Path) -> ReleaseFile:
     if not path.is_file():
         raise BadFile(f"{path}: there is no such file")
     named = [table for table in schema.tables if table.file == path.name]
     table = named[0] if named else _by_columns(schema, path)
     part = path.resolve().parent.name
-    return Found(path, table, part if part in table.parts else table.parts[0])
+    return ReleaseFile(path, table, part if part in table.parts else table.parts[0])
 
 
-def _by_columns(schema: Schema, path: Path) -> Released:
+def _by_columns(schema: Schema, path: Path) -> ReleasedTable:
     """The table whose columns are most like the file's; the schema's first if none is at all."""
     files = [table for table in schema.tables if table.file.endswith(".json") == (path.suffix == ".json")]
     if not files:
         raise BadFile(f"{path}: {schema.name} has no {path.suffix or 'such'} file; allowed: {_names(schema)}")
     if len(files) == 1:
         return files[0]
-    reader = Found(path, files[0], "").open()
+    reader = ReleaseFile(path, files[0], "").open()
     try:
         next(reader.records(), None)
         header = set(reader.header)

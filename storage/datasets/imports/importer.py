@@ -14,13 +14,13 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from storage.datasets.imports.detect_files import Found, find
+from storage.datasets.imports.detect_files import ReleaseFile, find_files
 from storage.datasets.imports.recorder import FileRecorder, Recorder
-from storage.datasets.imports.records import Deviation, Reader
-from storage.datasets.imports.validate import Checked
+from storage.datasets.imports.records import CellDeviation, Reader
+from storage.datasets.imports.validate import ValidatedRows
 from storage.db.engine import Database, writer
 from storage.errors import BadFile, StorageError
-from storage.schemas.base import Row
+from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import schema as schema_of
 
 STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
@@ -56,8 +56,8 @@ def import_files(
         raise StorageError(
             f"{study!r} is not a valid study name; allowed: a letter, then up to 59 letters, digits, - or _"
         )
-    found = find(schema_of(schema), paths)
-    faults: list[Deviation] = []
+    found = find_files(schema_of(schema), paths)
+    faults: list[CellDeviation] = []
     try:
         with writer(database) as connection, connection.begin():
             recorder = Recorder(connection, schema_of(schema), study)
@@ -70,22 +70,22 @@ def import_files(
     return done
 
 
-def _bad(schema: str, faults: list[Deviation]) -> BadFile:
+def _bad(schema: str, faults: list[CellDeviation]) -> BadFile:
     more = [f"... `parley validate {schema}` lists them all"] if len(faults) > MOST_TOLD else []
     word = "deviation" if len(faults) == 1 else "deviations"
     least = "at least " if len(faults) >= MOST_COUNTED else ""
     return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)
 
 
-def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress: Progress) -> Imported:
+def _import(recorder: Recorder, found: ReleaseFile, faults: list[CellDeviation], progress: Progress) -> Imported:
     reader = found.open()
     try:
-        file, checked = FileRecorder(recorder, found), Checked(found, reader)
+        file, checked = FileRecorder(recorder, found), ValidatedRows(found, reader)
         rows = iter(checked)
         while len(faults) < MOST_COUNTED and (batch := list(islice(rows, AT_ONCE))):
-            faults += [item for item in batch if isinstance(item, Deviation)]
+            faults += [item for item in batch if isinstance(item, CellDeviation)]
             if not faults:
-                faults += file.record([item for item in batch if isinstance(item, Row)])
+                faults += file.record([item for item in batch if isinstance(item, ReleasedRow)])
             progress(found.path, reader.bytes_read)
         if not faults and (file.new or file.first):
             recorder.imported(found, reader.header or found.table.header, checked.rows, file.new, reader.sha256)
@@ -94,14 +94,16 @@ def _import(recorder: Recorder, found: Found, faults: list[Deviation], progress:
         reader.close()
 
 
-def deviations(schema: str, paths: Sequence[Path], progress: Progress = _silent) -> Iterator[Found | Deviation]:
+def deviations(
+    schema: str, paths: Sequence[Path], progress: Progress = _silent
+) -> Iterator[ReleaseFile | CellDeviation]:
     """Each file of a release, followed by every deviation in it, also between the cells of a row."""
-    for found in find(schema_of(schema), paths):
+    for found in find_files(schema_of(schema), paths):
         yield found
         reader: Reader = found.open()
         try:
-            for item in Checked(found, reader, rules=True):
-                if isinstance(item, Deviation):
+            for item in ValidatedRows(found, reader, rules=True):
+                if isinstance(item, CellDeviation):
                     yield item
                 elif item.seq % AT_ONCE == 0:
                     progress(found.path, reader.bytes_read)

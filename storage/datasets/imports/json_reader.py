@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from storage.datasets.imports.records import CHUNK, ESCAPED, MOST, SHOWN, Deviation, Reader, Record, shown
+from storage.datasets.imports.records import CHUNK, ESCAPED, MOST, SHOWN, CellDeviation, FileRecord, Reader, shown
 
 SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 
@@ -16,7 +16,7 @@ SPACE = re.compile(r"[ \t\r\n\ufeff]*")
 class JsonReader(Reader):
     """The records of a JSON file that holds a list of objects, in UTF-8."""
 
-    def records(self) -> Iterator[Record | Deviation]:
+    def records(self) -> Iterator[FileRecord | CellDeviation]:
         """Each object; the header is the keys of the first."""
         self._decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)
         self._buffer, self._at, self.line, self._row = "", 0, 1, 0
@@ -28,7 +28,7 @@ class JsonReader(Reader):
             near = shown(self._buffer[self._at : self._at + SHOWN])
             yield self.deviation(self._row, self.line, "", f"{error}, at or after {near}", whole)
 
-    def _read(self) -> Iterator[Record | Deviation]:
+    def _read(self) -> Iterator[FileRecord | CellDeviation]:
         if self._next() != "[":
             raise ValueError("the file does not start with a list")
         self._at += 1
@@ -45,7 +45,7 @@ class JsonReader(Reader):
         if self._next():
             raise ValueError("the file continues after its list")
 
-    def _record(self, line: int, value: Any) -> Record | Deviation:
+    def _record(self, line: int, value: Any) -> FileRecord | CellDeviation:
         if not isinstance(value, dict):
             return self.deviation(self._row, line, "", shown(value), "an object")
         self.header = self.header or tuple(value)
@@ -53,7 +53,7 @@ class JsonReader(Reader):
             cells = ((name, json.dumps(cell, ensure_ascii=False)) for name, cell in value.items())
             name, cell = next((item for item in cells if ESCAPED.search(item[1])), ("", ""))
             return self.encoding(self._row, line, name, cell)
-        return Record(self._row, line, value)
+        return FileRecord(self._row, line, value)
 
     def _next(self) -> str:
         """The next character that is no white space; empty at the end of the file."""

@@ -20,14 +20,14 @@ from sqlalchemy import Connection, func, insert, select
 from experiments.events import Event
 from storage import tables
 from storage.column_types import BITS
-from storage.datasets.imports.detect_files import Found
+from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.metadata import described
-from storage.datasets.imports.records import Deviation, shown
+from storage.datasets.imports.records import CellDeviation, shown
 from storage.db.append_events import append_events
-from storage.db.upsert import Whose, own_columns
-from storage.registers.imported_rows import fact, imports, person_stream, row_of, study_stream
+from storage.db.upsert import RowOwner, own_columns
+from storage.registers.imported_rows import imported_event, imports, person_stream, row_of, study_stream
 from storage.registers.origins import Origin
-from storage.schemas.base import Row, Schema
+from storage.schemas.base import ReleasedRow, Schema
 
 ABOUT, SAYS = 32, 24
 KEPT = 4_096
@@ -57,7 +57,7 @@ class Recorder:
         query = select(e.stream, func.max(e.seq)).where(e.stream.in_(streams)).group_by(e.stream)
         return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
-    def imported(self, found: Found, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
+    def imported(self, found: ReleaseFile, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
         """Record that a file was read."""
         data: dict[str, Any] = {
             "study": self.study,
@@ -80,7 +80,7 @@ class Recorder:
 class FileRecorder:
     """The rows of one file, recorded batch by batch."""
 
-    def __init__(self, recorder: Recorder, found: Found) -> None:
+    def __init__(self, recorder: Recorder, found: ReleaseFile) -> None:
         self._recorder, self._found, self._table = recorder, found, found.table
         before = imports(recorder.connection, recorder.study, recorder.schema.name)
         same = [item for item in before if (item["table"], item["part"]) == (found.table.name, found.part)]
@@ -90,9 +90,9 @@ class FileRecorder:
         self._person = lru_cache(KEPT)(partial(person_stream, recorder.schema.name, recorder.study))
         self.new = 0
 
-    def record(self, rows: Sequence[Row]) -> list[Deviation]:
+    def record(self, rows: Sequence[ReleasedRow]) -> list[CellDeviation]:
         """Write the rows that are new; or, if others contradict what was recorded, say which."""
-        contradicted: list[Deviation] = []
+        contradicted: list[CellDeviation] = []
         facts, values = [], []
         streams = [self._stream(row) for row in rows]
         abouts = [self._about(stream, row) for stream, row in zip(streams, rows, strict=True)]
@@ -114,12 +114,12 @@ class FileRecorder:
         self.new += len(facts)
         return contradicted
 
-    def _stream(self, row: Row) -> str:
+    def _stream(self, row: ReleasedRow) -> str:
         if self._table.of_study:
             return study_stream(self._recorder.study)
         return self._person(str(row.values[self._table.person]) if self._table.person else "")
 
-    def _about(self, stream: str, row: Row) -> str:
+    def _about(self, stream: str, row: ReleasedRow) -> str:
         """What a row is one of; a row that nothing tells apart from others is what it says."""
         if all(row.values[name] is None for name in self._table.identity):
             return _digest((stream, row.table, row.part, *row.values.values()), ABOUT)
@@ -140,16 +140,16 @@ class FileRecorder:
                 known.setdefault(key[:ABOUT], set()).add(key[ABOUT : ABOUT + SAYS])
         return known, met
 
-    def _fact(self, stream: str, seq: int, row: Row, key: str) -> tuple[str, Event]:
+    def _fact(self, stream: str, seq: int, row: ReleasedRow, key: str) -> tuple[str, Event]:
         at_us: Any = self._table.time(row.values)  # None where the data do not say it
         if at_us is not None and at_us.bit_length() > BITS:
             at_us = None  # no time that the log can hold; the row has what the file says
-        return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", fact(row), key)
+        return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", imported_event(row), key)
 
-    def _values(self, stream: str, row: Row) -> dict[str, Any]:
-        return {**own_columns(Whose(self._recorder.study, stream, Origin.IMPORT), row), **row.values}
+    def _values(self, stream: str, row: ReleasedRow) -> dict[str, Any]:
+        return {**own_columns(RowOwner(self._recorder.study, stream, Origin.IMPORT), row), **row.values}
 
-    def _contradiction(self, stream: str, row: Row, about: str) -> Deviation:
+    def _contradiction(self, stream: str, row: ReleasedRow, about: str) -> CellDeviation:
         """Which cell says something else than what was recorded of the same row."""
         t = tables.events.c
         told = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
@@ -159,7 +159,7 @@ class FileRecorder:
                 break
         was, now = shown(before.values[column.sql]), shown(row.values[column.sql])
         allowed = f"{was}, as it was imported before; another study takes it with --study NAME"
-        return Deviation(self._found.path.name, row.seq, 0, column.name, now, allowed)
+        return CellDeviation(self._found.path.name, row.seq, 0, column.name, now, allowed)
 
 
 def _digest(value: Any, digits: int) -> str:

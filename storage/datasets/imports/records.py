@@ -24,7 +24,7 @@ SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class CellDeviation:
     """Where a file is not what its schema says; row 0 is the header, and `line` is what an editor shows."""
 
     file: str
@@ -42,7 +42,7 @@ class Deviation:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class FileRecord:
     """A record: its number from 1, the line on which it begins, and its cells by column, as they stand in the file."""
 
     row: int
@@ -89,7 +89,7 @@ class Reader(ABC):
         )
 
     @abstractmethod
-    def records(self) -> Iterator[Record | Deviation]:
+    def records(self) -> Iterator[FileRecord | CellDeviation]:
         """Each record, or what is wrong in its place; `header` is known with the first."""
 
     @property
@@ -111,11 +111,11 @@ class Reader(ABC):
         """Let go of the file."""
         self.text.close()
 
-    def deviation(self, row: int, line: int, column: str, value: str, allowed: str) -> Deviation:
+    def deviation(self, row: int, line: int, column: str, value: str, allowed: str) -> CellDeviation:
         """A deviation of this file."""
-        return Deviation(self.path.name, row, line, column, value, allowed)
+        return CellDeviation(self.path.name, row, line, column, value, allowed)
 
-    def encoding(self, row: int, line: int, column: str, text: str) -> Deviation:
+    def encoding(self, row: int, line: int, column: str, text: str) -> CellDeviation:
         """A cell, or what stands in its place, that is not in UTF-8."""
         found = ESCAPED.search(text)
         byte = f"the byte 0x{ord(found.group()) - 0xDC00:02x} in {shown(text)}" if found else shown(text)

@@ -15,22 +15,22 @@ from typing import Any
 import orjson
 
 from problems.errors import did_you_mean
-from storage.column_types import BITS, UNREADABLE, TooLarge, csv_spelling, json_spelling
-from storage.datasets.imports.detect_files import Found
-from storage.datasets.imports.records import Deviation, Reader, Record, shown
-from storage.schemas.base import Column, Released, Row
+from storage.column_types import BITS, UNREADABLE, ValueTooLarge, csv_spelling, json_spelling
+from storage.datasets.imports.detect_files import ReleaseFile
+from storage.datasets.imports.records import CellDeviation, FileRecord, Reader, shown
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable
 from storage.schemas.registry import schemas
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Checked:
+class ValidatedRows:
     """The rows of a file, one after another, with the deviations in their places. Use it once.
 
     With `rules` what does not hold between the cells of a row is a deviation as well, after the row.
     """
 
-    def __init__(self, found: Found, reader: Reader, *, rules: bool = False) -> None:
+    def __init__(self, found: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
         self._found, self._reader, self._table = found, reader, found.table
         self._columns = {column.name: column for column in found.table.columns}
         self._json = found.table.file.endswith(".json")
@@ -40,23 +40,23 @@ class Checked:
         self.rows = 0
         self._last: Mapping[str, Any] = {}
 
-    def __iter__(self) -> Iterator[Row | Deviation]:
+    def __iter__(self) -> Iterator[ReleasedRow | CellDeviation]:
         records = self._reader.records()
         first = next(records, None)
-        if isinstance(first, Deviation) and not first.row:  # what the columns are is not known
+        if isinstance(first, CellDeviation) and not first.row:  # what the columns are is not known
             yield first
             return
         if self._reader.header and (faults := list(self._header())):
             yield from faults
             return
         for record in chain(() if first is None else (first,), records):
-            if isinstance(record, Deviation):
+            if isinstance(record, CellDeviation):
                 yield record
             else:
                 yield from self._row(record)
         yield from self._end()
 
-    def _header(self) -> Iterator[Deviation]:
+    def _header(self) -> Iterator[CellDeviation]:
         """What is wrong with the header; a word is enough where it is another file's of these datasets."""
         faults = list(_header_faults(self._table, self._reader.header))
         if faults and (other := _named(self._reader.header)):
@@ -64,7 +64,7 @@ class Checked:
         for column, value, wanted in faults:
             yield self._reader.deviation(0, 1, column, value, wanted)
 
-    def _row(self, record: Record) -> Iterator[Row | Deviation]:
+    def _row(self, record: FileRecord) -> Iterator[ReleasedRow | CellDeviation]:
         self.rows += 1
         self._last = record.cells
         faults = list(self._shape(record)) if self._json and tuple(record.cells) != self._reader.header else []
@@ -75,7 +75,7 @@ class Checked:
                 values[sql], other = read(cell)
             except UNREADABLE as error:
                 wanted = self._columns[name].form.allowed + (
-                    f", of at most {BITS} bits" if isinstance(error, TooLarge) else ""
+                    f", of at most {BITS} bits" if isinstance(error, ValueTooLarge) else ""
                 )
                 faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), wanted))
                 continue
@@ -84,7 +84,7 @@ class Checked:
         if faults:
             yield from faults
             return
-        row = Row(self._table.name, record.row, values, self._found.part, _dumped(written))
+        row = ReleasedRow(self._table.name, record.row, values, self._found.part, _dumped(written))
         yield row
         for rule in self._rules:
             for name, wanted in rule(row.values):
@@ -96,7 +96,7 @@ class Checked:
         cell = partial(_read, column, json=self._json)
         return lru_cache(cell) if not self._json and (column.form.labels or column.kind == "integer") else cell
 
-    def _shape(self, record: Record) -> Iterator[Deviation]:
+    def _shape(self, record: FileRecord) -> Iterator[CellDeviation]:
         """What is missing or surplus in an object of a JSON file, whose keys each record has anew."""
         for column, value, wanted in _header_faults(self._table, tuple(record.cells)):
             yield self._reader.deviation(record.row, record.line, column, value, wanted)
@@ -106,7 +106,7 @@ class Checked:
                 found = "the column is missing" if name in first else "a column that the first record lacks"
                 yield self._reader.deviation(record.row, record.line, name, found, "the columns of the first record")
 
-    def _end(self) -> Iterator[Deviation]:
+    def _end(self) -> Iterator[CellDeviation]:
         """A file that ends within a line may have lost the end of its last cell."""
         header = self._reader.header
         if self.rows and not self._reader.ends_with_line and not self._cut_shows(header[-1]):
@@ -134,7 +134,7 @@ def _value(column: Column, cell: Any) -> Any:
         return None
     if not isinstance(cell, str):
         if isinstance(cell, int) and cell.bit_length() > BITS:
-            raise TooLarge
+            raise ValueTooLarge
         if column.kind != "json":
             orjson.dumps(cell)  # raises TypeError for what cannot be kept, such as half of a surrogate pair
         return column.form.take(cell)
@@ -153,7 +153,7 @@ def _named(header: tuple[str, ...]) -> str:
     return next((f"{schema.name}, {table.file}" for schema, table in found if set(table.header) == set(header)), "")
 
 
-def _header_faults(table: Released, header: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+def _header_faults(table: ReleasedTable, header: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
     """Columns that are missing, surplus or there twice: the column, what was found, what was allowed."""
     wanted = {column.name: column for column in table.columns}
     if len(header) == 1 and len(wanted) > 1 and (other := next((c for c in ";\t|" if c in header[0]), None)):

@@ -11,51 +11,70 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 
-from experiments.session.study_status import Operations
-from experiments.study.cells import Standing, standings
+from experiments.session.study_status import StudyStatus
+from experiments.study.cells import CellStatus, cell_statuses
 from experiments.study.resolve import Study
 from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
-from storage.log.seats import Tally, counted, meant
+from storage.log.seats import SessionCounts, counted, query_params
 from storage.registers.origins import Origin
 from storage.registers.study_status import operations_in
-from storage.reports.monitoring.models import Latency, Used, recent, used
-from storage.reports.monitoring.sessions import Bucket, Odd, Waiting, crowds, odd, over_time, tally, waiting
-from storage.reports.monitoring.step_times import Spent, Typical, typical
+from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, used
+from storage.reports.monitoring.sessions import (
+    FlagCounts,
+    HourCount,
+    StuckSession,
+    flag_counts,
+    over_time,
+    session_groups,
+    stuck_sessions,
+    tally,
+)
+from storage.reports.monitoring.step_times import Spent, StepTime, typical
 
-__all__ = ["Bucket", "Latency", "Odd", "Typical", "Used", "Waiting", "Watched", "Watching", "watch"]
+__all__ = [
+    "FlagCounts",
+    "HourCount",
+    "Latency",
+    "ModelCallSummary",
+    "StepTime",
+    "StuckSession",
+    "StudyMonitor",
+    "StudyMonitors",
+    "load_monitor",
+]
 FRESH_US = 2_000_000
 CHART_US = 30_000_000
 """How old the chart over time may be: its stretches are longer than that, and counting anew is half of a look."""
 
 
 @dataclass(slots=True)
-class Kept:
+class MonitorCache:
     """What is remembered of a study from one look to the next."""
 
     spent: Spent = field(default_factory=dict)
-    over_time: tuple[Bucket, ...] = ()
+    over_time: tuple[HourCount, ...] = ()
     counted_us: int = -CHART_US
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class StudyMonitor:
     """How a study's sessions of an origin stand at a moment; what models were used for is told of all origins."""
 
     study: str
     origin: str
     now_us: int
-    operations: Operations
-    tally: Tally
-    cells: tuple[Standing, ...]
+    operations: StudyStatus
+    tally: SessionCounts
+    cells: tuple[CellStatus, ...]
     funnel: Funnel
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[StuckSession, ...]
     """Who is taking part and has done nothing for the longest, longest first."""
-    odd: Odd
-    times: Mapping[str, Typical]
+    odd: FlagCounts
+    times: Mapping[str, StepTime]
     """How long each step takes, by its folded path."""
-    over_time: tuple[Bucket, ...]
-    models: tuple[Used, ...]
+    over_time: tuple[HourCount, ...]
+    models: tuple[ModelCallSummary, ...]
     latency: Mapping[str, Latency]
     """How fast each model has replied of late."""
 
@@ -70,27 +89,29 @@ class Watched:
         return sum(model.cost for model in self.models)
 
 
-def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept | None = None) -> Watched:
+def load_monitor(
+    database: Database, study: Study, origin: str, now_us: int, kept: MonitorCache | None = None
+) -> StudyMonitor:
     """How a study stands now; `kept` remembers what the next look can use."""
-    kept = kept or Kept()
-    known = meant(study.name, origin, now_us, study.file.session_limits.hold_place_s)
+    kept = kept or MonitorCache()
+    known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
         caps = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
-        found = crowds(connection, known)
+        found = session_groups(connection, known)
         now = tally(found)
         if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:
             kept.over_time, kept.counted_us = over_time(connection, known), now_us
-        return Watched(
+        return StudyMonitor(
             study=study.name,
             origin=origin,
             now_us=now_us,
             operations=operations,
             tally=now,
-            cells=standings(counted(study, now), caps),
+            cells=cell_statuses(counted(study, now), caps),
             funnel=funnel(study, (crowd.group for crowd in found)),
-            waiting=waiting(connection, known),
-            odd=odd(found),
+            waiting=stuck_sessions(connection, known),
+            odd=flag_counts(found),
             times=typical(connection, known, kept.spent),
             over_time=kept.over_time,
             models=used(connection, study.name),
@@ -98,15 +119,15 @@ def watch(database: Database, study: Study, origin: str, now_us: int, kept: Kept
         )
 
 
-class Watching:
+class StudyMonitors:
     """What a process knows of the studies that are looked at, and for how long that serves."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = Lock()
         self._asking: dict[tuple[str, str], Lock] = {}
-        self._known: dict[tuple[str, str], Watched] = {}
-        self._kept: defaultdict[tuple[str, str], Kept] = defaultdict(Kept)
+        self._known: dict[tuple[str, str], StudyMonitor] = {}
+        self._kept: defaultdict[tuple[str, str], MonitorCache] = defaultdict(MonitorCache)
 
     def forget(self, study: str) -> None:
         """Ask anew when somebody looks: something was decided."""
@@ -116,7 +137,7 @@ class Watching:
             with asking:  # who asks just now may not have seen it
                 self._known.pop(key, None)
 
-    def look(self, study: Study, origin: str, now_us: int) -> Watched:
+    def look(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
         """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
         key = (study.name, origin)
         with self._lock:
@@ -124,5 +145,5 @@ class Watching:
         with asking:
             known = self._known.get(key)
             if known is None or abs(now_us - known.now_us) >= FRESH_US:
-                known = self._known[key] = watch(self._database, study, origin, now_us, self._kept[key])
+                known = self._known[key] = load_monitor(self._database, study, origin, now_us, self._kept[key])
             return known

@@ -14,7 +14,7 @@ _used, _try = tables.usage.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class ModelCallSummary:
     """The calls of a model, added up; `unknown` are replies whose cost nobody said, the times are those of replies."""
 
     model: str
@@ -53,15 +53,15 @@ class Latency:
     whole_p95_s: float
 
 
-def used(connection: Connection, study: str) -> tuple[Used, ...]:
+def used(connection: Connection, study: str) -> tuple[ModelCallSummary, ...]:
     """Each model that was called, dearest first."""
     found = (_read(*row) for row in connection.execute(_USED, {"study": study}))
     return tuple(sorted(found, key=lambda one: (-one.cost, one.model)))
 
 
-def _read(model: str, cost: float, *sums: int) -> Used:
+def _read(model: str, cost: float, *sums: int) -> ModelCallSummary:
     """A row as it is: PostgreSQL adds whole numbers up to decimals."""
-    return Used(model, float(cost), *map(int, sums))
+    return ModelCallSummary(model, float(cost), *map(int, sums))
 
 
 _SUMS = ("cost", "calls", "failed", "unknown", "prompt_tokens", "completion_tokens", "first_token_us", "total_us")

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection, and_, case, func, literal, select
 
-from experiments.views.funnel import Group
+from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
-from storage.log.seats import COMPLETE, LIVE, OURS, Tally, meant
+from storage.log.seats import COMPLETE, LIVE, OURS, SessionCounts, query_params
 from storage.registers.origins import Origin
 from storage.tables import seats
 
@@ -26,7 +26,7 @@ _seat = tables.seats.c
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class StuckSession:
     """A session that is under way: its number, where it is, and since when."""
 
     ordinal: int
@@ -35,7 +35,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Odd:
+class FlagCounts:
     """How many sessions have each flag and how many any, how many were pasted in, and how many are excluded."""
 
     flags: Mapping[str, int]
@@ -45,7 +45,7 @@ class Odd:
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class HourCount:
     """How many began and how many completed in a stretch of time."""
 
     begin_us: int
@@ -55,10 +55,10 @@ class Bucket:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class SessionsAtStep:
     """Some sessions that are at the same step of the same cell, and what is odd about them."""
 
-    group: Group
+    group: SessionGroup
     placed: bool
     """Whether each of them holds a place of the study."""
     flags: tuple[str, ...]
@@ -75,16 +75,18 @@ def first_origin(database: Database, study: str, origins: Sequence[str]) -> str:
     return origins[0]
 
 
-def crowds(connection: Connection, known: Mapping[str, Any]) -> tuple[Crowd, ...]:
+def session_groups(connection: Connection, known: Mapping[str, Any]) -> tuple[SessionsAtStep, ...]:
     """All sessions, those who are alike together."""
     found = (*connection.execute(_ENDED, known), *connection.execute(_UNENDED, known))
     return tuple(_crowd(*row) for row in found)
 
 
-def _crowd(outcome: str | None, cell: str, place: str, furthest: str, flags: str, placed: bool, *more: int) -> Crowd:
+def _crowd(
+    outcome: str | None, cell: str, place: str, furthest: str, flags: str, placed: bool, *more: int
+) -> SessionsAtStep:
     live, number, oldest_us, pasted, excluded = more
-    group = Group(orjson.loads(cell), place, furthest, outcome, bool(live), number, oldest_us)
-    return Crowd(group, placed, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
+    group = SessionGroup(orjson.loads(cell), place, furthest, outcome, bool(live), number, oldest_us)
+    return SessionsAtStep(group, placed, tuple(flags.split(",")) if flags else (), int(pasted), excluded)
 
 
 _BY = (_seat.outcome, _seat.cell, _seat.place, _seat.furthest, _seat.flags, _seat.placed)
@@ -99,13 +101,13 @@ _ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)
 _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
 
 
-def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> Tally:
+def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> SessionCounts:
     """How a study's sessions of an origin stand now."""
     with database.connect() as connection:
-        return tally(crowds(connection, meant(study, origin, now_us, lease_s)))
+        return tally(session_groups(connection, query_params(study, origin, now_us, lease_s)))
 
 
-def tally(found: Sequence[Crowd]) -> Tally:
+def tally(found: Sequence[SessionsAtStep]) -> SessionCounts:
     """How many sessions stand how, of groups that were read already."""
     outcomes: Counter[str] = Counter({"live": 0, "left": 0})
     done, live = Counter[tuple[tuple[str, str], ...]](), Counter[tuple[tuple[str, str], ...]]()
@@ -115,21 +117,23 @@ def tally(found: Sequence[Crowd]) -> Tally:
         outcomes[group.outcome or ("live" if group.live else "left")] += group.number
         done[key] += group.number if group.outcome == COMPLETE else 0
         live[key] += group.number if group.live and crowd.placed else 0
-    return Tally(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
+    return SessionCounts(dict(outcomes), [(dict(key), done[key], live[key]) for key in sorted(done)])
 
 
-def odd(found: Sequence[Crowd]) -> Odd:
+def flag_counts(found: Sequence[SessionsAtStep]) -> FlagCounts:
     """What is odd about how many sessions."""
     flags: Counter[str] = Counter()
     for crowd in found:
         flags.update(dict.fromkeys(crowd.flags, crowd.group.number))
     flagged = sum(crowd.group.number for crowd in found if crowd.flags)
-    return Odd(dict(flags), flagged, sum(crowd.pasted for crowd in found), sum(crowd.excluded for crowd in found))
+    return FlagCounts(
+        dict(flags), flagged, sum(crowd.pasted for crowd in found), sum(crowd.excluded for crowd in found)
+    )
 
 
-def waiting(connection: Connection, known: Mapping[str, Any]) -> tuple[Waiting, ...]:
+def stuck_sessions(connection: Connection, known: Mapping[str, Any]) -> tuple[StuckSession, ...]:
     """Those who are taking part and have done nothing for the longest."""
-    return tuple(Waiting(*row) for row in connection.execute(_WAITING, known))
+    return tuple(StuckSession(*row) for row in connection.execute(_WAITING, known))
 
 
 _session = tables.sessions.c
@@ -142,7 +146,7 @@ _WAITING = (
 )
 
 
-def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket, ...]:
+def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCount, ...]:
     """When sessions began and completed, from the first to the last, in at most so many equal stretches."""
     first_us = connection.execute(_FIRST, known).scalar()
     if first_us is None:
@@ -157,7 +161,7 @@ def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[Bucket,
         for column, ours in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
     )
     return tuple(
-        Bucket(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
+        HourCount(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
         for n in range((last_us - begin_us) // width_us + 1)
     )
 

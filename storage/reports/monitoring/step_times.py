@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from experiments.events import Event
-from experiments.session.telemetry import folded
+from experiments.session.telemetry import without_indices
 from experiments.session.timing import spans
 from storage import tables
 from storage.log.seats import OURS
@@ -24,14 +24,14 @@ _seat, _fact = tables.seats.c, tables.events.c
 
 
 @dataclass(frozen=True, slots=True)
-class Typical:
+class StepTime:
     """The median time on a step, and how often that was measured."""
 
     seconds: float
     times: int
 
 
-def typical(connection: Connection, known: Mapping[str, Any], spent: Spent) -> Mapping[str, Typical]:
+def typical(connection: Connection, known: Mapping[str, Any], spent: Spent) -> Mapping[str, StepTime]:
     """The times of the steps by their folded paths; turns of a loop count each. What was read once is in `spent`."""
     streams = connection.execute(_LAST, known).scalars().all()
     for stream in spent.keys() - set(streams):
@@ -44,8 +44,8 @@ def typical(connection: Connection, known: Mapping[str, Any], spent: Spent) -> M
     found: dict[str, list[float]] = {}
     for screens in spent.values():
         for path, seconds in screens.items():
-            found.setdefault(folded(path), []).append(seconds)
-    return {path: Typical(median(those), len(those)) for path, those in found.items()}
+            found.setdefault(without_indices(path), []).append(seconds)
+    return {path: StepTime(median(those), len(those)) for path, those in found.items()}
 
 
 _LAST = (

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from app.backends.base import Message, Text
+from app.backends.base import PromptMessage, TextDelta
 from app.backends.base import Request as Question
 from app.backends.openai import OpenAI
 from app.config.settings import Settings
@@ -131,8 +131,8 @@ class Bare:
     async def _words(self, who: str) -> AsyncIterator[bytes]:
         yield b"event: screen\ndata: " + self._screen(who) + b"\n\n"
         said, waiting, last = "", "", 0.0
-        async for delta in self._model.stream(Question("load-1", (Message("user", "help"),))):
-            waiting += delta.text if isinstance(delta, Text) else ""
+        async for delta in self._model.stream(Question("load-1", (PromptMessage("user", "help"),))):
+            waiting += delta.text if isinstance(delta, TextDelta) else ""
             now = time.monotonic()
             if waiting and now - last >= CHUNK_S:
                 said, waiting, last = said + waiting, "", now

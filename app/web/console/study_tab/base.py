@@ -10,37 +10,37 @@ from typing import Any, Protocol
 
 from gradio.components import Component
 
-from app.studies.drafts import Checked, Drafts, Marked, checked
+from app.studies.drafts import CheckResult, Drafts, LocatedIssue, check_text
 from app.studies.loader import FILE
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from experiments.session.study_status import Operations
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from experiments.session.study_status import StudyStatus
 from experiments.study.resolve import Study
 from storage.registers.study_status import operations_of
-from storage.registers.study_versions import Version, versions
+from storage.registers.study_versions import StudyVersion, versions
 
 Updates = Mapping[Component, Any]
 
 
-class Repaint(Protocol):
+class Refresh(Protocol):
     """Repaints the whole tab Studies after a change."""
 
-    def __call__(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
+    def __call__(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
         """The updates for a study; `tab` selects one of the study's tabs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class StudyView:
     """The current state of a study."""
 
     name: str
-    operations: Operations
-    versions: tuple[Version, ...] = ()
+    operations: StudyStatus
+    versions: tuple[StudyVersion, ...] = ()
     study: Study | None = None
     """The version for new sessions; None if the study was never published, or has imported sessions only."""
     text: str | None = None
     """The text of its draft; None if the study is not a draft of this console."""
-    checked: Checked | None = None
+    checked: CheckResult | None = None
     """The result of checking the draft."""
 
     @property
@@ -59,7 +59,7 @@ class Seen:
         return self.written is not None and (self.study is None or self.written.hash != self.study.hash)
 
 
-class Part(Protocol):
+class StudySection(Protocol):
     """A tab of a study: `build` creates its components; `wire` connects their events once all tabs are built."""
 
     outputs: list[Component]
@@ -67,23 +67,23 @@ class Part(Protocol):
     def build(self) -> None:
         """Create the components."""
 
-    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; whatever changes the study repaints the whole tab."""
 
-    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The updates that show the study."""
 
 
-def look(desk: Desk, name: str) -> Seen:
+def load_view(desk: ConsoleContext, name: str) -> StudyView:
     """The current state of a study."""
     published, drafts = versions(desk.database, name), desk.drafts
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(drafts, name, text) if text is not None else None
     study = desk.study(name) if published or text is None else None
-    return Seen(name, operations_of(desk.database, name), published, study, text, worth)
+    return StudyView(name, operations_of(desk.database, name), published, study, text, worth)
 
 
-def check(drafts: Drafts, name: str, text: str) -> Checked:
+def check(drafts: Drafts, name: str, text: str) -> CheckResult:
     """Check a draft's text as `parley check` does, and that it keeps the draft's name."""
     folder = drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
@@ -91,11 +91,11 @@ def check(drafts: Drafts, name: str, text: str) -> Checked:
 
 
 @lru_cache(maxsize=32)
-def _checked(text: str, folder: Path, _beside: tuple[tuple[str, int], ...]) -> Checked:
+def _checked(text: str, folder: Path, _beside: tuple[tuple[str, int], ...]) -> CheckResult:
     """Check a study file; cached by its text and the files in its folder."""
-    found = checked(text, folder)
+    found = check_text(text, folder)
     if found.study is None or found.study.name == folder.name:
         return found
     line = next((n for n, words in enumerate(text.splitlines(), 1) if words.startswith("study:")), None)
     what = f"is {found.study.name!r}, but this draft is {folder.name!r}; to use another name, create a new study"
-    return Checked(None, (Marked(line, "study", what),))
+    return CheckResult(None, (LocatedIssue(line, "study", what),))

@@ -10,14 +10,14 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.backends.registry import unready
+from app.backends.registry import configuration_errors
 from app.errors import SettingsError
-from app.studies.drafts import Checked
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.study_tab.base import Repaint, Seen, Updates, check, look
+from app.studies.drafts import CheckResult
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, check, load_view
 from app.web.console.study_tab.versions import changes
-from app.web.console.tab import Place
+from app.web.console.tab import TabLocation
 from storage.registers.study_versions import difference, publish
 
 LINES, MOST_LINES = 24, 34
@@ -27,10 +27,10 @@ ELSEWHERE = (
 )
 
 
-class Editor:
+class EditorSection:
     """The tab in which a draft is edited and published."""
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
 
@@ -62,11 +62,11 @@ class Editor:
         row = [self._desk_row, self._text, self._worth, self._ask]
         self.outputs = [self._none, *row, self._sure, self._plan, self._mark, self._hash]
 
-    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may edit and publish."""
         on, study = self._desk.on, self._place.study
 
-        def go(visitor: Visitor, name: str, hash_: Any) -> Updates:
+        def go(visitor: CurrentUser, name: str, hash_: Any) -> Updates:
             said = self._publish(visitor, name, hash_)
             return {**repaint(visitor, name, tab="Overview"), **said}
 
@@ -76,7 +76,7 @@ class Editor:
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
         on(self._yes.click, go, [study, self._hash], outputs, owner=True)
 
-    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The draft as it is saved."""
         text = seen.text
         return {
@@ -89,17 +89,17 @@ class Editor:
             self._mark: mark_of(text or ""),
         }
 
-    def _shown(self, worth: Checked | None, *, saved: bool) -> str:
+    def _shown(self, worth: CheckResult | None, *, saved: bool) -> str:
         return self._desk.html("study_faults.html.j2", worth=worth, saved=saved) if worth else ""
 
-    def _write(self, _: Visitor, name: str, text: Any, mark: Any) -> Updates:
+    def _write(self, _: CurrentUser, name: str, text: Any, mark: Any) -> Updates:
         """Save the text and check it."""
         text = str(text or "")
         if mark_of(self._desk.drafts.text(name)) not in (mark, mark_of(text)):
             raise SettingsError(ELSEWHERE)
         self._desk.drafts.save(name, text)
         worth = check(self._desk.drafts, name, text)
-        newer = worth.study is not None and look(self._desk, name).changed
+        newer = worth.study is not None and load_view(self._desk, name).changed
         return {
             self._worth: self._shown(worth, saved=True),
             self._ask: gr.update(interactive=newer),
@@ -107,9 +107,9 @@ class Editor:
             self._sure: gr.update(visible=False),
         }
 
-    def _propose(self, _: Visitor, name: str) -> Updates:
+    def _propose(self, _: CurrentUser, name: str) -> Updates:
         """Show what publishing would change."""
-        seen = look(self._desk, name)
+        seen = load_view(self._desk, name)
         study = seen.written
         if study is None:
             raise SettingsError("This study has errors. Correct them before you publish it.")
@@ -121,11 +121,11 @@ class Editor:
             seen=seen,
             lines=changes(diff),
             twins=twins,
-            unready=asyncio.run(unready(study.file.models.values(), self._desk.settings)),
+            unready=asyncio.run(configuration_errors(study.file.models.values(), self._desk.settings)),
         )
         return {self._sure: gr.update(visible=True), self._plan: plan, self._hash: study.hash}
 
-    def _publish(self, visitor: Visitor, name: str, hash_: Any) -> Updates:
+    def _publish(self, visitor: CurrentUser, name: str, hash_: Any) -> Updates:
         """Publish the reviewed study; raises SettingsError if the draft has changed since."""
         study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
         if study is None or study.hash != hash_:

@@ -9,28 +9,28 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.bots.preview_session import Wish, walk_to
+from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.errors import SettingsError
 from app.studies.outline import Branch, outline
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.study_tab.base import Repaint, Seen, Updates, look
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_view
 from app.web.console.study_tab.recruitment import cell_of, pairs
-from app.web.console.tab import Place, picker
-from app.web.participant.preview_links import Walks
-from experiments.errors import allowed
+from app.web.console.tab import TabLocation, dropdown
+from app.web.participant.preview_links import PreviewLinks
+from experiments.errors import suggestion
 from experiments.study.resolve import Study
 
 WRITTEN, PUBLISHED = "Draft (with unpublished changes)", "Published version"
 START = ("The beginning", "")
 
 
-class Walk:
+class PreviewSection:
     """The tab that creates preview links."""
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
-        self._walks = Walks(desk.secret)
+        self._walks = PreviewLinks(desk.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -41,21 +41,23 @@ class Walk:
                 [WRITTEN, PUBLISHED], value=PUBLISHED, label="Version", visible=False, elem_id="walk-which"
             )
             with gr.Row():
-                self._step = picker(label="Start at", elem_id="walk-step")
-                self._where = picker(label="Condition (any if empty)", multiselect=True, value=[], elem_id="walk-where")
-                self._language = picker(label="Language", visible=False, elem_id="walk-language")
+                self._step = dropdown(label="Start at", elem_id="walk-step")
+                self._where = dropdown(
+                    label="Condition (any if empty)", multiselect=True, value=[], elem_id="walk-where"
+                )
+                self._language = dropdown(label="Language", visible=False, elem_id="walk-language")
             self._go = gr.Button("Create preview link", size="sm", variant="primary", elem_id="walk-go")
         self._link = gr.HTML(elem_id="walk-link", padding=False, apply_default_css=False)
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
 
-    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may create a preview."""
         place, on = self._place.study, self._desk.on
         chosen = [self._which, self._step, self._where, self._language]
         on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
-    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The choices for this study."""
         study = seen.written if seen.changed else seen.study
         both = seen.changed and seen.study is not None
@@ -75,25 +77,25 @@ class Walk:
             self._language: gr.update(choices=list(languages), value=languages[0], visible=len(languages) > 1),
         }
 
-    def _choose(self, _: Visitor, name: str, which: Any) -> Updates:
+    def _choose(self, _: CurrentUser, name: str, which: Any) -> Updates:
         return self._choices(self._study(name, which))
 
     def _study(self, name: str, which: Any) -> Study:
         """The chosen version; raises SettingsError if there is none without errors."""
-        seen = look(self._desk, name)
+        seen = load_view(self._desk, name)
         study = seen.written if which == WRITTEN and seen.changed else seen.study
         if study is None:
             raise SettingsError("There is no preview yet: correct the errors in the study file first.")
         return study
 
-    def _walk(self, visitor: Visitor, name: str, which: Any, step: Any, where: Any, language: Any) -> Updates:
+    def _walk(self, visitor: CurrentUser, name: str, which: Any, step: Any, where: Any, language: Any) -> Updates:
         study = self._study(name, which)
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
-            raise SettingsError(f"{language!r} is not a language of this study{allowed(str(language), offered)}")
-        wish = Wish(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
+            raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")
+        wish = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
-        stream = asyncio.run(walk_to(self._desk.sessions, study, wish))
+        stream = asyncio.run(advance_to_step(self._desk.sessions, study, wish))
         self._desk.did(visitor, f"started a preview at {wish.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}

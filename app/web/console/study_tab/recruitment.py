@@ -10,17 +10,17 @@ from gradio.components import Component
 
 from app.errors import SettingsError
 from app.studies.outline import outline
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.study_tab.base import Repaint, Seen, Updates
-from app.web.console.tab import Place, picker
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import Refresh, StudyView, Updates
+from app.web.console.tab import TabLocation, dropdown
 from app.web.participant.recruiter_links import RECRUITERS
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.resolve import Study
 from storage.log.seats import cell_key
 from storage.registers.origins import Origin
-from storage.registers.study_status import decide_on
+from storage.registers.study_status import set_status
 from storage.reports.sessions import LIVE, outcomes
 
 MOST = 1_000_000
@@ -36,10 +36,10 @@ PLACEHOLDERS = {
 }
 
 
-class Running:
+class RecruitmentSection:
     """The tab that shows a study's status and changes it."""
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
 
@@ -59,7 +59,7 @@ class Running:
                 self._no = gr.Button("Cancel", size="sm", elem_id="close-no")
         self._about = gr.HTML(elem_id="study-about", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="asks", elem_id="caps-form") as self._form:
-            self._where = picker(
+            self._where = dropdown(
                 label="Condition (all participants if empty)", multiselect=True, value=[], elem_id="cap-where"
             )
             self._most = gr.Number(label="Quota (0 = no new participants)", precision=0, elem_id="cap-most")
@@ -69,7 +69,7 @@ class Running:
         shown = [self._head, *self._buttons.values(), self._close, self._closing, self._ask, self._about]
         self.outputs = [*shown, self._form, self._where, self._most, self._tree]
 
-    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may decide."""
         on, study = self._desk.on, self._place.study
         for kind, button in self._buttons.items():
@@ -80,7 +80,7 @@ class Running:
         on(self._set.click, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
-    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The current status, links and quotas."""
         study, fitting = seen.study, seen.operations.allowed if seen.study and visitor.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
@@ -115,10 +115,10 @@ class Running:
         found = [("Anyone", address)] if not by or "open" in by else []
         return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
 
-    def _decides(self, kind: Decision, repaint: Repaint) -> Callable[..., Updates]:
+    def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
         """The handler of a decision's button."""
 
-        def decide(visitor: Visitor, name: str) -> Updates:
+        def decide(visitor: CurrentUser, name: str) -> Updates:
             study = self._desk.studies.newest(name)
             data = {"why": kind} if kind in ("paused", "closed") else {}
             self._write(study.name, kind, data)
@@ -128,8 +128,8 @@ class Running:
 
         return decide
 
-    def _caps(self, repaint: Repaint, *, lift: bool = False) -> Callable[..., Updates]:
-        def cap(visitor: Visitor, name: str, where: Any, most: Any) -> Updates:
+    def _caps(self, repaint: Refresh, *, lift: bool = False) -> Callable[..., Updates]:
+        def cap(visitor: CurrentUser, name: str, where: Any, most: Any) -> Updates:
             study = self._desk.studies.newest(name)
             cell = cell_of(study, where)
             if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
@@ -141,7 +141,7 @@ class Running:
         return cap
 
     def _write(self, study: str, kind: Decision, data: Mapping[str, Any]) -> None:
-        decide_on(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
+        set_status(self._desk.database, study, kind, data, by="researcher", at_us=self._desk.clock.now_us())
 
 
 def quota_note(where: Mapping[str, str], quota: int | None) -> str:

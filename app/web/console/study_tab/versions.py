@@ -8,20 +8,20 @@ from functools import lru_cache
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.study_tab.base import Repaint, Seen, Updates
-from app.web.console.tab import Place, picker
-from storage.registers.study_versions import Version, difference, readable, versions
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import Refresh, StudyView, Updates
+from app.web.console.tab import TabLocation, dropdown
+from storage.registers.study_versions import StudyVersion, difference, readable, versions
 
 HASH_CHARS = 12
 SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 
-class History:
+class VersionsSection:
     """The tab that shows the versions."""
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
         self._drawn = lru_cache(maxsize=32)(self._draw)
@@ -29,15 +29,15 @@ class History:
     def build(self) -> None:
         """The table of versions, and the changes and the file of one of them."""
         self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
-        self._which = picker(label="Version", visible=False, elem_id="version")
+        self._which = dropdown(label="Version", visible=False, elem_id="version")
         self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
         self.outputs = [self._table, self._which, self._one]
 
-    def wire(self, outputs: Sequence[Component], repaint: Repaint) -> None:
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the choice of a version."""
         self._desk.on(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
-    def paint(self, visitor: Visitor, seen: Seen) -> Updates:
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """All versions, and the current one in full."""
         found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
         hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
@@ -47,11 +47,11 @@ class History:
             self._one: self._version(seen.versions, hash_),
         }
 
-    def _show(self, _: Visitor, name: str, hash_: str) -> Updates:
+    def _show(self, _: CurrentUser, name: str, hash_: str) -> Updates:
         known = versions(self._desk.database, name)
         return {self._one: self._version(known, hash_ if hash_ in {one.hash for one in known} else "")}
 
-    def _version(self, known: Sequence[Version], hash_: str) -> str:
+    def _version(self, known: Sequence[StudyVersion], hash_: str) -> str:
         hashes = [one.hash for one in known]
         older = hashes[hashes.index(hash_) + 1 :] if hash_ in hashes else []
         return self._drawn(hash_, older[0] if older else "") if hash_ else ""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from app.web.console.context import Desk
-from app.web.console.tab import Place, Room
-from app.web.console.tabs.accounts import PeopleRoom
-from app.web.console.tabs.export import DataRoom
-from app.web.console.tabs.monitor import LiveRoom
-from app.web.console.tabs.results import ResultsRoom
-from app.web.console.tabs.sessions import SessionsRoom
-from app.web.console.tabs.studies import StudiesRoom
+from app.web.console.context import ConsoleContext
+from app.web.console.tab import Tab, TabLocation
+from app.web.console.tabs.accounts import AccountsTab
+from app.web.console.tabs.export import ExportTab
+from app.web.console.tabs.monitor import MonitorTab
+from app.web.console.tabs.results import ResultsTab
+from app.web.console.tabs.sessions import SessionsTab
+from app.web.console.tabs.studies import StudiesTab
 
-ROOMS: Sequence[Callable[[Desk, Place], Room]] = (
-    StudiesRoom,
-    LiveRoom,
-    SessionsRoom,
-    DataRoom,
-    ResultsRoom,
-    PeopleRoom,
+ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
+    StudiesTab,
+    MonitorTab,
+    SessionsTab,
+    ExportTab,
+    ResultsTab,
+    AccountsTab,
 )

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import gradio as gr
 
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.tab import At, Place, picker, text
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import LocationValues, TabLocation, dropdown, text
 from storage.accounts.passwords import LEAST_CHARS
 from storage.accounts.roles import ROLES
 from storage.errors import AccountError
@@ -23,13 +23,13 @@ EVERYBODY = ("all accounts", "")
 """The value is empty, which no account's name can be."""
 
 
-class PeopleRoom:
+class AccountsTab:
     """Accounts, the user's own password, and the audit log; none of it belongs to a study."""
 
     name = "accounts"
     label = "Accounts"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._accounts = desk.accounts
         self.outputs: list[Any] = []
@@ -42,7 +42,7 @@ class PeopleRoom:
             self._make_changing()
         self._make_password()
         gr.HTML("<h2>Audit log</h2>", padding=False, apply_default_css=False)
-        self._who = picker(label="Entries by", elem_id="people-who", visible=False)
+        self._who = dropdown(label="Entries by", elem_id="people-who", visible=False)
         self._deeds = gr.HTML(elem_id="people-deeds", padding=False, apply_default_css=False)
         self._before = gr.Textbox(elem_id="people-before", visible="hidden")
         with gr.Row(elem_classes="actions"):
@@ -64,7 +64,7 @@ class PeopleRoom:
     def _make_changing(self) -> None:
         with gr.Column(elem_classes="sheet"):
             gr.HTML("<h3>Change or remove an account</h3>", padding=False, apply_default_css=False)
-            self._account = picker(label="Account", elem_id="people-account")
+            self._account = dropdown(label="Account", elem_id="people-account")
             with gr.Row(elem_classes="actions"):
                 self._promote = gr.Button("Make an owner", elem_id="people-owner")
                 self._demote = gr.Button("Make an analyst", elem_id="people-analyst")
@@ -91,7 +91,7 @@ class PeopleRoom:
         desk.on([self._newest.click, self._who.input], self._first, [self._who], self._told)
         desk.on(self._older.click, self._tell, [self._who, self._before], self._told)
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
         """The accounts that the user may see, and the newest entries of the audit log."""
         return {
             **self._list(visitor),
@@ -101,7 +101,7 @@ class PeopleRoom:
             **self._tell(visitor, "", ""),
         }
 
-    def _list(self, visitor: Visitor) -> dict[Any, Any]:
+    def _list(self, visitor: CurrentUser) -> dict[Any, Any]:
         everybody = self._accounts.everybody()
         seen = [one for one in everybody if visitor.owner or one.name == visitor.name]
         others = [one.name for one in everybody if visitor.owner]
@@ -113,10 +113,10 @@ class PeopleRoom:
             self._who: gr.update(choices=actors, value="", visible=visitor.owner),
         }
 
-    def _first(self, visitor: Visitor, who: Any) -> Mapping[Any, Any]:
+    def _first(self, visitor: CurrentUser, who: Any) -> Mapping[Any, Any]:
         return self._tell(visitor, who, "")
 
-    def _tell(self, visitor: Visitor, who: Any, before: Any) -> dict[Any, Any]:
+    def _tell(self, visitor: CurrentUser, who: Any, before: Any) -> dict[Any, Any]:
         """A page of the audit log; an analyst gets only their own entries."""
         by = text(who) if visitor.owner else visitor.name
         page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
@@ -129,34 +129,34 @@ class PeopleRoom:
             self._older: gr.update(interactive=len(found) > PAGE),
         }
 
-    def _let_in(self, visitor: Visitor, role: Any) -> Mapping[Any, Any]:
+    def _let_in(self, visitor: CurrentUser, role: Any) -> Mapping[Any, Any]:
         token = self._accounts.invitations.make(text(role), visitor.name)
         link = f"{self._desk.settings.console_address}/welcome/{token}"
         return {self._link: self._desk.html("people_link.html.j2", link=link, role=role), **self._news(visitor)}
 
     def _give(self, role: str) -> Any:
-        def give(visitor: Visitor, name: Any) -> Mapping[Any, Any]:
+        def give(visitor: CurrentUser, name: Any) -> Mapping[Any, Any]:
             self._accounts.change_role(_chosen(name), role, visitor.name)
             told = self._desk.say(f"{_chosen(name)} is now an {role}.")
             return {**told, **self._list(visitor), **self._news(visitor)}
 
         return give
 
-    def _let_out(self, visitor: Visitor, name: Any, sure: Any) -> Mapping[Any, Any]:
+    def _let_out(self, visitor: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
         if sure is not True:
             raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
         self._accounts.remove(_chosen(name), visitor.name)
         told = self._desk.say(f"The account {_chosen(name)} is removed and logged out everywhere.")
         return {**told, **self._list(visitor), **self._news(visitor)}
 
-    def _set(self, visitor: Visitor, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
+    def _set(self, visitor: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
         self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
         told = self._desk.say("Your password is changed. You are logged out everywhere else.")
         return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
-    def _news(self, visitor: Visitor) -> dict[Any, Any]:
+    def _news(self, visitor: CurrentUser) -> dict[Any, Any]:
         return self._tell(visitor, "", "")
 
 

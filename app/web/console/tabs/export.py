@@ -8,14 +8,22 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import At, Place, picker, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, text
 from experiments.study.cells import parse_values
-from storage.datasets.exports.plan import Wish
-from storage.datasets.exports.preview import Offers, Outlook, Preview, files, look, offers, preview
-from storage.datasets.exports.session_filter import Selection, moment_of
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.preview import (
+    ExportOptions,
+    ExportPreview,
+    FilePreview,
+    export_options,
+    files,
+    preview,
+    preview_export,
+)
+from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.schemas.registry import schemas
 
 ASK_S = 1.0
@@ -24,13 +32,13 @@ MOST_CHARS = 160
 """The most characters of a cell that a preview shows."""
 
 
-class DataRoom:
+class ExportTab:
     """Exports."""
 
     name = "export"
     label = "Export"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._place = place
         self.outputs: list[Any] = []
@@ -49,7 +57,7 @@ class DataRoom:
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
             self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
-            self._file = picker(label="Preview of", elem_id="data-file")
+            self._file = dropdown(label="Preview of", elem_id="data-file")
             self._preview = gr.HTML(elem_id="data-preview", padding=False, apply_default_css=False)
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
@@ -59,10 +67,10 @@ class DataRoom:
 
     def _make_form(self) -> None:
         with gr.Row(elem_classes="data-form"):
-            self._origin = picker(label="Session origin", elem_id="data-origin")
-            self._schema = picker(label="Schema", elem_id="data-schema")
-            self._where = picker(label="Conditions (all if empty)", multiselect=True, elem_id="data-where")
-            self._language = picker(label="Language", elem_id="data-language")
+            self._origin = dropdown(label="Session origin", elem_id="data-origin")
+            self._schema = dropdown(label="Schema", elem_id="data-schema")
+            self._where = dropdown(label="Conditions (all if empty)", multiselect=True, elem_id="data-where")
+            self._language = dropdown(label="Language", elem_id="data-language")
         with gr.Row(elem_classes="data-form"):
             hint = "2026-01-31"
             self._since = gr.Textbox(label="Started from (UTC)", placeholder=hint, elem_id="data-since")
@@ -92,9 +100,9 @@ class DataRoom:
         desk.on(self._stop.click, self._halt, (), self._made)
         desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Any, Any]:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
         """The form for a study with its default choices."""
-        found = offers(self._desk.database, at.study)
+        found = export_options(self._desk.database, at.study)
         if not found.schemas:
             told = self._desk.html("data_none.html.j2")
             return {self._none: told, self._all: gr.update(visible=False), **self._progress(visitor)}
@@ -106,24 +114,24 @@ class DataRoom:
             **self._offer(found, next(iter(found.schemas)), ""),
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
-            **self._show(Wish(at.study, *_first(found))),
+            **self._show(ExportRequest(at.study, *_first(found))),
             **self._progress(visitor),
         }
 
-    def _look(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+    def _look(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """What an export with the current filters would contain."""
         study, origin, schema, *more, file = values
-        found = offers(self._desk.database, text(study))
+        found = export_options(self._desk.database, text(study))
         known = found.schemas.get(text(origin), ())
         schema = schema if schema in known else next(iter(known), schema)
         shown = self._show(_wish(study, origin, schema, *more), text(file))
         return {**self._offer(found, text(origin), schema), **shown}
 
-    def _look_into(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+    def _look_into(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
         return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), text(file)))}
 
-    def _make(self, visitor: Visitor, *values: Any) -> Mapping[Any, Any]:
+    def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """Start an export."""
         *asked, safe = values
         wish = _wish(*asked, safe)
@@ -134,11 +142,11 @@ class DataRoom:
         self._desk.did(visitor, "exported", f"{wish.study}: {said}")
         return self._progress(visitor)
 
-    def _halt(self, visitor: Visitor) -> Mapping[Any, Any]:
+    def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
         self._desk.downloads.stop(visitor)
         return self._progress(visitor)
 
-    def _progress(self, visitor: Visitor) -> Mapping[Any, Any]:
+    def _progress(self, visitor: CurrentUser) -> Mapping[Any, Any]:
         """The progress of the running export, and the links to finished ones."""
         downloads = self._desk.downloads
         job, links = downloads.job(visitor), downloads.links(visitor)
@@ -150,7 +158,7 @@ class DataRoom:
             self._timer: gr.update(active=busy),
         }
 
-    def _offer(self, found: Offers, origin: str, schema: str) -> dict[Any, Any]:
+    def _offer(self, found: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
         """The choices of origin and schema."""
         known = found.schemas.get(origin, ())
         named = [(f"{schemas()[name].title} ({name})", name) for name in known]
@@ -159,20 +167,20 @@ class DataRoom:
             self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
         }
 
-    def _show(self, wish: Wish, file: str = "") -> dict[Any, Any]:
+    def _show(self, wish: ExportRequest, file: str = "") -> dict[Any, Any]:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
-        outlook, first = look(self._desk.database, wish, file)
+        outlook, first = preview_export(self._desk.database, wish, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
             self._preview: self._first_rows(first),
         }
 
-    def _first_rows(self, found: Preview) -> str:
+    def _first_rows(self, found: FilePreview) -> str:
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 
 
-def about(wish: Wish, outlook: Outlook) -> str:
+def about(wish: ExportRequest, outlook: ExportPreview) -> str:
     """An export in words, for the audit log and the list of downloads."""
     rules = outlook.selected.rules if outlook.selected else ()
     kept = ("with excluded sessions",) if wish.selection.with_excluded else ()
@@ -180,26 +188,26 @@ def about(wish: Wish, outlook: Outlook) -> str:
     return "; ".join((f"{wish.schema}, {outlook.origin}", *rules, *kept, *safe))
 
 
-def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> Wish:
+def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
     """The export that the form asks for; raises StorageError for invalid values from the browser."""
     where, language, since, until, complete, excluded, *safe = more
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
     began = (moment_of(text(since)), moment_of(text(until), end=True))
-    selection = Selection(parse_values(texts), *began, complete is True, text(language), excluded is True)
-    return Wish(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
+    selection = SessionFilter(parse_values(texts), *began, complete is True, text(language), excluded is True)
+    return ExportRequest(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
 
 
-def _first(found: Offers) -> tuple[str, str]:
+def _first(found: ExportOptions) -> tuple[str, str]:
     """The default schema and origin."""
     origin, known = next(iter(found.schemas.items()))
     return known[0], origin
 
 
-def _conditions(found: Offers) -> list[str]:
+def _conditions(found: ExportOptions) -> list[str]:
     return [f"{name}={value}" for name, values in found.factors.items() for value in values]
 
 
-def _cells(found: Preview) -> list[list[str]]:
+def _cells(found: FilePreview) -> list[list[str]]:
     """The cells of a preview as shortened texts."""
     return [["" if cell is None else _short(str(cell)) for cell in row] for row in found.rows]
 

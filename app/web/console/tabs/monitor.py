@@ -9,20 +9,20 @@ import gradio as gr
 from gradio.components import Component
 
 from app.analysis.report.quality_and_costs import FLAGS
-from app.web.console.charts import over_time
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
+from app.web.console.charts import arrivals_chart
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.study_tab.recruitment import quota_note, quota_set
-from app.web.console.tab import At, Place, picker
+from app.web.console.tab import LocationValues, TabLocation, dropdown
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
 from storage.errors import StorageError
 from storage.log.seats import cell_key
 from storage.registers.origins import Origin
-from storage.registers.study_status import decide_on, operations_of
-from storage.reports.monitoring import Watched, Watching
+from storage.registers.study_status import operations_of, set_status
+from storage.reports.monitoring import StudyMonitor, StudyMonitors
 from storage.reports.monitoring.sessions import MOST_WAITING, first_origin
 
 ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT)
@@ -41,16 +41,16 @@ MOST_CELLS = 60
 """With more cells than this, quotas can be set for values of factors only, not for whole cells."""
 
 
-class LiveRoom:
+class MonitorTab:
     """What happens in a study now, and its quotas."""
 
     name = "monitoring"
     label = "Monitoring"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._place = place
-        self._watching = Watching(desk.database)
+        self._watching = StudyMonitors(desk.database)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -72,7 +72,7 @@ class LiveRoom:
         with gr.Column(elem_id="live-cap", visible=False) as self._cap:
             gr.HTML(QUOTAS, padding=False, apply_default_css=False)
             with gr.Row():
-                self._cell = picker(label="Condition", elem_id="live-cell")
+                self._cell = dropdown(label="Condition", elem_id="live-cell")
                 self._most = gr.Number(label="Quota", value=0, precision=0, elem_id="live-most")
                 self._set = gr.Button("Set quota", elem_id="live-set", scale=0)
         self._timer = gr.Timer(LOOK_S, active=False)
@@ -89,7 +89,7 @@ class LiveRoom:
         decided = [study, self._origin, self._cell, self._most]
         self._desk.on(self._set.click, self._limit, decided, now, owner=True)
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""
         study = self._desk.study(at.study)
         if study is None:
@@ -107,17 +107,17 @@ class LiveRoom:
             **self._now(study, origin),
         }
 
-    def _choose(self, visitor: Visitor, study: str, origin: Any) -> Mapping[Component, Any]:
+    def _choose(self, visitor: CurrentUser, study: str, origin: Any) -> Mapping[Component, Any]:
         return self._now(self._desk.studies.newest(str(study)), _known(origin))
 
-    def _again(self, visitor: Visitor, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
+    def _again(self, visitor: CurrentUser, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
         """Refresh the tab while it is open; in another one nothing is refreshed."""
         return self._choose(visitor, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.look(study, origin, self._desk.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
-        rate, total = over_time(seen.over_time) if seen.over_time else (None, None)
+        rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {
             self._head: self._desk.html("live_head.html.j2", **values),
             self._rate: gr.update(value=rate, visible=rate is not None),
@@ -125,13 +125,13 @@ class LiveRoom:
             self._body: self._desk.html("live.html.j2", **values),
         }
 
-    def _limit(self, visitor: Visitor, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
+    def _limit(self, visitor: CurrentUser, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
         """Set the quota of a condition."""
         found = self._desk.studies.newest(str(study))
         where = where_of(found, cell)
         wanted = _count(most)
         data = {"where": where, "most": wanted}
-        decide_on(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
+        set_status(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
         self._desk.did(visitor, *quota_set(found.name, where, wanted))
         self._watching.forget(found.name)
         return {**self._now(found, _known(origin)), **self._desk.say(quota_note(where, wanted))}
@@ -169,13 +169,13 @@ def _count(sent: Any) -> int | None:
     return int(sent)
 
 
-def _outcomes(seen: Watched) -> list[tuple[str, int]]:
+def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
     """The number of sessions by status: in progress, ended by outcome, and abandoned."""
     known = seen.tally.outcomes
     return [(name, known[name]) for name in ("live", *OUTCOMES, "left") if known.get(name)]
 
 
-def _origin_of(desk: Desk, study: Study) -> str:
+def _origin_of(desk: ConsoleContext, study: Study) -> str:
     """The default origin; pilot sessions only while the study is in pilot."""
     if operations_of(desk.database, study.name).pilot:
         return Origin.PILOT

@@ -13,17 +13,17 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.analysis.estimates import between, written
+from app.analysis.estimates import format_interval, format_value
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
-from app.web.console.background_cache import Latest, Seen
-from app.web.console.charts import drawn
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
+from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
+from app.web.console.charts import forest_chart
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import At, Place
+from app.web.console.tab import LocationValues, TabLocation
 from storage.registers.origins import ORIGINS
-from storage.reports.analysis_data import mark, origins_of
+from storage.reports.analysis_data import data_version, origins_of
 
 LOOK_S = 4
 """How often the open tab checks for newer results."""
@@ -33,18 +33,20 @@ Key = tuple[str, str]
 """A study and an origin."""
 
 
-class ResultsRoom:
+class ResultsTab:
     """The results of a study, by session origin."""
 
     name = "results"
     label = "Results"
 
-    def __init__(self, desk: Desk, place: Place, workers: Executor | None = None) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation, workers: Executor | None = None) -> None:
         self._desk = desk
         self._place = place
         self.outputs: list[Component] = []
         found = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="results")
-        self._latest: Latest[Key, Results] = Latest(self._compute, self._mark, desk.clock.now_us, found)
+        self._latest: StaleWhileRevalidate[Key, Results] = StaleWhileRevalidate(
+            self._compute, self._mark, desk.clock.now_us, found
+        )
 
     def build(self) -> None:
         """Create the picker, and the components for as many figures as a study can have."""
@@ -73,17 +75,17 @@ class ResultsRoom:
         self._desk.on(self._origin.input, self._choose, [self._place.study, self._origin], self.outputs)
         self._desk.on(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
-    def paint(self, visitor: Visitor, at: At) -> Mapping[Component, Any]:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The results of the participants' sessions, or of the first origin that the study has."""
         found = _origins(origins_of(self._desk.database, at.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
         return {self._origin: picker, **self._look(at.study, found[0])}
 
-    def _choose(self, visitor: Visitor, study: str, origin: str) -> Mapping[Component, Any]:
+    def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         return self._look(study or "", _known(origin))
 
-    def _again(self, visitor: Visitor, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
+    def _again(self, visitor: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
@@ -93,7 +95,7 @@ class ResultsRoom:
     def _look(self, study: str, origin: str) -> Mapping[Component, Any]:
         return self._painted(study, origin, self._latest.look((study, origin)))
 
-    def _painted(self, study: str, origin: str, seen: Seen[Results]) -> Mapping[Component, Any]:
+    def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
         findings = seen.value.findings[:MOST] if seen.value else ()
         painted: dict[Component, Any] = {
             self._head: self._desk.html("results_head.html.j2", study=study, origin=origin, seen=seen),
@@ -110,8 +112,10 @@ class ResultsRoom:
             finding = findings[number]
             painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
             there = bool(finding.estimates)
-            painted[plot] = gr.update(visible=there, value=drawn(finding) if there else None)
-            html = self._desk.html("results_table.html.j2", finding=finding, written=written, between=between)
+            painted[plot] = gr.update(visible=there, value=forest_chart(finding) if there else None)
+            html = self._desk.html(
+                "results_table.html.j2", finding=finding, written=format_value, between=format_interval
+            )
             painted[table] = gr.update(visible=True, value=html)
         return painted
 
@@ -119,7 +123,7 @@ class ResultsRoom:
         return results(self._desk.database, *key)
 
     def _mark(self, key: Key) -> Any:
-        return mark(self._desk.database, *key)
+        return data_version(self._desk.database, *key)
 
 
 def _known(origin: str | None) -> str:
@@ -132,6 +136,6 @@ def _origins(found: Collection[str]) -> tuple[str, ...]:
     return tuple(origin for origin in ORIGINS if origin in found) or ORIGINS[:1]
 
 
-def _mark_of(study: str, origin: str, seen: Seen[Results]) -> str:
+def _mark_of(study: str, origin: str, seen: CachedResult[Results]) -> str:
     """Identifies what the tab shows."""
     return f"{study} {origin} {seen.as_of_us} {seen.busy}"

@@ -9,20 +9,20 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import origin, status
-from app.web.console.session_filters import ANY, FLAGS, NAMES, STANDS, cell_choices, choices, wish_of
+from app.web.console.session_filters import ANY, FLAGS, NAMES, STATUSES, cell_choices, choices, parse_filters
 from app.web.console.session_replay import replay
-from app.web.console.tab import At, Place, picker
-from app.web.console.text_rendering import Reading
+from app.web.console.tab import LocationValues, TabLocation, dropdown
+from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
 from experiments.session.remarks import Kind
 from experiments.views.quality_flags import flags
-from experiments.views.transcript import story
+from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
 from storage.registers.origins import ORIGINS
-from storage.reports.sessions import Session, Wish, cells_of, read, sessions
+from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, read_session, sessions
 from storage.schemas.registry import released
 
 MOST_MOMENTS = 100_000
@@ -58,13 +58,13 @@ PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 
 
-class SessionsRoom:
+class SessionsTab:
     """The sessions of a study, and the one that is open."""
 
     name = "sessions"
     label = "Sessions"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._place = place
         self.outputs: list[Component] = []
@@ -102,7 +102,7 @@ class SessionsRoom:
         known: dict[str, Component] = {}
         with gr.Row(elem_id="sessions-filters"):
             known["text"] = _box("text", "Number or ID", "12")
-            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status(one), one) for one in STANDS)])
+            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status(one), one) for one in STATUSES)])
             known["cell"] = _pick("cell", "Condition", [("any", ANY)])
             known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
             known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "any"))
@@ -153,7 +153,7 @@ class SessionsRoom:
         ):
             on(button.click, act, [*here, self._said, *filters], after)
 
-    def paint(self, visitor: Visitor, at: At) -> Updates:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The newest sessions of a study, and the one that is open."""
         cells = cell_choices(cells_of(self._desk.database, at.study))
         return {
@@ -161,7 +161,7 @@ class SessionsRoom:
             self._filters["language"]: gr.update(choices=choices(self._languages(at.study), "any"), value=ANY),
             self._person: gr.update(visible=visitor.owner, value=""),
             self._find: gr.update(visible=visitor.owner),
-            **self._listing(at.study, Wish(), ""),
+            **self._listing(at.study, SessionQuery(), ""),
             **self._opened(visitor, at),
         }
 
@@ -170,29 +170,31 @@ class SessionsRoom:
         found = self._desk.study(study)
         return found.file.offered if found else ()
 
-    def _list_newest(self, _: Visitor, study: str, *sent: Any) -> Updates:
+    def _list_newest(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
         return self._listing(study, _wish(sent), "")
 
-    def _list_older(self, _: Visitor, study: str, *sent: Any) -> Updates:
+    def _list_older(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
         return self._listing(study, _wish(sent), str(sent[-1] or ""))
 
-    def _list_person(self, visitor: Visitor, study: str, id_: str) -> Updates:
+    def _list_person(self, visitor: CurrentUser, study: str, id_: str) -> Updates:
         if not (id_ or "").strip():
-            return self._listing(study, Wish(), "")
+            return self._listing(study, SessionQuery(), "")
         self._desk.did(visitor, "searched for a recruiter ID", study)
         streams = self._desk.participants.called(study, id_.strip())
-        return self._listing(study, Wish(streams=streams), "")
+        return self._listing(study, SessionQuery(streams=streams), "")
 
-    def _listing(self, study: str, wish: Wish, before: str) -> Updates:
+    def _listing(self, study: str, wish: SessionQuery, before: str) -> Updates:
         found = sessions(self._desk.database, study, wish, self._desk.clock.now_us(), _number(before))
-        html = self._desk.html("sessions.html.j2", found=found, study=study, filtered=wish != Wish() or bool(before))
+        html = self._desk.html(
+            "sessions.html.j2", found=found, study=study, filtered=wish != SessionQuery() or bool(before)
+        )
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
-    def _open(self, visitor: Visitor, study: str, number: str = "") -> Updates:
-        return {self._place.session: number, **self._opened(visitor, At(study, number))}
+    def _open(self, visitor: CurrentUser, study: str, number: str = "") -> Updates:
+        return {self._place.session: number, **self._opened(visitor, LocationValues(study, number))}
 
-    def _opened(self, visitor: Visitor, at: At) -> Updates:
+    def _opened(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         number = _number(at.session)
         if number is None:
             return {**self._nothing(), self._head: self._desk.html("session_none.html.j2")}
@@ -207,7 +209,7 @@ class SessionsRoom:
         hidden = dict.fromkeys((self._views, self._actions, self._slider, self._reveal), gr.update(visible=False))
         return {**dict.fromkeys((self._head, self._story, self._page, self._identity), ""), **hidden}
 
-    def _told(self, visitor: Visitor, session: Session) -> Updates:
+    def _told(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
         if session.study is None:
             tables = {row.table: [one for one in session.rows if one.table == row.table] for row in session.rows}
@@ -218,9 +220,9 @@ class SessionsRoom:
                 self._story: html("imported.html.j2", tables=known, cell=_cell),
                 self._page: html("session_no_replay.html.j2"),
             }
-        told, count = story(session.study, session.events), len(session.events)
+        told, count = transcript_of(session.study, session.events), len(session.events)
         odd = flags(session.study, fold(session.events))
-        reading = Reading(dollars=session.study.file.dollar_maths)
+        reading = BudgetedRenderer(dollars=session.study.file.dollar_maths)
         return {
             self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
             self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
@@ -233,35 +235,35 @@ class SessionsRoom:
             self._reveal: gr.update(visible=visitor.owner),
         }
 
-    def _replay(self, _: Visitor, study: str, number: str, moment: float) -> Updates:
+    def _replay(self, _: CurrentUser, study: str, number: str, moment: float) -> Updates:
         session = self._read(study, _number(number) or 0)
         return {self._page: replay(self._desk, session, round(moment or 1)) if session.study else ""}
 
-    def _show_id(self, visitor: Visitor, study: str, number: str) -> Updates:
+    def _show_id(self, visitor: CurrentUser, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
         self._desk.did(visitor, "viewed a recruiter ID", f"{study} No. {entry.number}")
         return {
             self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
         }
 
-    def _noted(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, At(study, number), "noted", text, sent)
+    def _noted(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, LocationValues(study, number), "noted", text, sent)
 
-    def _excluded(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, At(study, number), "excluded", text, sent)
+    def _excluded(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, LocationValues(study, number), "excluded", text, sent)
 
-    def _included(self, visitor: Visitor, study: str, number: str, text: str, *sent: Any) -> Updates:
-        return self._say(visitor, At(study, number), "included", text, sent)
+    def _included(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
+        return self._say(visitor, LocationValues(study, number), "included", text, sent)
 
-    def _say(self, visitor: Visitor, at: At, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
+    def _say(self, visitor: CurrentUser, at: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
         desk.did(visitor, DONE[kind], f"{at.study} No. {entry.number}")
         after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
         return {**after, self._said: "", **desk.say(NOTED[kind].format(number=entry.number))}
 
-    def _read(self, study: str, number: int) -> Session:
-        return read(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
+    def _read(self, study: str, number: int) -> SessionRecord:
+        return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
 
 
 def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Textbox:
@@ -270,7 +272,7 @@ def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Tex
 
 
 def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
-    made = picker(label=label, elem_id=f"sessions-{name}", min_width=110)
+    made = dropdown(label=label, elem_id=f"sessions-{name}", min_width=110)
     made.choices, made.value = list(offered), ANY
     return made
 
@@ -280,8 +282,8 @@ def _cell(value: Any) -> str:
     return shown if len(shown) <= MOST_CELL_CHARS else f"{shown[:MOST_CELL_CHARS]}…"
 
 
-def _wish(sent: tuple[Any, ...]) -> Wish:
-    return wish_of(dict(zip(NAMES, sent, strict=False)))
+def _wish(sent: tuple[Any, ...]) -> SessionQuery:
+    return parse_filters(dict(zip(NAMES, sent, strict=False)))
 
 
 def _number(text: str) -> int | None:

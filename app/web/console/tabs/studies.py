@@ -11,17 +11,17 @@ import gradio as gr
 from gradio.components import Component
 
 from app.studies.loader import load_study, shipped
-from app.web.console.context import Desk
-from app.web.console.current_user import Visitor
-from app.web.console.study_tab.base import Part, Updates, look
-from app.web.console.study_tab.editor import Editor
-from app.web.console.study_tab.preview import Walk
-from app.web.console.study_tab.recruitment import Running
-from app.web.console.study_tab.versions import History
-from app.web.console.tab import At, Place
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.study_tab.base import StudySection, Updates, load_view
+from app.web.console.study_tab.editor import EditorSection
+from app.web.console.study_tab.preview import PreviewSection
+from app.web.console.study_tab.recruitment import RecruitmentSection
+from app.web.console.study_tab.versions import VersionsSection
+from app.web.console.tab import LocationValues, TabLocation
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
-from storage.registers.study_versions import standing
+from storage.registers.study_versions import status_of_all
 from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
@@ -29,7 +29,7 @@ LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class StudyListItem:
     """A study in the list: its status, and how many participants are in progress and have completed it."""
 
     name: str
@@ -39,19 +39,19 @@ class Listed:
     complete: int
 
 
-class StudiesRoom:
+class StudiesTab:
     """The list of studies, and the tabs for one of them."""
 
     name = "studies"
     label = "Studies"
 
-    def __init__(self, desk: Desk, place: Place) -> None:
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
-        self._parts: Mapping[str, Part] = {
-            "Overview": Running(desk, place),
-            "Edit": Editor(desk, place),
-            "Preview": Walk(desk, place),
-            "Versions": History(desk, place),
+        self._parts: Mapping[str, StudySection] = {
+            "Overview": RecruitmentSection(desk, place),
+            "Edit": EditorSection(desk, place),
+            "Preview": PreviewSection(desk, place),
+            "Versions": VersionsSection(desk, place),
         }
         self.outputs: list[Component] = []
 
@@ -82,10 +82,10 @@ class StudiesRoom:
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
 
-    def paint(self, visitor: Visitor, at: At) -> Updates:
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The list, and the chosen study."""
         names = self._desk.names()
-        seen = look(self._desk, at.study) if at.study in names else None
+        seen = load_view(self._desk, at.study) if at.study in names else None
         listed = self._listed(names)
         shown: dict[Component, Any] = {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
@@ -98,9 +98,9 @@ class StudiesRoom:
                 shown |= part.paint(visitor, seen)
         return shown
 
-    def _listed(self, names: Sequence[str]) -> list[Listed]:
+    def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
         desk = self._desk
-        drafts, known = desk.drafts.names(), standing(desk.database, names)
+        drafts, known = desk.drafts.names(), status_of_all(desk.database, names)
         stand = outcomes(desk.database, names, desk.clock.now_us())
         found = []
         for name in names:
@@ -109,14 +109,14 @@ class StudiesRoom:
             people = stand[name, Origin.PERSON]
             state = "draft" if draft else known[name].state if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
-            found.append(Listed(name, state, study.file.version if study else None, live, complete))
+            found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
         return found
 
-    def _repaint(self, visitor: Visitor, name: str, tab: str = "") -> Updates:
+    def _repaint(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
         front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
-        return {**self.paint(visitor, At(name, "")), **front}
+        return {**self.paint(visitor, LocationValues(name, "")), **front}
 
-    def _begin(self, visitor: Visitor, name: Any, like: Any) -> Updates:
+    def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
         """Create a study from a template and choose it."""
         name = str(name or "").strip()
         drafts = self._desk.drafts

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from experiments.study.fields import Field, Long, Multiple, Number, Optioned, Single, Slider, Tick, Written
+from experiments.study.fields import (
+    Checkbox,
+    ChoiceField,
+    Field,
+    LongText,
+    MultipleChoiceField,
+    Number,
+    SingleChoice,
+    Slider,
+    TextField,
+)
 from experiments.study.recruitment import Paste
 
 COLUMN_CHARS = 12
@@ -49,7 +59,7 @@ class FieldView:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FieldGroup:
     """Neighbours on a form: the rows of one table, or with no heading any fields at all."""
 
     heading: str
@@ -62,10 +72,10 @@ class Group:
         return len(words) <= MOST_COLUMNS and max(map(len, words), default=0) <= COLUMN_CHARS
 
 
-def groups(views: Iterable[FieldView]) -> tuple[Group, ...]:
+def groups(views: Iterable[FieldView]) -> tuple[FieldGroup, ...]:
     """The fields in order, with the rows of each table together."""
     found = groupby(views, lambda view: (view.matrix, [o.text for o in view.options] if view.matrix else ()))
-    return tuple(Group(heading, tuple(rows)) for (heading, _), rows in found)
+    return tuple(FieldGroup(heading, tuple(rows)) for (heading, _), rows in found)
 
 
 def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
@@ -73,13 +83,13 @@ def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
     given = [str(one) for one in value] if isinstance(value, list | tuple) else [] if value is None else [str(value)]
     common = (item.name, _control(item), item.text, item.help, item.required)
     match item:
-        case Optioned():
+        case ChoiceField():
             options = tuple(
                 OptionView(key, label, key in given, key if _is_letter(key) else "")
                 for key, label in item.options.items()
             )
             return FieldView(*common, options, row=_fits_in_row(item), matrix=_heading(item))
-        case Tick():
+        case Checkbox():
             return FieldView(*common, value="on" if given else "")
         case Number():
             return FieldView(*common, value="".join(given[:1]), limits=_range(item))
@@ -87,7 +97,7 @@ def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
             line = (("min", str(item.minimum)), ("max", str(item.maximum)), ("step", str(item.step)))
             ends = (item.left, item.right) if item.left or item.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
-        case Written():
+        case TextField():
             limits = (("maxlength", str(item.max_chars)),)
             return FieldView(*common, value="".join(given[:1]), limits=limits, paste=item.paste or paste)
         case _:
@@ -96,13 +106,13 @@ def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
 
 def _control(item: Field) -> str:
     match item:
-        case Multiple():
+        case MultipleChoiceField():
             return "checkbox"
-        case Optioned():
+        case ChoiceField():
             return "radio"
-        case Long():
+        case LongText():
             return "long"
-        case Tick():
+        case Checkbox():
             return "tick"
         case Number():
             return "number"
@@ -113,14 +123,14 @@ def _control(item: Field) -> str:
 
 
 def _heading(item: Field) -> str:
-    return item.matrix if isinstance(item, Single) else ""
+    return item.matrix if isinstance(item, SingleChoice) else ""
 
 
 def _is_letter(key: str) -> bool:
     return len(key) == 1 and key.isalpha() and key.isupper()
 
 
-def _fits_in_row(item: Optioned) -> bool:
+def _fits_in_row(item: ChoiceField) -> bool:
     longest = max(map(len, item.options.values()), default=0)
     return not any(map(_is_letter, item.options)) and (
         (len(item.options) <= 4 and longest <= 40 and longest * len(item.options) <= 120)
