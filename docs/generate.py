@@ -190,7 +190,11 @@ def _differs(kind: type[Step], key: str, description: str | None) -> bool:
 
 def _roles(kind: type[Step], name: str) -> Iterator[str]:
     """What later steps can refer to, and what must be there, as the step's own code says it."""
-    roles = (("gives", "Later steps can refer, as `id.name`, to"), ("needs", "Needs"), ("follows", "Must come after"))
+    roles = (
+        ("provides", "Later steps can refer, as `id.name`, to"),
+        ("requires", "Needs"),
+        ("depends_on", "Must come after"),
+    )
     for method, words in roles:
         if getattr(kind, method) is not getattr(Step, method):
             said = (getattr(kind, method).__doc__ or "").strip().rstrip(".")

@@ -47,7 +47,7 @@ class AttemptWriter:
         """Why nothing can be written at the moment; empty while writing works."""
         return self._log.fault
 
-    def put(self, row: Mapping[str, Any]) -> None:
+    def write(self, row: Mapping[str, Any]) -> None:
         """Keep an attempt; it is on disk in a moment, or once writing works. Raises StorageError if one did not fit."""
         self._check()
         self._log.record_attempt(AttemptRow(row)).add_done_callback(self._written)
@@ -130,7 +130,7 @@ class _BatchCall:
         sample, error = self.sample, attempt.result.error
         own = {"stream": self.calls.run, "turn": self.turn, "slot": "", "path": "", "request": {}}
         of = {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
-        self.calls.kept.put({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
+        self.calls.kept.write({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
         self.lane.tried(attempt.cost)
         if error is not None:
             self.lane.failing(error)

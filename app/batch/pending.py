@@ -111,7 +111,7 @@ class PendingSamples:
         known = self._known[key] = CellProgress(index, key, cell.samples)
         self._of[where].append(known)
 
-    def look(self, database: Database, cells: Sequence[Task]) -> None:
+    def refresh(self, database: Database, cells: Sequence[Task]) -> None:
         """Note what is stored of some cells."""
         steps = {cell.key: cell.steps for cell in cells}
         for key, sample, count, ended in progress(database, steps):
@@ -131,5 +131,5 @@ def find_pending(database: Database, cells: Sequence[Task]) -> PendingSamples:
         some = cells[start : start + KEYS_AT_ONCE]
         for index, cell in enumerate(some, start):
             found.add(index, cell)
-        found.look(database, some)
+        found.refresh(database, some)
     return found

@@ -40,7 +40,7 @@ class ProgressCounter:
         else:
             self._failed += 1
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Say how far it is."""
         self._tell(self.progress())
 

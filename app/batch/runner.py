@@ -208,7 +208,7 @@ class _Runner:
 
     async def _tick(self) -> None:
         while True:
-            self._tally.tell()
+            self._tally.report()
             for lane in list(self._lanes.values()):
                 self._help(lane)
             await asyncio.sleep(TELL_S)

@@ -59,7 +59,7 @@ async def advance_to_step(sessions: Sessions, study: Study, wish: PreviewTarget)
     cell = _cell(study, wish)
     stream = str(uuid4())
     events = await _advance_to(study, wish, cell, stream)
-    await sessions.adopt(study, stream, _dated(events, sessions.now_us()))
+    await sessions.import_session(study, stream, _dated(events, sessions.now_us()))
     return stream
 
 
@@ -181,7 +181,7 @@ async def _comes(
     bot = RandomBot(live.state.seed)
     for _ in range(MOST_CLICKS if step else 0):
         await runtime.settled(live.stream)
-        live = await runtime.live(live.stream) or live
+        live = await runtime.get(live.stream) or live
         screen = live.screen
         if screen.ended or without_indices(screen.path) == step:
             break

@@ -108,7 +108,7 @@ async def simulate_session(
     begun_us, retries = clock.now_us(), 0
     for clicks in range(MOST_CLICKS):
         await runtime.settled(live.stream)
-        live = voice.live = await runtime.live(live.stream) or live
+        live = voice.live = await runtime.get(live.stream) or live
         screen = live.screen
         if screen.ended:
             return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
@@ -136,7 +136,7 @@ async def _begun(
 ) -> LoadedSession:
     """The session of a label, begun or found again; its time is that of its last fact."""
     stream = stream_of(label)
-    live = await runtime.live(stream)
+    live = await runtime.get(stream)
     if live is not None:
         clock.set(live.state.events[-1].at_us)
         return live

@@ -67,7 +67,7 @@ class UserModel:
             "schema": schema,
             "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
         }
-        attempt = await self.runtime.ask_aside(self.live, self.study, PendingTask("reply", path, data, slot=USER))
+        attempt = await self.runtime.ask_separately(self.live, self.study, PendingTask("reply", path, data, slot=USER))
         if attempt.result.error is not None:
             raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.result.error}")
         return attempt.result.text

@@ -97,7 +97,7 @@ def user_unlock(name: Name) -> None:
     if found is None:
         raise AccountError(f"There is no account {role_label(name)!r}. `parley user list` lists all accounts.")
     path = link(secret_for(settings, database), clock, found)
-    accounts.did(TERMINAL, "created a login link", found)
+    accounts.record(TERMINAL, "created a login link", found)
     out.print(f"For {found}'s browser, within 24 hours:", highlight=False)
     out.print(f"  {settings.console_address}{path}", highlight=False, soft_wrap=True)
 

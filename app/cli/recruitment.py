@@ -52,7 +52,7 @@ def cap(
     if most is not None or unlimited:
         data = {"where": cell_of(found, where), "most": None if unlimited else most}
         set_status(database, found.name, "capped", data, by="researcher", at_us=SystemClock().now_us())
-    caps = operations_of(database, found.name).caps_of(found.file.quotas)
+    caps = operations_of(database, found.name).quotas_of(found.file.quotas)
     if as_json:
         print_json([{"where": held.where, "quota": held.max} for held in caps])
         return
@@ -127,12 +127,12 @@ def status(
         )
     now, same_id = tally(there), flag_counts(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
-    caps = held.caps_of(found.file.quotas) if origin == Origin.PERSON else ()
+    caps = held.quotas_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
         print_json({"study": found.name, "state": held.state, **_told(now), SAME_ID: same_id})
         return
     if held.state in STATES:
-        out.print(f"[yellow]{STATES[held.state].format(why=escape(held.shut or ''))}[/yellow]")
+        out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
     if not any(now.outcomes.values()):
         _others(database, found.name, origin)
     outcomes = Table("outcome", "sessions")

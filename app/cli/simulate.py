@@ -90,7 +90,7 @@ async def _play(settings: Settings, crowd: SimulationRun) -> _Done:
     try:
         runtime.prepare(crowd.study)
         if crowd.cast.asked is not None:
-            runtime.make_ready(crowd.cast.asked.model)
+            runtime.check_configured(crowd.cast.asked.model)
         with Progress(*columns, console=err) as bar:
             task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
             async for one in run_simulations(runtime, clocks, crowd):

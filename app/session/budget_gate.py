@@ -70,14 +70,14 @@ class BudgetGate:
         self._told: set[str] = set()
         self._looking: dict[str, asyncio.Task[None]] = {}
 
-    async def closed(self, study: Study) -> str | None:
+    async def closed_reason(self, study: Study) -> str | None:
         """Why nobody new can begin: BUDGET, FULL, or what the researcher said; None while people can."""
         known = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
         used_up = EVERYBODY in self._used_up(study, known)
         self._tell(study.name, used_up)
-        return known.operations.shut or (BUDGET if used_up else FULL if known.full else None)
+        return known.operations.closed_reason or (BUDGET if used_up else FULL if known.full else None)
 
-    def shut(self, study: Study) -> tuple[Quota, ...]:
+    def closed_cells(self, study: Study) -> tuple[Quota, ...]:
         """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
         known = self._known.get(study.name)
         return tuple(Quota(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
@@ -85,7 +85,7 @@ class BudgetGate:
     def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
         return known.used_up(len(self._begun[study.name]))
 
-    def look(self, study: Study) -> None:
+    def refresh_soon(self, study: Study) -> None:
         """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
         if not self._fresh(study) and study.name not in self._looking:
             self._looking[study.name] = asyncio.create_task(self._soon(study))
@@ -94,7 +94,7 @@ class BudgetGate:
         """Look when the model has been asked: the database's answer would take the processor from it."""
         try:
             await asyncio.sleep(SOON_S)
-            await self.closed(study)
+            await self.closed_reason(study)
         except StorageError as error:
             log.warning("%s: its budget could not be looked at: %s", study.name, error)
         finally:
@@ -108,7 +108,7 @@ class BudgetGate:
         await asyncio.gather(*looking, return_exceptions=True)
 
     @contextmanager
-    def begins(self, study: Study) -> Iterator[None]:
+    def counting_newcomer(self, study: Study) -> Iterator[None]:
         """Somebody begins in the block, at whose end they are written, or could not be."""
         begun, who = self._begun[study.name], object()
         begun[who] = math.inf
@@ -133,7 +133,7 @@ class BudgetGate:
         begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
         found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
-        full = not operations.pilot and is_full(self._database, study, operations.caps_of(study.file.quotas), now_us)
+        full = not operations.pilot and is_full(self._database, study, operations.quotas_of(study.file.quotas), now_us)
         took_us = round((time.perf_counter() - begun_s) * 1e6)
         return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 

@@ -112,7 +112,7 @@ class Sessions:
         """Stop; everything that was accepted is written."""
         await asyncio.to_thread(self.log.close)
 
-    async def live(self, stream: str) -> LoadedSession | None:
+    async def get(self, stream: str) -> LoadedSession | None:
         """A session by its stream; None if there is none. Raises StorageError for imported data."""
         return await asyncio.to_thread(self._load, stream)
 
@@ -148,10 +148,10 @@ class Sessions:
         done = await asyncio.gather(*(one(stream, found) for stream, found in by_stream.items()))
         return AnnotationCount(*(sum(getattr(each, name) for each in done) for name in ("new", "known", "gone")))
 
-    async def adopt(self, study: Study, stream: str, events: Sequence[Event]) -> None:
+    async def import_session(self, study: Study, stream: str, events: Sequence[Event]) -> None:
         """Write a whole session that was acted out over another database."""
         live = LoadedSession(stream, study, State())
-        after, begun_us = live.after(events), events[0].at_us
+        after, begun_us = live.with_events(events), events[0].at_us
         action = Action("enrol", "", {}, begun_us, by="system")
         await self._append(to_append(live, after, action, enrolment(study, after.state, begun_us)))
 
@@ -159,7 +159,7 @@ class Sessions:
         """Write to a session as it is now; again where another writer was first."""
         for attempt in attempts(stream):
             with attempt:
-                live = await self.live(stream)
+                live = await self.get(stream)
                 if live is None:
                     raise Refused("ended", UNKNOWN)
                 try:
@@ -186,7 +186,7 @@ class Sessions:
         events, state = apply_action(live, action)
         if not events:
             return live
-        after = live.after(events, state)
+        after = live.with_events(events, state)
         await self._append(to_append(live, after, action))
         return after
 
@@ -199,7 +199,7 @@ class Sessions:
             state = fold(decide(live.study, state, annotation.action(self.now_us())), state)
         new = state.events[len(live.state.events) :]
         if new:
-            await self._append(to_append(live, live.after(new, state), found[-1].action(self.now_us())))
+            await self._append(to_append(live, live.with_events(new, state), found[-1].action(self.now_us())))
         return AnnotationCount(len(new), len(found) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
@@ -237,10 +237,10 @@ class SessionService(Sessions):
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
         self._claims = claims_of(database, shared=shared)
-        turn = ReplyLocks(self._claims, self.afresh).wait if self._claims else no_lock
+        turn = ReplyLocks(self._claims, self.reload).wait if self._claims else no_lock
         self._answering = ReplyTasks(self._means, self.act, turn)
         self._purse = BudgetGate(database, clock)
-        self.closed = self._purse.closed
+        self.closed = self._purse.closed_reason
         """Why nobody new can begin a study; None while people can."""
         self.settled = self._answering.settled
         """Wait until no reply is on its way in a session."""
@@ -250,9 +250,9 @@ class SessionService(Sessions):
         """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
         self.studies.register(study)
         for model in study.file.models.values():
-            self.make_ready(model)
+            self.check_configured(model)
 
-    def make_ready(self, model: ModelSpec) -> None:
+    def check_configured(self, model: ModelSpec) -> None:
         """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
         self._models.check_configured(model)
 
@@ -289,29 +289,29 @@ class SessionService(Sessions):
         if shut:
             known |= {"shut": [cap.as_data() for cap in shut]}
         live = LoadedSession(stream or str(uuid4()), study, State())
-        who = Arrival({**known, **told}, identity, self._purse.shut(study))
-        with nullcontext() if study.admission else self._purse.begins(study):
+        who = Arrival({**known, **told}, identity, self._purse.closed_cells(study))
+        with nullcontext() if study.admission else self._purse.counting_newcomer(study):
             return await self._count(live, partial(enrolment_append, live, who))
 
-    async def afresh(self, stream: str) -> LoadedSession | None:
+    async def reload(self, stream: str) -> LoadedSession | None:
         """A session as the log has it now, whatever another process has written since it was read here."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
             self._forget(stream)
-        return await self.live(stream)
+        return await self.get(stream)
 
-    async def glance(self, stream: str) -> tuple[LoadedSession | None, Mapping[str, Any] | None]:
+    async def load_with_draft(self, stream: str) -> tuple[LoadedSession | None, Mapping[str, Any] | None]:
         """A session and its unsent draft, read in one query where the session is cached."""
         known = self._kept.get(stream)
         if known is None:
-            return await self.live(stream), None
-        last, typed = await asyncio.to_thread(self.log.glance, stream, known.screen.path)
+            return await self.get(stream), None
+        last, typed = await asyncio.to_thread(self.log.last_seq_and_draft, stream, known.screen.path)
         if last != known.state.seq:
             self._kept.drop(stream)
-        live = await self.live(stream)
+        live = await self.get(stream)
         return live, typed if live is not None and live.screen.path == known.screen.path else None
 
-    async def live(self, stream: str) -> LoadedSession | None:
+    async def get(self, stream: str) -> LoadedSession | None:
         """A session by its stream; None if there is none. What it is owed is seen to."""
         found = self._kept.get(stream)
         if found is None:
@@ -322,7 +322,7 @@ class SessionService(Sessions):
         before = -1
         while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
             before, found = found.state.seq, await self._expire(found)  # where a screen has ended, all may have
-        self._answering.settle(found.stream, found.study, found.state)
+        self._answering.ensure_running(found.stream, found.study, found.state)
         return found
 
     async def _expire(self, live: LoadedSession) -> LoadedSession:
@@ -335,13 +335,13 @@ class SessionService(Sessions):
         except Refused:
             return live
         except Conflict:
-            return await self.afresh(live.stream) or live
+            return await self.reload(live.stream) or live
 
     async def sweep(self) -> None:
         """Let the clock act on sessions in which nobody is to see that it is due."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
             try:
-                await self.afresh(stream)
+                await self.reload(stream)
             except Exception:  # a named edge: whatever ails one session, the clock goes on for the others
                 log.exception("session %s: the clock could not act on it", stream)
 
@@ -369,7 +369,7 @@ class SessionService(Sessions):
         """A participant's action, dated now; `known` holds `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
-    async def ask_aside(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
+    async def ask_separately(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
         """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
         means = self._means(live.stream, job, live.state, study)
         return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
@@ -381,7 +381,7 @@ class SessionService(Sessions):
     async def follow(self, live: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
         """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
         reply = self._answering.reply((live.stream, live.screen.path, slot))
-        if reply is None and (now := await self.afresh(live.stream)):  # it is over, or known to another process only
+        if reply is None and (now := await self.reload(live.stream)):  # it is over, or known to another process only
             reply = self._answering.reply((now.stream, now.screen.path, slot))
         if reply is not None:
             async for piece in reply.follow(offset):
@@ -410,29 +410,29 @@ class SessionService(Sessions):
             return await self._admit(live, action)
         if (job := immediate_task(live.study, state)) is not None and depends_on_others(job):
             return await self._count(live, partial(counted_append, live, action, ()))
-        after = live.after(events, state)
+        after = live.with_events(events, state)
         await self._append(to_append(live, after, action))
         return await self._written(after)
 
     async def _admit(self, live: LoadedSession, action: Action) -> LoadedSession:
         """Write an action by which a participant takes a place; raises Refused where there is none."""
         study = live.study
-        if await self._purse.closed(study) == BUDGET:
+        if await self._purse.closed_reason(study) == BUDGET:
             raise Refused("full", FULL)
-        with self._purse.begins(study):
-            return await self._count(live, partial(counted_append, live, action, self._purse.shut(study)))
+        with self._purse.counting_newcomer(study):
+            return await self._count(live, partial(counted_append, live, action, self._purse.closed_cells(study)))
 
     async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
         """Write facts that depend on what others have."""
         made = await asyncio.wrap_future(
             self.log.append_counted(AppendWithCounts(live.stream, self._clock.now_us(), make))
         )
-        return await self._written(live.after(made.events))
+        return await self._written(live.with_events(made.events))
 
     async def _written(self, after: LoadedSession) -> LoadedSession:
         """See to what is owed once facts are written."""
         self._kept.put(after)
-        if self._answering.settle(after.stream, after.study, after.state):
+        if self._answering.ensure_running(after.stream, after.study, after.state):
             for _ in range(TURNS):
                 await asyncio.sleep(0)
         return after
@@ -458,7 +458,7 @@ class SessionService(Sessions):
         """Wait while what a model replies could not be kept; then look at what it may cost."""
         while self.log.fault:
             await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
-        self._purse.look(study)
+        self._purse.refresh_soon(study)
 
 
 def _tell(written: Future[None]) -> None:

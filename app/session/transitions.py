@@ -53,7 +53,7 @@ class LoadedSession:
         """What the participant sees now; a click asks several times."""
         return screen(self.study, self.state)
 
-    def after(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
+    def with_events(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
         """The session with these facts more; `state` is what they make, where that is known."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
@@ -119,14 +119,14 @@ def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...
     events, state = apply_action(live, action, _teller(study, origin, others, caps))
     if caps and not study.factors and changes_quota(study, live.state, state):
         open_cells_or_refuse(study, others.counts(study, origin), caps)
-    return to_append(live, live.after(events, state), action)
+    return to_append(live, live.with_events(events, state), action)
 
 
 def _caps(
     study: Study, origin: str, operations: StudyStatus, enrolled: Data, closed: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
     """How many may be in which cells: the study's own caps are for people."""
-    own = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
+    own = operations.quotas_of(study.file.quotas) if origin == Origin.PERSON else ()
     return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed)
 
 
@@ -144,15 +144,17 @@ def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> 
     """What is written for somebody who begins; raises Refused where nobody new can."""
     study, origin = live.study, who.data["origin"]
     operations = others.operations(study)
-    if origin == Origin.PERSON and operations.shut is not None:
-        raise Refused("closed", CLOSED.format(study=study.name, why=operations.shut))
+    if origin == Origin.PERSON and operations.closed_reason is not None:
+        raise Refused("closed", CLOSED.format(study=study.name, why=operations.closed_reason))
     origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
     caps = _caps(study, origin, operations, who.data, who.closed)
     if caps:  # counting takes a microsecond for each who has completed the study
         open_cells_or_refuse(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
     events, state = apply_action(live, action, _teller(study, origin, others, caps))
-    return to_append(live, live.after(events, state), action, enrolment(study, state, others.now_us, who.identity))
+    return to_append(
+        live, live.with_events(events, state), action, enrolment(study, state, others.now_us, who.identity)
+    )
 
 
 def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, Any] | None = None) -> Enrolment:

@@ -22,7 +22,7 @@ class GcraLimiter:
         """How many names are kept."""
         return len(self._whole_s)
 
-    def take(self, name: str, now_s: float) -> bool:
+    def allow(self, name: str, now_s: float) -> bool:
         """Take one; False, and nothing is taken, where there is none."""
         whole_s = max(self._whole_s.get(name, now_s), now_s) + self._each_s
         if whole_s - now_s > self._most_s + 1e-9:
@@ -32,7 +32,7 @@ class GcraLimiter:
             self._forget(now_s)
         return True
 
-    def give_back(self, name: str) -> None:
+    def refund(self, name: str) -> None:
         """One that was taken was not used."""
         if name in self._whole_s:
             self._whole_s[name] -= self._each_s

@@ -102,7 +102,7 @@ class SecurityMiddleware:
             origin = headers.get(b"origin")
             if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
                 told = Headers(scope=scope)
-                self._elsewhere.tell(told.get("origin"), told.get("host"))
+                self._elsewhere.warn(told.get("origin"), told.get("host"))
                 return PlainTextResponse("another site may not ask this", 403)
             if int(headers.get(b"content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
@@ -116,11 +116,11 @@ class SecurityMiddleware:
         path = scope["path"]
         person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
         near, now_s = client_network((scope.get("client") or ("unknown",))[0]), time.monotonic()
-        if person is not None and not self._person.take(person + APART.get(path, ""), now_s):
+        if person is not None and not self._person.allow(person + APART.get(path, ""), now_s):
             return True
-        if (self._strangers if person is None else self._neighbours).take(near, now_s):
+        if (self._strangers if person is None else self._neighbours).allow(near, now_s):
             return False
-        self._many.tell()
+        self._many.warn()
         return True
 
 

@@ -141,7 +141,7 @@ class RedirectWithoutSession:
             await self._app(scope, receive, send)
             return
         try:
-            answer = await self._arrival.door(request)
+            answer = await self._arrival.root(request)
         except ParleyError as error:
             answer = await error_response(request, error)
         await answer(scope, receive, send)

@@ -37,7 +37,7 @@ class ThrottledWarning:
         self._next_s = float("-inf")
         self._untold = 0
 
-    def tell(self, *values: str | None) -> None:
+    def warn(self, *values: str | None) -> None:
         """Log it, with how often it was not told since the last line."""
         now_s = self._now_s()
         if now_s < self._next_s:

@@ -100,7 +100,7 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
     if place is None:
         return ()
     if isinstance(place.node, Step):
-        return place.node.owed(place)
+        return place.node.pending_tasks(place)
     return (PendingTask("draw", place.path, {"target": place.node.target} if place.node.target else {}),)
 
 
@@ -138,7 +138,7 @@ def _last_page(study: Study, state: State) -> Screen:
 def end_page(study: Study, state: State) -> EndPage:
     """What the last page says, for a session that has ended, and where it leads."""
     place = _ended_at(study, state)
-    own = place.node.last_words(place) if place is not None and isinstance(place.node, Step) else EndPage()
+    own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
     return end_page_of(study, state.outcome, own)
 
 

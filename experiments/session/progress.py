@@ -48,13 +48,13 @@ def _progress(study: Study, state: State, place: Location) -> ProgressView:
 
 def _words(place: Location) -> str:
     phases, turns = place.scope.phases, place.scope.turns
-    words = _capital(place.say(phases[-1][0].phase)) if phases else ""
+    words = _capital(place.translate(phases[-1][0].phase)) if phases else ""
     for depth, turn in enumerate(turns):
         parent = turns[depth - 1].prefix if depth else (f"{phases[-1][1]}/" if phases else "")
         loops = _beside(place, turn.node)
         number, total = _count(place, turn, parent, loops)
         if total > 1 or len(turns) == 1:
-            noun = place.say(noun_of(loops[0]))
+            noun = place.translate(noun_of(loops[0]))
             count = lazy(
                 "{what} {number} of {total}", what=noun if words else _capital(noun), number=number, total=total
             )

@@ -133,7 +133,7 @@ class Location:
             return True
         return isinstance(self.node, Step) and self.node.done(self)
 
-    def beside(self, step_id: str) -> tuple[Event, ...]:
+    def sibling_facts(self, step_id: str) -> tuple[Event, ...]:
         """The facts of another step by its id: the nearest one outwards."""
         prefix = self.path
         while prefix:
@@ -155,7 +155,7 @@ class Location:
             return turn.index + 1 if head == "number" else "yes" if turn.index + 1 == turn.total else "no"
         if tail and self.scope.problem and head in ("problem", self._problem_name()):
             return _attribute(self.scope.problem, tail)
-        for event in reversed(self.beside(head)):
+        for event in reversed(self.sibling_facts(head)):
             if tail in event.data:
                 return event.data[tail]
         return None
@@ -169,13 +169,13 @@ class Location:
         """The language of the session."""
         return language_of(self.study, self.state)
 
-    def say(self, text: str) -> str:
+    def translate(self, text: str) -> str:
         """A text of the study in the session's language."""
-        return self.study.say(text, self.language) if self.study.file.translations else text
+        return self.study.translate(text, self.language) if self.study.file.translations else text
 
     def fill(self, text: str) -> str:
         """A text with the names in it replaced; an unknown one by nothing."""
-        return fill(self.say(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
+        return fill(self.translate(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""

@@ -86,7 +86,7 @@ class StudyStatus:
         return self.published is not None and self.state != "draft"
 
     @property
-    def shut(self) -> str | None:
+    def closed_reason(self) -> str | None:
         """Why nobody new can begin; None while people can."""
         said = self.paused if self.closed is None else self.closed
         return "draft" if said is None and self.state == "draft" else said
@@ -96,7 +96,7 @@ class StudyStatus:
         """What all replies together may cost."""
         return self.budgets.get(EVERYBODY)
 
-    def caps_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
+    def quotas_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
         """The caps that hold: those of the study's file, but for what was decided since."""
         held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in written}, **self.caps}
         return tuple(Quota(where=dict(where), max=most) for where, most in held.items() if most is not None)

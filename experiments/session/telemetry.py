@@ -173,7 +173,7 @@ def disclosure(study: Study) -> str:
     """What a consent tells of it; empty if nothing is recorded. Pasting is told of only where some box records it."""
     if not study.file.telemetry:
         return ""
-    boxes = [box for _, step in study.steps for box in step.boxes(step.asks())]
+    boxes = [box for _, step in study.steps for box in step.boxes(step.questions_asked())]
     told = any((box.paste or study.file.paste) != "allow" for box in boxes)
     return DISCLOSED if told else DISCLOSED_WITHOUT_PASTING
 

@@ -25,7 +25,7 @@ class AnswerStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The problem, whose options are its own."""
         return (ANSWER,)
 
@@ -38,10 +38,10 @@ class AnswerStep(Step):
         blocks = (TextBlock(place.fill(self.text)), ProblemBlock(place.problem.text, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`answer`, the letter chosen."""
         return ("answer",)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem with options."""
         return frozenset({"problem", "options"})

@@ -87,7 +87,7 @@ class ChatStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
         answer = (ANSWER,) if self.answer else ()
         return (*answer, *_scales(self.rate_each))
@@ -159,7 +159,7 @@ class ChatStep(Step):
             tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not stopped_by_user(event))
         return tries > self.on_failure.after_retries
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply to the last message that has none; or the end, where the study ends for want of one."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
@@ -175,7 +175,7 @@ class ChatStep(Step):
         """A technical failure, where the study ends for want of a reply."""
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
-    def last_words(self, place: Location) -> EndPage:
+    def end_page(self, place: Location) -> EndPage:
         """Those for want of a reply, where the session ended for it."""
         stopped = place.state.outcome == "technical_failure"
         return EndPage(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else EndPage()
@@ -193,7 +193,7 @@ class ChatStep(Step):
             case _:
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`answer`, if the problem is answered in this step."""
         return ("answer",) if self.answer else ()
 
@@ -201,7 +201,7 @@ class ChatStep(Step):
         """The one that replies."""
         return (self.model,)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem and a model; options, if it is answered here."""
         model = {"model"} if "{{model}}" in self.model.replace(" ", "") else set()
         return frozenset({"problem"} | model | ({"options"} if self.answer else set()))

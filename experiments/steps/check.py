@@ -102,7 +102,7 @@ class CheckStep(Step):
         if self.kind != "attention" and self.after_failures > 1:
             yield "`after_failures` counts attention checks; leave it out here"
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The questions; or the problem, whose options are its own."""
         return (ANSWER,) if self.ask_problem else self.questions
 
@@ -143,7 +143,7 @@ class CheckStep(Step):
         """To answer, or to go on after a warning."""
         return () if super().done(place) else ("submit",)
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """The end, for who is screened out."""
         return (PendingTask("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
 
@@ -190,9 +190,9 @@ class CheckStep(Step):
             if one.name in self.correct_answers
         }
 
-    def right_answers(self, place: Location) -> Mapping[str, Any]:
+    def answer_key(self, place: Location) -> Mapping[str, Any]:
         """What passes."""
-        return super().right_answers(place) if self.ask_problem else self.correct_answers
+        return super().answer_key(place) if self.ask_problem else self.correct_answers
 
     def _warned(self, place: Location) -> bool:
         """Whether the last try was missed, and the warning is to be read."""
@@ -209,11 +209,11 @@ class CheckStep(Step):
             return False
         return self._applies(_failures(event for event in place.state.events if event.seq <= given.seq))
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """Each answer by its question's name, `passed` (true or false), and how many `tries` it took."""
-        return (*(field.name for field in self.asks()), "passed", "tries")
+        return (*(field.name for field in self.questions_asked()), "passed", "tries")
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem with options and a known answer, where it is asked."""
         return frozenset({"problem", "options", "answer"} if self.ask_problem else ())
 

@@ -108,7 +108,7 @@ class CompareStep(Step):
         """What each column is called, by its slot."""
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The vote."""
         if self.vote == "choice":
             return (SingleChoice(name="winner", text=self.question, options=self._choices()),)
@@ -119,11 +119,11 @@ class CompareStep(Step):
         return {**votes, TIE: self.tie, BAD: self.bad}
 
     def _ballot(self, place: Location) -> tuple[Field, ...]:
-        (asked,) = self.asks()
+        (asked,) = self.questions_asked()
         if self.vote == "choice":
-            options = self._choices(place.say)
+            options = self._choices(place.translate)
             return (asked.model_copy(update={"options": options}).filled(place.fill),)
-        score, say = place.say(self.score), place.say
+        score, say = place.translate(self.score), place.translate
         texts = {slot: score.replace(CALLED, say(called)) for slot, called in self._slots.items()}
         columns = (asked.model_copy(update={"name": f"score_{slot}", "text": text}) for slot, text in texts.items())
         return tuple(column.filled(place.fill) for column in columns)
@@ -185,7 +185,7 @@ class CompareStep(Step):
         if one.vote is None:
             return ""
         if self.vote == "choice":
-            return place.fill(self._choices(place.say)[winner(one.vote.data)])
+            return place.fill(self._choices(place.translate)[winner(one.vote.data)])
         given = one.vote.data
         return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
@@ -215,7 +215,7 @@ class CompareStep(Step):
         end = "vote" if self.vote_when == "at_end" and found else "submit"
         return (*(("say",) if left else ()), *((end,) if enough else ()))
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply in each column that has none yet."""
         found = rounds(place.facts)
         waiting = self._waiting(found)
@@ -262,12 +262,12 @@ class CompareStep(Step):
         end = (Fact("submitted"),) if self.vote_when == "at_end" else ()
         return (Fact("voted", {"turn": turn, **given, **onward}), *end)
 
-    def refers(self) -> tuple[str, ...]:
+    def references(self) -> tuple[str, ...]:
         """`better` and `score` have a `{{assistant_label}}` of their own."""
         own = {name: getattr(self, name).replace(CALLED, "") for name in ("better", "score")}
-        return super(CompareStep, self.model_copy(update=own)).refers()
+        return super(CompareStep, self.model_copy(update=own)).references()
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`winner`, the last vote by choice."""
         return ("winner",) if self.vote == "choice" else ()
 
@@ -275,7 +275,7 @@ class CompareStep(Step):
         """Those that can be drawn."""
         return self.models or tuple(models)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem, if it is in the prompts; a model, where one is drawn for the participant or the loop's turn."""
         model = {"model"} if any("{{model}}" in name.replace(" ", "") for name in self.models) else set()
         return frozenset(model | ({"problem"} if self.problem_in_prompt else set()))

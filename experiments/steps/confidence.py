@@ -25,7 +25,7 @@ class ConfidenceStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """ChatBench's question and words (seeds 1.1)."""
         return (ASKED,)
 
@@ -35,10 +35,10 @@ class ConfidenceStep(Step):
         problem = ProblemBlock(place.problem.text, options, self.copying)
         return Panel(self.title, (TextBlock(place.fill(self.text)), problem), self.fields(place), button=self.button)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`confidence`, the degree chosen."""
         return ("confidence",)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem."""
         return frozenset({"problem"})

@@ -35,7 +35,7 @@ class ConsentStep(Step):
     """The label of a second button, by which the session ends with the outcome `no_consent`. No such button if it is
     empty."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The box."""
         return (Checkbox(name="agreed", text=self.checkbox),)
 
@@ -51,7 +51,7 @@ class ConsentStep(Step):
             return ()
         return ("submit", "decline") if self.decline else ("submit",)
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """The end, for who does not agree."""
         return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
 
@@ -72,7 +72,7 @@ class ConsentStep(Step):
         """Agreed, or declined; what stands in the form is not kept then."""
         return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`agreed`, which is always true."""
         return ("agreed",)
 

@@ -34,7 +34,7 @@ class FinishStep(Step):
         """Nothing."""
         return ()
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """The fact that the end was reached."""
         return (PendingTask("finish", place.path, {}),)
 
@@ -46,6 +46,6 @@ class FinishStep(Step):
         """Nothing: thanks and the code are the last page's, once it is earned."""
         return Panel(self.title)
 
-    def last_words(self, place: Location) -> EndPage:
+    def end_page(self, place: Location) -> EndPage:
         """Thanks and the code."""
         return EndPage(title=self.title, text=self.text, code=self.code, url=self.url)

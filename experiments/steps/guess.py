@@ -70,7 +70,7 @@ class GuessStep(Step):
         """What people read, by the author's keys."""
         return {**self.options, UNSURE: self.unsure_label}
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The guess, with the keys that are recorded; and how sure they are."""
         return (SingleChoice(name="guess", text=self.text, options=self._words), *self._scale())
 
@@ -90,7 +90,7 @@ class GuessStep(Step):
     def fields(self, place: Location) -> tuple[Field, ...]:
         """The options in the participant's order, by letters; and the scale."""
         lettered = {letter: self._words[key] for letter, key in self._order(place).items()}
-        guess, *scale = self.asks()
+        guess, *scale = self.questions_asked()
         return tuple(field.filled(place.fill) for field in (guess.model_copy(update={"options": lettered}), *scale))
 
     def panel(self, place: Location) -> Panel:
@@ -103,16 +103,16 @@ class GuessStep(Step):
         order = self._order(place)
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
-    def right_answers(self, place: Location) -> Mapping[str, Any]:
+    def answer_key(self, place: Location) -> Mapping[str, Any]:
         """What is true of any of those who replied."""
         models = repliers(place.path, replies(place.state.events))
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """`guess`, an option's key or `unsure`; and `sure`, if `ask_confidence` is set."""
         return ("guess", "sure") if self.ask_confidence else ("guess",)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A conversation before it."""
         return frozenset({"reply"})
 

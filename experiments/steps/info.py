@@ -31,7 +31,7 @@ class InfoStep(Step):
     def _turned(self, place: Location) -> int:
         return sum(event.kind == "turned" for event in place.facts)
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The promise, if there is one."""
         return (Checkbox(name="promised", text=self.promise),) if self.promise else ()
 

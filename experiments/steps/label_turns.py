@@ -30,7 +30,7 @@ class LabelTurnsStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The labels and the write-in, which each message is asked for."""
         return (
             MultipleChoiceField(
@@ -58,6 +58,6 @@ class LabelTurnsStep(Step):
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """Finished conversations."""
         return frozenset({"problem", "dialogue"})

@@ -45,12 +45,12 @@ class RankStep(Step):
         return place.state.facts.get(f"{self._loop(place)}[{number}]/{self.chat}", ())
 
     def _name(self, place: Location, number: int) -> str:
-        return place.fill(place.say(self.assistant_label).replace(NUMBER, str(number + 1)))
+        return place.fill(place.translate(self.assistant_label).replace(NUMBER, str(number + 1)))
 
     def _ends(self, count: int | str, best: str, worst: str) -> dict[str, str]:
         return {"1": f"1 ({best})", str(count): f"{count} ({worst})"}
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """A rank for each model: 1, the number of models, and the numbers between, which stand alone."""
         return (
             SingleChoice(
@@ -82,12 +82,12 @@ class RankStep(Step):
         """The ranks, and which loop they are of."""
         return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
 
-    def refers(self) -> tuple[str, ...]:
+    def references(self) -> tuple[str, ...]:
         """`assistant_label` has a `{{number}}` of its own."""
         return super(
             RankStep, self.model_copy(update={"assistant_label": self.assistant_label.replace(NUMBER, "")})
-        ).refers()
+        ).references()
 
-    def follows(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         """The loop."""
         return (self.loop,)

@@ -34,7 +34,7 @@ class RateDialogueStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """Q1, then each reason; named as the columns of the release."""
         first = SingleChoice.model_validate(
             {
@@ -61,10 +61,10 @@ class RateDialogueStep(Step):
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """Each answer, by its column in the release."""
         return (COMPREHENSION, *columns(self.edition))
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """Finished conversations that end with a response of the chatbot."""
         return frozenset({"problem", "response"})

@@ -28,12 +28,12 @@ class RateTurnsStep(Step):
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The scales, which each turn is rated on."""
         return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in self.scales)
 
     def _facts(self, place: Location) -> list[Event]:
-        return [event for turn in turns(place.beside(self.chat)) for event in turn]
+        return [event for turn in turns(place.sibling_facts(self.chat)) for event in turn]
 
     def _ratings(self, place: Location) -> tuple[tuple[Field, ...], ...]:
         scales = super().fields(place)
@@ -55,6 +55,6 @@ class RateTurnsStep(Step):
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def follows(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         """The chat."""
         return (self.chat,)

@@ -42,7 +42,7 @@ class SurveyStep(Step):
             raise ValueError("needs at least one question")
         return self
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The questions."""
         return self.questions
 
@@ -56,11 +56,11 @@ class SurveyStep(Step):
             blocks = (*blocks, ProblemBlock(place.problem.text))
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """Each question's answer, by its `name`."""
         return tuple(question.name for question in self.questions)
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """A problem, where it is shown; a finished conversation, where that is."""
         shown = {"problem": self.show_problem or self.show_dialogue, "dialogue": self.show_dialogue}
         return frozenset(name for name, needed in shown.items() if needed)

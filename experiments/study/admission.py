@@ -34,7 +34,7 @@ def _depends(node: Step | Phase, factors: Collection[str]) -> bool:
     """Whether a step asks a model or is about a problem, or a text of it is or names a factor."""
     if isinstance(node, Phase):
         return any(name in factors for name in names(node.phase))
-    return bool(node.needs()) or any(
+    return bool(node.requires()) or any(
         text in factors or any(name in factors for name in names(text)) for text in _words(node.model_dump())
     )
 

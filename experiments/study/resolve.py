@@ -67,7 +67,7 @@ class Study:
         """Every step with its folded path (`question[*]/answer`), in the order of the file."""
         return tuple(_steps(self.flow))
 
-    def say(self, text: str, language: str) -> str:
+    def translate(self, text: str, language: str) -> str:
         """A text of the study in another of its languages; as it is where there is no translation."""
         return self.file.translations.get(language, {}).get(text, text)
 

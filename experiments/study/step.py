@@ -63,17 +63,17 @@ class Step(StrictModel):
     def _named(cls, raw: Any) -> Any:
         return {"id": raw.get("step"), **raw} if isinstance(raw, Mapping) else raw
 
-    def asks(self) -> tuple[Field, ...]:
+    def questions_asked(self) -> tuple[Field, ...]:
         """The questions it puts, as they are written in the study."""
         return ()
 
     def worded(self) -> tuple[Field, ...]:
         """The fields whose words are translated; none where they are put together from texts of the step's own keys."""
-        return self.asks()
+        return self.questions_asked()
 
     def fields(self, place: Location) -> tuple[Field, ...]:
         """The form that `submit` reads: what is asked, in the words that hold at this place."""
-        return tuple(field.filled(place.fill) for field in self.asks())
+        return tuple(field.filled(place.fill) for field in self.questions_asked())
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """Where people can write: those of its fields, and the box for a message if it has one."""
@@ -95,11 +95,11 @@ class Step(StrictModel):
         """The actions open to the participant now."""
         return ("submit",)
 
-    def last_words(self, place: Location) -> EndPage:
+    def end_page(self, place: Location) -> EndPage:
         """What it says on the last page, where the session ended at it."""
         return EndPage()
 
-    def owed(self, place: Location) -> tuple[PendingTask, ...]:
+    def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """What the world still has to do here: replies, side by side, or one other thing."""
         return ()
 
@@ -111,37 +111,37 @@ class Step(StrictModel):
         """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
         return {}
 
-    def right_answers(self, place: Location) -> Mapping[str, Any]:
+    def answer_key(self, place: Location) -> Mapping[str, Any]:
         """What is right of its questions, by name, as `core/right.py` reads it: for researchers, and on no screen."""
         problem = place.scope.problem
-        judged = problem is not None and problem.answer is not None and "options" in self.needs()
-        return {"answer": problem.answer} if judged and problem and "answer" in self.gives() else {}
+        judged = problem is not None and problem.answer is not None and "options" in self.requires()
+        return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The facts that an offered action makes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
-    def refers(self) -> tuple[str, ...]:
+    def references(self) -> tuple[str, ...]:
         """Texts in which `{{names}}` may stand, for the checker."""
         return tuple(_texts(self.model_dump()))
 
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The names under which this step's answers can be referred to."""
         return ()
 
-    def follows(self) -> tuple[str, ...]:
+    def depends_on(self) -> tuple[str, ...]:
         """The ids of earlier steps or loops beside it that it cannot do without."""
         return ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
         """Which of the study's models may reply here, by name or as `{{name}}`; their system prompts are checked."""
-        return ("{{model}}",) if "model" in self.needs() else ()
+        return ("{{model}}",) if "model" in self.requires() else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """What only its kind can know to be wrong with it in a study with these models, a sentence each."""
         return ()
 
-    def needs(self) -> frozenset[str]:
+    def requires(self) -> frozenset[str]:
         """What must be in scope: any of "problem", "options", "answer", "dialogue", "response", "model", "reply"."""
         return frozenset()
 

@@ -177,8 +177,8 @@ def _node(study: Study, node: Node, scope: NameScope, at: str) -> tuple[NameScop
 
 
 def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScope, list[ValidationIssue]]:
-    faults = list(_unknown(node.refers(), scope.known, at))
-    missing = node.needs() - scope.have
+    faults = list(_unknown(node.references(), scope.known, at))
+    missing = node.requires() - scope.have
     for need in sorted(missing - {"options", "answer"} if "problem" in missing else missing):
         reason = {
             "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
@@ -195,7 +195,7 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
     asked = node.asks_models(models)
     scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
     faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
-    for other in node.follows():
+    for other in node.depends_on():
         if other not in scope.steps:
             faults.append(
                 ValidationIssue(
@@ -203,14 +203,14 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
                     f"refers to {other!r}, which is not an earlier step{suggestion(other, sorted(scope.steps))}",
                 )
             )
-    known = scope.known | {f"{node.id}.{name}" for name in node.gives()}
+    known = scope.known | {f"{node.id}.{name}" for name in node.provides()}
     have = scope.have | REPLY if asked else scope.have
     return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
 
 
 def _not_shown(node: Step) -> Iterator[str]:
     """Questions of a type that no page can show, which a package's own kind of step may have."""
-    for asked in node.asks():
+    for asked in node.questions_asked():
         if type(asked) not in (Field, *KINDS):  # a Field alone stands for the options of a problem
             known = ", ".join(kind.__name__ for kind in KINDS)
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"

@@ -37,7 +37,7 @@ class AnswerView:
 
 def answered(place: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
     """The answers to some questions that were put at a place, as far as any were given."""
-    right = place.node.right_answers(place) if isinstance(place.node, Step) else {}
+    right = place.node.answer_key(place) if isinstance(place.node, Step) else {}
     return tuple(_answered(field, given, right) for field in fields if field.name in given)
 
 

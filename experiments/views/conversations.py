@@ -98,7 +98,7 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
 
 def _asked(place: Location) -> tuple[Field, ...]:
     """The scales that are put beside each reply."""
-    asked = place.node.asks() if isinstance(place.node, Step) else ()
+    asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
     return tuple(field.filled(place.fill) for field in asked if field.name != "answer")
 
 

@@ -72,7 +72,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
     asked: dict[int, tuple[Field, ...]] = {}
     for place in places:
         if id(place.node) not in asked:
-            asked[id(place.node)] = place.node.asks()  # type: ignore[union-attr]
+            asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
     found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), _same_id(state))
     return tuple(flag for flag in found if flag is not None)
@@ -116,9 +116,9 @@ def _words(text: str) -> int:
 def _texts(place: Location, asked: Sequence[Field]) -> Iterator[str]:
     """What stands on a screen beside what was written by models and participants in this session."""
     assert isinstance(place.node, Step)  # noqa: S101
-    yield place.say(place.node.instructions())
+    yield place.translate(place.node.instructions())
     for field in asked:
-        yield place.say(field.text)
+        yield place.translate(field.text)
     problem = place.scope.problem
     if problem is not None:
         yield problem.text

@@ -173,7 +173,7 @@ def _tell(study: Study, found: dict[str, _Stay], place: Location, event: Event |
         return
     stay = found.setdefault(place.path, _Stay(place.node.step, shown_us(place)))
     new = place.facts[stay.told :]
-    if new or not any(job.kind == "finish" for job in place.node.owed(place)):
+    if new or not any(job.kind == "finish" for job in place.node.pending_tasks(place)):
         stay.pages.append(_page(study, place, event))
     stay.told = len(place.facts) + 1
     if event is not None and event.kind in OVER:

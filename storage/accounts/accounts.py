@@ -88,7 +88,7 @@ class Accounts:
         with writer(self._database) as connection, connection.begin():
             self._change(connection, name, {"password": kept})
             self.logins.end(connection, name, but=keep)
-            self._deeds.tell(connection, by, "changed a password", name)
+            self._deeds.forward(connection, by, "changed a password", name)
 
     def change_password(self, name: str, old: str, new: str, *, keep: str) -> None:
         """Let somebody who knows their password change it, and stay logged in where they are."""
@@ -102,7 +102,7 @@ class Accounts:
             if known != "owner":
                 self._refuse_last(connection, name)
             self._change(connection, name, {"role": known})
-            self._deeds.tell(connection, by, "changed a role", f"{name}: {known}")
+            self._deeds.forward(connection, by, "changed a role", f"{name}: {known}")
 
     def remove(self, name: str, by: str) -> None:
         """Let somebody in no more, from this moment; what they did stays told."""
@@ -111,11 +111,11 @@ class Accounts:
             self._refuse_last(connection, name)
             self._change(connection, name, {"removed_us": self._clock_us()})
             self.logins.end(connection, name)
-            self._deeds.tell(connection, by, "removed an account", name)
+            self._deeds.forward(connection, by, "removed an account", name)
 
-    def did(self, who: str, what: str, about: str = "") -> None:
+    def record(self, who: str, what: str, about: str = "") -> None:
         """Keep what somebody did, and with which study, session or account."""
-        self._deeds.did(who, what, about)
+        self._deeds.record(who, what, about)
 
     def deeds(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
         """What was done, newest first, by one person or by all; `before` is the id at which the last page ended."""
@@ -134,7 +134,7 @@ class Accounts:
                 f"There is, or was, an account {row['name']!r}. A name is used only once, because the audit "
                 "log refers to it. Choose another name."
             ) from None
-        self._deeds.tell(connection, by, "created an account", f"{row['name']}: {row['role']}")
+        self._deeds.forward(connection, by, "created an account", f"{row['name']}: {row['role']}")
 
     def _change(self, connection: Connection, name: str, values: dict[str, Any]) -> None:
         there = and_(_who.name == name, _who.removed_us.is_(None))

@@ -32,15 +32,15 @@ class AuditLog:
         self._database = database
         self._clock_us = clock_us
 
-    def tell(self, connection: Connection, who: str, what: str, about: str = "") -> None:
+    def forward(self, connection: Connection, who: str, what: str, about: str = "") -> None:
         """Keep a deed in the transaction of what was done."""
         row = {"at_us": self._clock_us(), "who": who, "what": _line(what), "about": _line(about)}
         connection.execute(insert(tables.deeds), [row])
 
-    def did(self, who: str, what: str, about: str = "") -> None:
+    def record(self, who: str, what: str, about: str = "") -> None:
         """Keep a deed that writes nothing else."""
         with writer(self._database) as connection, connection.begin():
-            self.tell(connection, who, what, about)
+            self.forward(connection, who, what, about)
 
     def read(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
         """The newest deeds first, of one person or of all; `before` is the id at which the last page ended."""

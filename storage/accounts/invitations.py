@@ -40,7 +40,7 @@ class Invitations:
         row = {"digest": digest(token), "role": known, "by": by, "expires_us": self._clock_us() + LASTS_US}
         with writer(self._database) as connection, connection.begin():
             connection.execute(insert(tables.invitations), [row])
-            self._deeds.tell(connection, by, "created an invitation", known)
+            self._deeds.forward(connection, by, "created an invitation", known)
         return token
 
     def first(self) -> str | None:

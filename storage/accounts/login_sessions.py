@@ -75,7 +75,7 @@ class LoginSessions:
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:
             # A name that nobody has is not kept: it may be a password, typed into the wrong box.
-            self._deeds.did(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
+            self._deeds.record(STRANGER, "failed to log in", f"as {name if kept else NOBODY}, from {near}")
             raise LoginRefused(WRONG)
         self._tries.undo(*counted)
         return self._begin(name, near, kept, self._passwords.anew(kept, password))
@@ -108,7 +108,7 @@ class LoginSessions:
             name = connection.execute(select(_login.researcher).where(known)).scalar()
             if name is not None:
                 connection.execute(update(tables.logins).where(known).values(ended_us=self._clock_us()))
-                self._deeds.tell(connection, name, "logged out")
+                self._deeds.forward(connection, name, "logged out")
 
     def end(self, connection: Connection, name: str, *, but: str = "") -> None:
         """End all logins of somebody but one."""
@@ -141,7 +141,7 @@ class LoginSessions:
             if not connection.execute(update(tables.researchers).where(there).values(password=anew)).rowcount:
                 raise LoginRefused(WRONG)  # changed or removed while it was checked
             connection.execute(insert(tables.logins), [row])
-            self._deeds.tell(connection, name, "logged in", f"from {near}")
+            self._deeds.forward(connection, name, "logged in", f"from {near}")
         return token
 
     def _saw(self, login: str, now_us: int) -> None:

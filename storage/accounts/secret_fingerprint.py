@@ -34,7 +34,7 @@ def verify_secret(database: Database, secret: str, clock_us: Callable[[], int]) 
 
 def adopt_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
     """From now on a database is used with this secret."""
-    AuditLog(database, clock_us).did(WHO, WHAT, _fingerprint(secret))
+    AuditLog(database, clock_us).record(WHO, WHAT, _fingerprint(secret))
 
 
 def _fingerprint(secret: str) -> str:

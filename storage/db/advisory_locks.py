@@ -29,11 +29,11 @@ KEEPALIVES = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_k
 class AdvisoryLocks(Protocol):
     """What this process has claimed, by names."""
 
-    def take(self, *names: str) -> Future[bool]:
+    def acquire(self, *names: str) -> Future[bool]:
         """Claim what has these names; whether it is given. StorageError if that cannot be found out."""
         ...
 
-    def leave(self, *names: str) -> None:
+    def release(self, *names: str) -> None:
         """Let go of what was given; nobody waits for it."""
         ...
 
@@ -59,7 +59,7 @@ class FileLocks:
         self._folder = folder
         self._held: dict[Path, FileLock] = {}
 
-    def take(self, *names: str) -> Future[bool]:
+    def acquire(self, *names: str) -> Future[bool]:
         """See Claims."""
         given: Future[bool] = Future()
         path = self._folder / _digest(names).hex()
@@ -75,7 +75,7 @@ class FileLocks:
             given.set_result(True)
         return given
 
-    def leave(self, *names: str) -> None:
+    def release(self, *names: str) -> None:
         """See Claims."""
         path = self._folder / _digest(names).hex()
         if (lock := self._held.pop(path, None)) is not None:
@@ -98,11 +98,11 @@ class PostgresLocks:
         self._connection: Connection | None = None
         self._thread = ThreadPoolExecutor(1, "parley-claims")  # a connection serves one at a time
 
-    def take(self, *names: str) -> Future[bool]:
+    def acquire(self, *names: str) -> Future[bool]:
         """See Claims; StorageError if the database does not answer."""
         return self._thread.submit(self._ask, func.pg_try_advisory_lock(_number(names)))
 
-    def leave(self, *names: str) -> None:
+    def release(self, *names: str) -> None:
         """See Claims. Where the connection is lost, so is the claim."""
         self._thread.submit(self._ask, func.pg_advisory_unlock(_number(names)))
 

@@ -133,9 +133,9 @@ class Log:
     def draft(self, stream: str, path: str) -> dict[str, Any]:
         """What has been typed at a place and not sent; empty if nothing. What is still being written here is waited
         for, but not without end: a page sends it as it is left, and is back before a slow disk has it."""
-        return self.glance(stream, path)[1]
+        return self.last_seq_and_draft(stream, path)[1]
 
-    def glance(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
+    def last_seq_and_draft(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
         """Both `last_seq` and `draft`, in one go."""
         if writing := self._drafting.get(stream):
             wait([writing], WRITING_S)

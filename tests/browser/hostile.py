@@ -145,12 +145,12 @@ def aside(work: Coroutine[Any, Any, Made]) -> Made:
 async def _played(runtime: SessionService, path: Path, texts: tuple[Payload, ...], until_step: str) -> Session:
     session = Session((await runtime.enrol(load_study(str(path)), origin="person")).stream, texts)
     words = session.words
-    live = await runtime.live(session.stream)
+    live = await runtime.get(session.stream)
     assert live is not None
     while until_step not in live.screen.path:
         if "talk" in live.screen.path or "both" in live.screen.path:
             await _said(runtime, session)
-            live = await runtime.live(session.stream)
+            live = await runtime.get(session.stream)
             assert live is not None
         asked = live.screen.panel.fields
         given = {
@@ -170,7 +170,7 @@ async def _played(runtime: SessionService, path: Path, texts: tuple[Payload, ...
 async def _said(runtime: SessionService, session: Session) -> None:
     """Say each of the session's texts."""
     for number, text in enumerate(session.words):
-        live = await runtime.live(session.stream)
+        live = await runtime.get(session.stream)
         assert live is not None
         seen, said = live.screen, {"text": text[:MESSAGE]}
         await runtime.participant(session.stream, "say", seen.path, said, seen=seen.seen, key=f"{seen.path} {number}")

@@ -17,20 +17,20 @@ def test_it_is_a_bucket(rate: float, burst: int, times: list[float]) -> None:
         left, at_s = min(burst, left + rate * (now_s - at_s)), now_s
         if abs(left - 1) < 1e-6:  # either is right
             return
-        assert allowance.take("somebody", now_s) == (left >= 1)
+        assert allowance.allow("somebody", now_s) == (left >= 1)
         left -= left >= 1
 
 
 @given(st.integers(1, 30))
 def test_nobody_takes_anything_from_another(burst: int) -> None:
     allowance = GcraLimiter(1.0, burst)
-    assert [allowance.take("one", 0.0) for _ in range(burst + 1)] == [True] * burst + [False]
-    assert allowance.take("another", 0.0)
+    assert [allowance.allow("one", 0.0) for _ in range(burst + 1)] == [True] * burst + [False]
+    assert allowance.allow("another", 0.0)
 
 
 def test_who_may_take_everything_again_is_forgotten() -> None:
     allowance = GcraLimiter(1.0, 2)
     for number in range(10 * FEWEST):
-        assert allowance.take(str(number), float(number))
+        assert allowance.allow(str(number), float(number))
     assert len(allowance) <= 2 * FEWEST
-    assert allowance.take("0", 10.0 * FEWEST)
+    assert allowance.allow("0", 10.0 * FEWEST)

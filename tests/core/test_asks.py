@@ -31,7 +31,7 @@ def asked_here(place: Location) -> tuple[Field, ...]:
 
 
 def asked(step: Step) -> Mapping[str, Field]:
-    return {field.name: field for field in step.asks()}
+    return {field.name: field for field in step.questions_asked()}
 
 
 def of(name: str, among: Mapping[str, Field]) -> Field:
@@ -92,10 +92,12 @@ def test_the_ends_of_a_ranking_are_asked_as_they_are_written() -> None:
 def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
     everything = list(steps(study(NAMES[-1])))
     with_fields = {name for name, kind in kinds().items() if kind.fields is not Step.fields}
-    assert with_fields <= {step.step for step in everything if step.asks()}
+    assert with_fields <= {step.step for step in everything if step.questions_asked()}
 
 
 def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
-    known = {field.name for name in NAMES for step in steps(study(name)) for field in step.asks()} | NOT_SHIPPED
+    known = {
+        field.name for name in NAMES for step in steps(study(name)) for field in step.questions_asked()
+    } | NOT_SHIPPED
     columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]
     assert [column.name for column in columns if column.asked and not known & set(column.asked)] == []

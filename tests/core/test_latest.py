@@ -28,7 +28,7 @@ class Study:
         return f"{key}: {self.facts}"
 
     def look(self, key: str = "demo") -> CachedResult[str]:
-        return self.latest.look(key)
+        return self.latest.get(key)
 
 
 def test_nothing_is_there_until_it_is_computed_and_nobody_waits() -> None:

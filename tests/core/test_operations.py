@@ -50,13 +50,13 @@ def after(kinds: Sequence[str]) -> StudyStatus:
 )
 def test_a_study_stands_as_was_decided_last(kinds: list[str], state: str, shut: str | None) -> None:
     now = after(kinds)
-    assert (now.state, now.shut) == (state, shut)
+    assert (now.state, now.closed_reason) == (state, shut)
     assert now.offered == ("published" in kinds and state != "draft")
 
 
 @given(st.lists(KIND))
 def test_people_can_begin_in_a_pilot_and_in_an_open_study_and_nowhere_else(kinds: list[str]) -> None:
-    assert (after(kinds).shut is None) == (after(kinds).state in ("pilot", "open"))
+    assert (after(kinds).closed_reason is None) == (after(kinds).state in ("pilot", "open"))
 
 
 @given(st.lists(KIND, min_size=1))

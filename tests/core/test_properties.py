@@ -116,6 +116,8 @@ def test_a_click_on_a_screen_that_has_changed_is_stale(name: str, seed: str, sha
     if not present.actions:
         return
     old = click(study(name), state, RandomBot(seed), 7, seen=present.seen - ago)
+    if old.kind == "stop":  # counts also where another reply has come meanwhile
+        return
     with pytest.raises(Refused) as refused:
         decide(study(name), state, old)
     assert refused.value.reason == "stale"

@@ -51,7 +51,7 @@ def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: 
 
 def test_a_study_written_in_german_has_its_buttons_in_german(tmp_path: Path) -> None:
     found = load_study(small(tmp_path, language="de", languages=[]))
-    assert found.say("Continue", "de") == "Weiter"
+    assert found.translate("Continue", "de") == "Weiter"
     assert missing_translations(found, "de") == ()
 
 

@@ -32,7 +32,7 @@ class Witnessed(Accounts):
         super().__init__(database, clock_us, hasher=CHEAP)
         self.told: list[tuple[str, str, str]] = []
 
-    def did(self, who: str, what: str, about: str = "") -> None:
+    def record(self, who: str, what: str, about: str = "") -> None:
         """Keep it."""
         self.told.append((who, what, about))
 

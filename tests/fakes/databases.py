@@ -101,7 +101,7 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
 
 async def _act(runtime: SessionService, clock: VirtualClock, stream: str, bot: RandomBot) -> bool:
     await runtime.settled(stream)
-    live = await runtime.live(stream)
+    live = await runtime.get(stream)
     assert live is not None
     screen = live.screen
     if screen.ended:
@@ -114,7 +114,7 @@ async def _act(runtime: SessionService, clock: VirtualClock, stream: str, bot: R
 
 async def _annotate(runtime: SessionService, beside: Sessions, stream: str, chance: random.Random) -> None:
     """Now and then, from another process: what a server knows of the session is then old."""
-    live = await runtime.live(stream)
+    live = await runtime.get(stream)
     if live is None or chance.random() > ANNOTATED:
         return
     said = [path for path, facts in live.state.facts.items() if any(event.kind == "said" for event in facts)]
@@ -162,7 +162,7 @@ async def busy(database: Database, name: str = "demo") -> list[str]:
             clock.advance(20)
             kind, values = bot.act(seen)
             live = await runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
-            live = await runtime.live(live.stream) or live
+            live = await runtime.get(live.stream) or live
             if live.state.outcome or live.screen.panel.chat:
                 break
     await note(runtime, streams[1], "excluded", {"why": "a friend of ours"})

@@ -87,7 +87,7 @@ async def _end(runtime: SessionService, clock: VirtualClock, live: LoadedSession
         runtime.log.append(Append(live.stream, live.study.name, (ended,))).result()
     elif somebody.outcome == "timed_out":
         clock.advance(3602)
-        await runtime.live(live.stream)
+        await runtime.get(live.stream)
     elif somebody.outcome == "withdrawn":
         await runtime.act(live.stream, Action("withdraw", "", {}, clock.now_us()))
 

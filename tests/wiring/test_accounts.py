@@ -178,7 +178,7 @@ def test_what_was_done_is_told_in_the_same_transaction(place: Place) -> None:
 
 
 def test_a_deed_is_one_line(empty: Place) -> None:
-    empty.accounts.did("ada", "looked", "at x\n2026-01-01 bob removed everything\r\x1b[31m\u2028" + "y" * 9_999)
+    empty.accounts.record("ada", "looked", "at x\n2026-01-01 bob removed everything\r\x1b[31m\u2028" + "y" * 9_999)
     (deed,) = empty.accounts.deeds()
     assert deed.about.startswith("at x 2026-01-01 bob removed everything [31m y")
     assert len(deed.about) == 500

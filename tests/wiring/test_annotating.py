@@ -220,7 +220,7 @@ async def _labelled(folder: Path, study_file: Path, answers: list[Any]) -> None:
     for answer in answers:
         live = await runtime.enrol(found, origin="person")
         for _ in range(100):
-            screen = (await runtime.live(live.stream) or live).screen
+            screen = (await runtime.get(live.stream) or live).screen
             if screen.ended:
                 break
             values = {field.name: answer(field, screen) for field in screen.panel.fields}

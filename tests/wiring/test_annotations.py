@@ -82,7 +82,7 @@ class Live:
     async def look(self) -> None:
         """Paint the page."""
         await self.runtime.settled(self.stream)
-        found = await self.runtime.live(self.stream)
+        found = await self.runtime.get(self.stream)
         assert found is not None
         self.painted, self.study = found.screen, found.study
 

@@ -96,7 +96,7 @@ class Person:
         seen = self.live.screen
         await self.runtime.participant(self.live.stream, kind, seen.path, values, seen=seen.seen)
         await self.runtime.settled(self.live.stream)
-        self.live = await self.runtime.live(self.live.stream) or self.live
+        self.live = await self.runtime.get(self.live.stream) or self.live
 
     async def guess(self, key: str) -> None:
         shown = repr(self.live.screen)

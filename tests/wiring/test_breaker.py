@@ -67,7 +67,7 @@ class Room:
 
     async def say(self, who: int) -> str:
         """A message of somebody's, or the same again; what became of it: its text, or the reason why there is none."""
-        found = await self.talk.runtime.live(self.lives[who])
+        found = await self.talk.runtime.get(self.lives[who])
         assert found is not None
         self.talk.live = found
         again = "retry" in found.screen.actions

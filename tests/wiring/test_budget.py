@@ -78,7 +78,7 @@ class Running:
         seen = live.screen
         await self.runtime.participant(live.stream, kind, seen.path, values, seen=seen.seen)
         await self.runtime.settled(live.stream)
-        found = await self.runtime.live(live.stream)
+        found = await self.runtime.get(live.stream)
         assert found is not None
         return found
 
@@ -211,7 +211,7 @@ async def test_too_many_messages_in_a_minute_are_refused_and_nothing_is_lost(tmp
     with pytest.raises(Refused) as refused:
         await running.act(live, "say", text="And then?")
     assert refused.value.reason == "too_fast"
-    same = await running.runtime.live(live.stream)
+    same = await running.runtime.get(live.stream)
     assert same is not None
     assert same.state == live.state
     assert pending_tasks(running.study, live.state) == ()

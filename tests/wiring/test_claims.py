@@ -55,16 +55,16 @@ class Process:
         return made
 
     def take(self, *names: str) -> bool:
-        given = self.claims.take(*names).result(SOON_S)
+        given = self.claims.acquire(*names).result(SOON_S)
         if given:
             self.has.add(names)
         return given
 
     def leave(self, *names: str) -> None:
-        self.claims.leave(*names)
+        self.claims.release(*names)
         self.has.discard(names)
-        self.claims.take("all that was asked for is done").result(SOON_S)
-        self.claims.leave("all that was asked for is done")
+        self.claims.acquire("all that was asked for is done").result(SOON_S)
+        self.claims.release("all that was asked for is done")
 
     def lose(self) -> None:
         """PostgreSQL ends the connection, as where it is restarted; the next claim finds that out."""
@@ -73,7 +73,7 @@ class Process:
         if (pid := self._pid()) is not None:
             self._see_it_end(pid)
             with pytest.raises(StorageError, match="does not answer"):
-                self.claims.take("anything").result(SOON_S)
+                self.claims.acquire("anything").result(SOON_S)
         self.has.clear()
 
     def restart(self) -> None:
@@ -89,7 +89,7 @@ class Process:
         if not isinstance(self.claims, PostgresLocks):
             return None
         before, name = self._locks(), uuid4().hex
-        self.claims.take(name).result(SOON_S)
+        self.claims.acquire(name).result(SOON_S)
         (pid,) = (self._locks() - before).elements()
         return int(pid)
 
@@ -121,8 +121,8 @@ def test_a_claim_over_sqlite_leaves_no_file_behind(tmp_path: Path, database: Dat
     claims = claims_of(database, shared=True)
     assert claims is not None
     for number in range(5):
-        assert claims.take("s", f"{number}").result(SOON_S)
-        claims.leave("s", f"{number}")
+        assert claims.acquire("s", f"{number}").result(SOON_S)
+        claims.release("s", f"{number}")
     assert [*(tmp_path / "parley.db-claims").iterdir()] == []
 
 
@@ -132,16 +132,16 @@ def test_with_its_process_a_claim_over_sqlite_ends(tmp_path: Path, database: Dat
         time.sleep(0.01)
     claims = claims_of(database, shared=True)
     assert claims is not None
-    assert not claims.take("it").result(SOON_S)
+    assert not claims.acquire("it").result(SOON_S)
     holder.kill()
-    assert claims.take("it").result(SOON_S)
+    assert claims.acquire("it").result(SOON_S)
     claims.close()
 
 
 def hold_a_claim(url: str) -> None:
     claims = claims_of(open_database(url), shared=True)
     assert claims is not None
-    assert claims.take("it").result(SOON_S)
+    assert claims.acquire("it").result(SOON_S)
     Path("held").touch()
     signal.pause()
 

@@ -181,7 +181,7 @@ async def take_part(url: str) -> dict[str, str]:
 
 async def settled(runtime: SessionService, stream: str) -> LoadedSession:
     await runtime.settled(stream)
-    live = await runtime.live(stream)
+    live = await runtime.get(stream)
     assert live is not None
     return live
 

@@ -79,7 +79,7 @@ def left_in_english(painting: Mapping[str, Any], texts: re.Pattern[str]) -> list
 )
 async def test_nothing_of_a_session_stays_in_english(served: Served, study: str, tag: str) -> None:
     demo = load_study("demo")
-    own = [text for text in texts_of(demo) if demo.say(text, tag) != text] if study == "demo" else []
+    own = [text for text in texts_of(demo) if demo.translate(text, tag) != text] if study == "demo" else []
     texts = english(tag, *own)
     async with HttpBot(served.url, f"{study}{tag}") as bot:
         await bot.arrive(study, f"?lang={tag}")

@@ -51,14 +51,14 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
             live = await runtime.participant(live.stream, kind, live.screen.path, values, seen=live.screen.seen)
         streams.append(live.stream)
     for stream in streams:  # the first was forgotten long ago
-        found = await runtime.live(stream)
+        found = await runtime.get(stream)
         assert found is not None
         said = await runtime.participant(stream, "say", found.screen.path, {"text": "Hello"}, seen=found.screen.seen)
         heard = "".join([text async for text, _ in runtime.follow(said, 0)])
         await runtime.settled(stream)
         (replied,) = (event for event in facts(database, stream) if event.kind == "replied")
         assert heard.strip() in ("", replied.data["text"])
-        after = await runtime.live(stream)
+        after = await runtime.get(stream)
         assert after is not None
         assert after.screen.panel.chat
         assert after.screen.panel.chat.messages[-1].text == replied.data["text"]

@@ -180,7 +180,7 @@ def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, ba
         streams = list(connection.execute(text(wanted)).scalars())
 
     async def go_on(stream: str) -> None:
-        live = await runtime.live(stream)
+        live = await runtime.get(stream)
         assert live is not None
         before, bot = live.state.events, RandomBot(stream)
         while not live.screen.ended:
@@ -188,7 +188,7 @@ def test_who_had_begun_before_an_upgrade_finishes_after_it(database_url: str, ba
             clock.advance(1)
             await runtime.participant(stream, kind, live.screen.path, values, seen=live.screen.seen)
             await runtime.settled(stream)
-            live = await runtime.live(stream)
+            live = await runtime.get(stream)
             assert live is not None
         assert live.state.events[: len(before)] == before
         assert live.state.outcome == "complete"

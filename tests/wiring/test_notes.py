@@ -71,7 +71,7 @@ def excluded(database: Database, study: str = "short") -> list[str | None]:
 async def test_every_click_of_a_session_works_although_a_note_came_between(both: Both) -> None:
     """Each on a page that was painted before the note."""
     bot, clicks = RandomBot("notes"), 0
-    while (live := await both.runtime.live(both.stream)) and not live.screen.ended:
+    while (live := await both.runtime.get(both.stream)) and not live.screen.ended:
         kind, values = bot.act(live.screen)
         await both.console.say(both.stream, "noted", f"before click {clicks}")
         seen = live.screen
@@ -105,7 +105,7 @@ async def test_a_session_is_excluded_for_a_reason_and_included_again(both: Both)
     assert excluded(both.console.database) == [None]
     with pytest.raises(NotPossible):
         await both.console.say(both.stream, "included", "twice")
-    assert (await both.runtime.live(both.stream)).screen == (await both.runtime.afresh(both.stream)).screen  # type: ignore[union-attr]
+    assert (await both.runtime.get(both.stream)).screen == (await both.runtime.reload(both.stream)).screen  # type: ignore[union-attr]
 
 
 async def test_what_says_nothing_or_too_much_is_refused_and_nothing_is_written_about_who_withdrew(both: Both) -> None:

@@ -33,7 +33,7 @@ class Stars(Number):
 class Hello(Step):
     step: Literal["hello"]
 
-    def asks(self):
+    def questions_asked(self):
         return (ASKED,)
 
     def panel(self, place):
@@ -60,7 +60,9 @@ def parley(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
-def hello(asked: str = 'Number(name="many", text="How many?")', panel: str = "return Panel(fields=self.asks())") -> str:
+def hello(
+    asked: str = 'Number(name="many", text="How many?")', panel: str = "return Panel(fields=self.questions_asked())"
+) -> str:
     return HELLO.replace("ASKED", asked).replace("PANEL", panel)
 
 

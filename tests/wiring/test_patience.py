@@ -71,7 +71,7 @@ class Talk:
         seen = self.live.screen
         await self.runtime.participant(self.live.stream, kind, seen.path, values or {}, seen=seen.seen)
         await self.runtime.settled(self.live.stream)
-        found = await self.runtime.live(self.live.stream)
+        found = await self.runtime.get(self.live.stream)
         assert found is not None
         self.live = found
 

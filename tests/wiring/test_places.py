@@ -164,7 +164,7 @@ async def test_a_place_is_free_again_after_its_lease_and_the_late_still_finish(t
         await place.come(1)
     place.clock.advance(5)
     assert len(await place.come(1, finish=True)) == 1
-    found = await place.runtime.live(late.stream)
+    found = await place.runtime.get(late.stream)
     assert found is not None
     assert (await place.finish(found)).state.outcome == "complete"
     with pytest.raises(Refused):

@@ -46,12 +46,12 @@ async def test_a_late_reading_does_not_bring_back_the_past(tmp_path: Path) -> No
     second.log.close()
     second.log = log = SlowOnce(database)
 
-    late = asyncio.create_task(second.live(begun.stream))
+    late = asyncio.create_task(second.get(begun.stream))
     await asyncio.to_thread(log.read.wait, 60)
     seen = begun.screen.seen
     acted = await second.participant(begun.stream, "submit", "consent", {"agreed": "on"}, seen=seen, key="consented")
     log.go.set()
-    for found in (await late, await second.live(begun.stream)):
+    for found in (await late, await second.get(begun.stream)):
         assert found is not None
         assert found.screen == acted.screen
     for runtime in (first, second):

@@ -36,13 +36,13 @@ async def _somebody(folder: Path, database: Database, said: str = WORD, id_: str
     stream = (await runtime.enrol(study, origin="person", identity=identity)).stream
     given = [{"agreed": "on"}, {"comment": said, "used": ["Pen"]}, {"confidence": "very"}]
     for number, values in enumerate(given):
-        live = await runtime.live(stream)
+        live = await runtime.get(stream)
         assert live is not None
         if live.screen.path.endswith("confidence"):
             (asked,) = live.screen.panel.fields
             values = {"confidence": next(iter(asked.options))}  # type: ignore[attr-defined]
         await runtime.participant(stream, "submit", live.screen.path, values, seen=live.screen.seen, key=f"{number}")
-    live = await runtime.live(stream)
+    live = await runtime.get(stream)
     assert live is not None
     while "say" not in live.screen.actions:
         (asked,) = live.screen.panel.fields

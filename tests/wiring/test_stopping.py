@@ -88,7 +88,7 @@ class Duel:
         """The session once no reply is on its way, however often it is looked at."""
         for _ in range(3):
             await asyncio.wait_for(self.runtime.settled(self.live.stream), 60)
-            self.live = await self.runtime.live(self.live.stream) or self.live
+            self.live = await self.runtime.get(self.live.stream) or self.live
         assert self.runtime.replies_on_the_way() == 0
         return self.live
 

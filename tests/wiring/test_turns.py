@@ -53,7 +53,7 @@ class Pair:
             await self.act(self.one, "submit", {"confidence": "very-confident"})
 
     async def screen(self, runtime: SessionService) -> Any:
-        live = await runtime.afresh(self.stream)
+        live = await runtime.reload(self.stream)
         assert live is not None
         return live.screen
 
@@ -91,7 +91,7 @@ async def asked(times: int) -> None:
 
 
 async def heard(runtime: SessionService, stream: str) -> str:
-    text, live = "", await runtime.live(stream)
+    text, live = "", await runtime.get(stream)
     assert live is not None
     async for piece, end in runtime.follow(live, 0):
         text = text + piece if end else ""

@@ -104,16 +104,16 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
 
     def look(at_us: int) -> StudyMonitor:
         together.wait()
-        return watching.look(study("demo"), "bot", at_us)
+        return watching.load(study("demo"), "bot", at_us)
 
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(look, [NOW_US + number for number in range(8)]))
     assert asked["usage"] == 1
     assert all(one is seen[0] for one in seen)
-    watching.look(study("demo"), "bot", NOW_US + 2_000_010)
+    watching.load(study("demo"), "bot", NOW_US + 2_000_010)
     assert asked["usage"] == 2
     watching.forget("demo")
-    watching.look(study("demo"), "bot", NOW_US + 2_000_011)
+    watching.load(study("demo"), "bot", NOW_US + 2_000_011)
     assert asked["usage"] == 3
 
 
@@ -130,9 +130,9 @@ def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Databa
 
     watching = StudyMonitors(database)
     with ThreadPoolExecutor(2) as pool:
-        before = pool.submit(watching.look, study("demo"), "bot", NOW_US)
+        before = pool.submit(watching.load, study("demo"), "bot", NOW_US)
         asking.wait()
         wait([pool.submit(watching.forget, "demo")], timeout=0.1)
         decided.set()
-    assert watching.look(study("demo"), "bot", NOW_US) is not before.result()
+    assert watching.load(study("demo"), "bot", NOW_US) is not before.result()
     assert asked["usage"] == 2

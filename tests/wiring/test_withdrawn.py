@@ -33,7 +33,7 @@ class Two:
         """They come, and agree."""
         self.live = await self.first.enrol(self.study, origin="person")
         self.live = await self.act(self.first, "submit", agreed="on")
-        assert await self.second.live(self.live.stream) == self.live
+        assert await self.second.get(self.live.stream) == self.live
 
     async def act(self, runtime: SessionService, kind: str, key: str | None = None, **values: str) -> LoadedSession:
         """A click on the screen that was seen last, served by one of the two."""

@@ -75,11 +75,11 @@ class ReplyLocks:
             yield await self._owed(key)
         finally:
             looking.cancel()
-            self._claims.leave(*key)
+            self._claims.release(*key)
 
     async def _given(self, key: Key) -> bool:
         try:
-            given = await asyncio.wrap_future(self._claims.take(*key))
+            given = await asyncio.wrap_future(self._claims.acquire(*key))
         except StorageError as error:
             if not self._away:
                 log.error("no reply can be asked for, as no claim can be had: %s", error)

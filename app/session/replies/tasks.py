@@ -49,7 +49,7 @@ class ReplyTasks:
         """How many replies are on their way."""
         return len(self._running)
 
-    def settle(self, stream: str, study: Study, state: State) -> bool:
+    def ensure_running(self, stream: str, study: Study, state: State) -> bool:
         """See that each owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
         began = False
         for job in pending_tasks(study, state):

@@ -57,7 +57,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         self._kept: dict[Key, _Kept[Value]] = {}
         self._lock = threading.Lock()
 
-    def look(self, key: Key) -> CachedResult[Value]:
+    def get(self, key: Key) -> CachedResult[Value]:
         """What is there; begins to compute what is missing or old. Raises what the computation raised, once."""
         mark = self._mark(key)
         with self._lock:

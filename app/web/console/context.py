@@ -64,11 +64,11 @@ class ConsoleContext:
         except StorageError:
             return None
 
-    def did(self, visitor: CurrentUser, what: str, about: str = "") -> None:
+    def audit(self, visitor: CurrentUser, what: str, about: str = "") -> None:
         """Add an entry to the audit log."""
-        self.accounts.did(visitor.name, what, about)
+        self.accounts.record(visitor.name, what, about)
 
-    def say(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
+    def notify(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
         """The update that shows a note."""
         return {self.note: _note(text, kind)}
 
@@ -76,7 +76,7 @@ class ConsoleContext:
         """Render a template of the console."""
         return _TEMPLATES.get_template(template).render(values)
 
-    def on(
+    def bind(
         self,
         triggers: Any,
         act: Act,
@@ -102,7 +102,7 @@ class ConsoleContext:
                 return {self.note: gr.skip() if quiet else "", **act(visitor, *values)}
             except ParleyError as error:
                 log.info("%s: %s", visitor.name, error)
-                return self.say(str(error), "bad")
+                return self.notify(str(error), "bad")
 
         gr.on(
             triggers=triggers if isinstance(triggers, list) else [triggers],

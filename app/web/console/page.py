@@ -76,7 +76,7 @@ def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.
         for room in rooms:
             with gr.Tab(room.label, id=room.name, elem_id=f"room-{room.name}") as tab:
                 room.build()
-            desk.on(
+            desk.bind(
                 tab.select,
                 partial(_enter, desk, room, place),
                 [place.study, place.tab, place.session],
@@ -120,7 +120,7 @@ def _wire(
             **paint(visitor, study, tab, session),
         }
 
-    desk.on(blocks.load, load, inputs, [*inputs, tabs, who, *outputs], js=READ_PLACE)
-    desk.on(place.study.input, paint, inputs, outputs)
+    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *outputs], js=READ_PLACE)
+    desk.bind(place.study.input, paint, inputs, outputs)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

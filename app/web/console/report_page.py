@@ -44,13 +44,13 @@ def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
         try:
             with desk.database.connect() as connection:
                 origins(connection, study, origin)
-            seen = latest.look((study, origin))
+            seen = latest.get((study, origin))
         except ParleyError as error:
             return PlainTextResponse(f"{error}\n", NOT_FOUND)
         old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
         if seen.value is None or old:
             return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
-        desk.did(request.scope[VISITOR], f"read the report ({origin})", study)
+        desk.audit(request.scope[VISITOR], f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
 
     return Route("/report/{study}", report, methods=["GET"])

@@ -66,7 +66,7 @@ class ConsoleSecurity:
 
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         if scope["method"] == "POST" and not _from_here(headers):
-            self._elsewhere.tell(headers.get("origin"), headers.get("host"))
+            self._elsewhere.warn(headers.get("origin"), headers.get("host"))
             return JSONResponse(
                 {"note": "Requests from other sites are not accepted. Open the console and try again there."}, 403
             )

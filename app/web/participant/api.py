@@ -180,7 +180,7 @@ class ParticipantApi:
     def calls(self) -> tuple[Endpoint, ...]:
         """All that can be asked; OpenAPI (docs/generate.py) describes the same."""
         return (
-            Endpoint("POST", "/api/look", GetScreen, self.look, "The present screen"),
+            Endpoint("POST", "/api/look", GetScreen, self.get_screen, "The present screen"),
             Endpoint("POST", "/api/act", PerformAction, self.act, "Act on the present screen"),
             Endpoint("POST", "/api/draft", SaveDraft, self.draft, "Keep what is typed"),
             Endpoint("POST", "/api/preview", PreviewMessage, self.preview, "What is typed, as it would be shown"),
@@ -192,10 +192,10 @@ class ParticipantApi:
         """The calls as they are served."""
         return [Route(call.path, call.serve, methods=[call.method]) for call in self.calls()]
 
-    async def look(self, body: GetScreen, request: Request) -> Response:
+    async def get_screen(self, body: GetScreen, request: Request) -> Response:
         """The screen as it is now."""
         stream = self._cookies.read(request)
-        live, typed = await self._runtime.glance(stream) if stream else (None, None)
+        live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
         return _nobody(request) if live is None else _json(await self._told(live, body, typed=typed))
 
     async def act(self, body: PerformAction, request: Request) -> Response:
@@ -213,7 +213,7 @@ class ParticipantApi:
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # of what was sent nothing is logged: it may be anything
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
-            return _json(await self._told(await self._runtime.live(live.stream) or live, body, refused))
+            return _json(await self._told(await self._runtime.get(live.stream) or live, body, refused))
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
         told = await self._told(after, body, new=moved)
         if body.follow and _speaks(after.screen):
@@ -258,14 +258,14 @@ class ParticipantApi:
 
     async def _heard(self, stream: str, asked: StreamReply) -> bytes:
         """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
-        live = await self._runtime.live(stream) if asked.view else None
+        live = await self._runtime.get(stream) if asked.view else None
         if live is None:
             return b"{}"
         return orjson.dumps(await self._told(live, asked))
 
     async def _known(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
-        return await self._runtime.live(stream) if stream else None
+        return await self._runtime.get(stream) if stream else None
 
     async def _told(
         self,

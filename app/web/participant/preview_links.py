@@ -42,7 +42,7 @@ class PreviewLinks:
 
         async def go_on(request: Request) -> Response:
             stream = self.stream(request.path_params["token"])
-            live = await runtime.afresh(stream) if stream else None
+            live = await runtime.reload(stream) if stream else None
             if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
                 return not_found_page(request)
             response = RedirectResponse("/", status_code=303)

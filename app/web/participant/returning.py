@@ -73,7 +73,7 @@ class Returning:
         if who.person is not None and who.proven:
             known = await asyncio.to_thread(self._participants.known, study.name, who.person)
             stream = known.stream if known else stream
-        return await self._runtime.live(stream) if stream else None
+        return await self._runtime.get(stream) if stream else None
 
     def entry(
         self, study: str, who: IdentityClaim, found: ReturnResult, again: int
@@ -93,5 +93,5 @@ class Returning:
         return identity, {"proof": who.proof, **({SAME_ID: True} if others else {})}
 
     async def _session(self, stream: str | None, study: Study) -> LoadedSession | None:
-        live = await self._runtime.afresh(stream) if stream else None
+        live = await self._runtime.reload(stream) if stream else None
         return live if live is not None and live.study.name == study.name else None

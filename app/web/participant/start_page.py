@@ -86,12 +86,12 @@ class StartPage:
     def routes(self) -> list[Route]:
         """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
         return [
-            Route("/s/{study}", self.greet, methods=["GET", "HEAD"]),
+            Route("/s/{study}", self.show, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
-            Route("/out", self.leave, methods=["GET", "HEAD"]),
+            Route("/out", self.redirect_out, methods=["GET", "HEAD"]),
         ]
 
-    async def greet(self, request: Request) -> Response:
+    async def show(self, request: Request) -> Response:
         """The start page: what the study is called, and a button."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
@@ -111,7 +111,7 @@ class StartPage:
         return render_page(
             "start.html.j2",
             language,
-            title=study.say(study.file.title, language),
+            title=study.translate(study.file.title, language),
             returns=found.live is not None,
             ended=found.live is not None and bool(found.live.state.outcome),
             ticket=self._tickets.new(study.name),
@@ -147,8 +147,8 @@ class StartPage:
     ) -> Response:
         """Begin a session, if its address may have one more; what begins none takes nothing from the address."""
         near, begun = _near(request), False
-        if not self._new.take(near, time.monotonic()):
-            self._many_new.tell()
+        if not self._new.allow(near, time.monotonic()):
+            self._many_new.warn()
             return unavailable_page(offer.study, language)
         try:
             live, begun = await self._enrol(offer, who, stream, found, language)
@@ -159,28 +159,28 @@ class StartPage:
             return sorry_page(offer.study, language)
         finally:
             if not begun:
-                self._new.give_back(near)
+                self._new.refund(near)
         return self._inside(request, live)
 
     def _inside(self, request: Request, live: LoadedSession) -> Response:
         """To the page, with the cookie by which its requests are known."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
-            self._not_secure.tell()
+            self._not_secure.warn()
         response = RedirectResponse("/", status_code=303)
         self._cookies.write(response, live.stream, live.study.name)
         return response
 
-    async def leave(self, request: Request) -> Response:
+    async def redirect_out(self, request: Request) -> Response:
         """To the recruiter, for who has ended: the address is made here, as it may have the person's ids in it."""
         stream = self._cookies.read(request)
-        live = await self._runtime.live(stream) if stream else None
+        live = await self._runtime.get(stream) if stream else None
         if live is None or not live.state.outcome:
             return RedirectResponse("/", status_code=303)
         person = await asyncio.to_thread(self._participants.reveal, live.stream) or ParticipantId("", "")
         address = redirect_url(end_page(live.study, live.state), person.id, person.submission)
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
-    async def door(self, request: Request) -> Response:
+    async def root(self, request: Request) -> Response:
         """For who comes to `/` without a session: to the start page, where a single study is offered."""
         names = await self._offered.names()
         if len(names) == 1:
@@ -191,8 +191,8 @@ class StartPage:
         """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
         if who.untold:
             return sorry_page(study, language)
-        if who.forged and not self._forged.take(_near(request), time.monotonic()):
-            self._many_forged.tell()
+        if who.forged and not self._forged.allow(_near(request), time.monotonic()):
+            self._many_forged.warn()
             return missing_id_page(study, language, status=429)
         return missing_id_page(study, language)
 
@@ -262,7 +262,7 @@ def closed_page(study: Study, language: str) -> Response:
 
 def sorry_page(study: Study, language: str) -> Response:
     """For who comes while a study cannot begin, through no fault of theirs."""
-    return render_page("unavailable.html.j2", language, status=503, title=study.say(study.file.title, language))
+    return render_page("unavailable.html.j2", language, status=503, title=study.translate(study.file.title, language))
 
 
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
@@ -276,7 +276,7 @@ def already_taken_part_page(study: Study, language: str) -> Response:
 
 
 def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
-    title, contact = (study.say(text, language) for text in (study.file.title, study.file.contact))
+    title, contact = (study.translate(text, language) for text in (study.file.title, study.file.contact))
     return render_page(template, language, status=status, title=title, contact=contact)
 
 

@@ -169,7 +169,7 @@ class StudyContext(NamedTuple):
 def study_context_of(live: LoadedSession) -> StudyContext:
     """What every screen of the session's study has in common, in the session's language."""
     file, language = live.study.file, live.language
-    title, contact = (live.study.say(text, language) for text in (file.title, file.contact))
+    title, contact = (live.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(
         title,
         language,

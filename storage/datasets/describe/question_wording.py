@@ -47,7 +47,7 @@ def wordings(studies: Sequence[Study]) -> Mapping[str, tuple[Wording, ...]]:
     found: dict[str, dict[Wording, dict[WordingKey, None]]] = {}
     for study in studies:
         for path, step in _steps(study.flow):
-            for asked in step.asks():
+            for asked in step.questions_asked():
                 places = found.setdefault(asked.name, {}).setdefault(_wording(step, asked), {})
                 places[WordingKey(study.file.version, study.hash, path)] = None
     return {

@@ -97,7 +97,7 @@ def load_monitor(
     known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        caps = operations.caps_of(study.file.quotas) if origin == Origin.PERSON else ()
+        caps = operations.quotas_of(study.file.quotas) if origin == Origin.PERSON else ()
         found = session_groups(connection, known)
         now = tally(found)
         if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:
@@ -137,7 +137,7 @@ class StudyMonitors:
             with asking:  # who asks just now may not have seen it
                 self._known.pop(key, None)
 
-    def look(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
+    def load(self, study: Study, origin: str, now_us: int) -> StudyMonitor:
         """How a study stands, as of two seconds ago at most; who looks while it is being asked gets the same answer."""
         key = (study.name, origin)
         with self._lock:

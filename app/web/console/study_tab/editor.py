@@ -64,7 +64,7 @@ class EditorSection:
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may edit and publish."""
-        on, study = self._desk.on, self._place.study
+        on, study = self._desk.bind, self._place.study
 
         def go(visitor: CurrentUser, name: str, hash_: Any) -> Updates:
             said = self._publish(visitor, name, hash_)
@@ -131,8 +131,8 @@ class EditorSection:
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
         done = publish(self._desk.database, study, by="researcher", at_us=self._desk.clock.now_us())
-        self._desk.did(visitor, f"published version {study.file.version} ({done.hash})", name)
-        return self._desk.say(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
+        self._desk.audit(visitor, f"published version {study.file.version} ({done.hash})", name)
+        return self._desk.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 
 
 def mark_of(text: str) -> str:

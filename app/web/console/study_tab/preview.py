@@ -52,7 +52,7 @@ class PreviewSection:
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may create a preview."""
-        place, on = self._place.study, self._desk.on
+        place, on = self._place.study, self._desk.bind
         chosen = [self._which, self._step, self._where, self._language]
         on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
@@ -96,7 +96,7 @@ class PreviewSection:
         wish = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
         stream = asyncio.run(advance_to_step(self._desk.sessions, study, wish))
-        self._desk.did(visitor, f"started a preview at {wish.step or 'the beginning'}", study.name)
+        self._desk.audit(visitor, f"started a preview at {wish.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}
 

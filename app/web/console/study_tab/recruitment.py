@@ -71,7 +71,7 @@ class RecruitmentSection:
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may decide."""
-        on, study = self._desk.on, self._place.study
+        on, study = self._desk.bind, self._place.study
         for kind, button in self._buttons.items():
             on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
         on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
@@ -86,7 +86,7 @@ class RecruitmentSection:
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
-        caps = seen.operations.caps_of(study.file.quotas) if study else ()
+        caps = seen.operations.quotas_of(study.file.quotas) if study else ()
         tree = seen.written or study
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
@@ -122,9 +122,9 @@ class RecruitmentSection:
             study = self._desk.studies.newest(name)
             data = {"why": kind} if kind in ("paused", "closed") else {}
             self._write(study.name, kind, data)
-            self._desk.did(visitor, kind, study.name)
+            self._desk.audit(visitor, kind, study.name)
             said = CLOSED if kind == "closed" else DECISIONS[kind][1]
-            return {**repaint(visitor, name), **self._desk.say(said)}
+            return {**repaint(visitor, name), **self._desk.notify(said)}
 
         return decide
 
@@ -135,8 +135,8 @@ class RecruitmentSection:
             if not lift and not (isinstance(most, int) and 0 <= most <= MOST):
                 raise SettingsError(f"A quota is a whole number from 0 to {MOST:,}; 0 admits no new participants.")
             self._write(study.name, "capped", {"where": cell, "most": None if lift else most})
-            self._desk.did(visitor, *quota_set(study.name, cell, None if lift else most))
-            return {**repaint(visitor, name), **self._desk.say(quota_note(cell, None if lift else most))}
+            self._desk.audit(visitor, *quota_set(study.name, cell, None if lift else most))
+            return {**repaint(visitor, name), **self._desk.notify(quota_note(cell, None if lift else most))}
 
         return cap
 

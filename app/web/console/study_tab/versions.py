@@ -35,7 +35,7 @@ class VersionsSection:
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the choice of a version."""
-        self._desk.on(self._which.input, self._show, [self._place.study, self._which], [self._one])
+        self._desk.bind(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """All versions, and the current one in full."""

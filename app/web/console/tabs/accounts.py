@@ -82,14 +82,14 @@ class AccountsTab:
 
     def _wire(self) -> None:
         desk, one = self._desk, [self._account]
-        desk.on(self._invite.click, self._let_in, [self._role], [self._link, *self._told], owner=True)
+        desk.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._told], owner=True)
         for button, role in ((self._promote, "owner"), (self._demote, "analyst")):
-            desk.on(button.click, self._give(role), one, [*self._listed, *self._told], owner=True)
-        desk.on(self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._told], owner=True)
+            desk.bind(button.click, self._give(role), one, [*self._listed, *self._told], owner=True)
+        desk.bind(self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._told], owner=True)
         typed = [self._old, self._new, self._again]
-        desk.on(self._change.click, self._set, typed, [*typed, *self._told])
-        desk.on([self._newest.click, self._who.input], self._first, [self._who], self._told)
-        desk.on(self._older.click, self._tell, [self._who, self._before], self._told)
+        desk.bind(self._change.click, self._set, typed, [*typed, *self._told])
+        desk.bind([self._newest.click, self._who.input], self._first, [self._who], self._told)
+        desk.bind(self._older.click, self._tell, [self._who, self._before], self._told)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
         """The accounts that the user may see, and the newest entries of the audit log."""
@@ -137,7 +137,7 @@ class AccountsTab:
     def _give(self, role: str) -> Any:
         def give(visitor: CurrentUser, name: Any) -> Mapping[Any, Any]:
             self._accounts.change_role(_chosen(name), role, visitor.name)
-            told = self._desk.say(f"{_chosen(name)} is now an {role}.")
+            told = self._desk.notify(f"{_chosen(name)} is now an {role}.")
             return {**told, **self._list(visitor), **self._news(visitor)}
 
         return give
@@ -146,14 +146,14 @@ class AccountsTab:
         if sure is not True:
             raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
         self._accounts.remove(_chosen(name), visitor.name)
-        told = self._desk.say(f"The account {_chosen(name)} is removed and logged out everywhere.")
+        told = self._desk.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
         return {**told, **self._list(visitor), **self._news(visitor)}
 
     def _set(self, visitor: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
         self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
-        told = self._desk.say("Your password is changed. You are logged out everywhere else.")
+        told = self._desk.notify("Your password is changed. You are logged out everywhere else.")
         return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
     def _news(self, visitor: CurrentUser) -> dict[Any, Any]:

@@ -92,13 +92,13 @@ class ExportTab:
         desk, asked = self._desk, [self._place.study, *self._form]
         pickers = (self._origin, self._schema, self._where, self._language, self._complete, self._excluded)
         typed = [event for box in (self._since, self._until) for event in (box.submit, box.blur)]
-        desk.on(
+        desk.bind(
             [*(one.input for one in pickers), *typed], self._look, [*asked, self._file], [*self._form, *self._shown]
         )
-        desk.on(self._file.input, self._look_into, [*asked, self._file], [self._preview])
-        desk.on(self._button.click, self._make, [*asked, self._safe], self._made)
-        desk.on(self._stop.click, self._halt, (), self._made)
-        desk.on(self._timer.tick, self._progress, (), self._made, quiet=True)
+        desk.bind(self._file.input, self._look_into, [*asked, self._file], [self._preview])
+        desk.bind(self._button.click, self._make, [*asked, self._safe], self._made)
+        desk.bind(self._stop.click, self._halt, (), self._made)
+        desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
         """The form for a study with its default choices."""
@@ -137,9 +137,9 @@ class ExportTab:
         wish = _wish(*asked, safe)
         said = about(wish, files(self._desk.database, wish))
         if not self._desk.downloads.start(visitor, self._desk.database, wish, said):
-            note = self._desk.say("Your previous export is still running. Wait for it, or cancel it.", "warn")
+            note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
-        self._desk.did(visitor, "exported", f"{wish.study}: {said}")
+        self._desk.audit(visitor, "exported", f"{wish.study}: {said}")
         return self._progress(visitor)
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:

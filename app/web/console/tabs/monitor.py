@@ -83,11 +83,11 @@ class MonitorTab:
     def _wire(self) -> None:
         now = [self._head, self._rate, self._sum, self._body]
         study = self._place.study
-        self._desk.on(self._origin.input, self._choose, [study, self._origin], now)
+        self._desk.bind(self._origin.input, self._choose, [study, self._origin], now)
         asked = [study, self._place.tab, self._origin]
-        self._desk.on(self._timer.tick, self._again, asked, [*now, self._timer], quiet=True)
+        self._desk.bind(self._timer.tick, self._again, asked, [*now, self._timer], quiet=True)
         decided = [study, self._origin, self._cell, self._most]
-        self._desk.on(self._set.click, self._limit, decided, now, owner=True)
+        self._desk.bind(self._set.click, self._limit, decided, now, owner=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""
@@ -115,7 +115,7 @@ class MonitorTab:
         return self._choose(visitor, study, origin) if tab == self.name else {self._timer: gr.update(active=False)}
 
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
-        seen = self._watching.look(study, origin, self._desk.clock.now_us())
+        seen = self._watching.load(study, origin, self._desk.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
         rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {
@@ -132,9 +132,9 @@ class MonitorTab:
         wanted = _count(most)
         data = {"where": where, "most": wanted}
         set_status(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
-        self._desk.did(visitor, *quota_set(found.name, where, wanted))
+        self._desk.audit(visitor, *quota_set(found.name, where, wanted))
         self._watching.forget(found.name)
-        return {**self._now(found, _known(origin)), **self._desk.say(quota_note(where, wanted))}
+        return {**self._now(found, _known(origin)), **self._desk.notify(quota_note(where, wanted))}
 
 
 def _known(origin: Any) -> str:

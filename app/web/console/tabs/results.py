@@ -72,8 +72,8 @@ class ResultsTab:
 
     def _wire(self) -> None:
         inputs = [self._place.study, self._place.tab, self._origin, self._shown]
-        self._desk.on(self._origin.input, self._choose, [self._place.study, self._origin], self.outputs)
-        self._desk.on(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
+        self._desk.bind(self._origin.input, self._choose, [self._place.study, self._origin], self.outputs)
+        self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The results of the participants' sessions, or of the first origin that the study has."""
@@ -89,11 +89,11 @@ class ResultsTab:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
-        seen = self._latest.look((study or "", _known(origin)))
+        seen = self._latest.get((study or "", _known(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _known(origin), seen)
 
     def _look(self, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._painted(study, origin, self._latest.look((study, origin)))
+        return self._painted(study, origin, self._latest.get((study, origin)))
 
     def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
         findings = seen.value.findings[:MOST] if seen.value else ()

@@ -136,7 +136,7 @@ class SessionsTab:
     def _wire(self, listed: list[Component]) -> None:
         place, filters = self._place, list(self._filters.values())
         changes = [getattr(one, "submit" if isinstance(one, gr.Textbox) else "input") for one in filters]
-        on, asked = self._desk.on, [place.study, *filters]
+        on, asked = self._desk.bind, [place.study, *filters]
         on([*changes, self._newest.click], self._list_newest, asked, listed)
         on(self._older.click, self._list_older, [*asked, self._next], listed)
         on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], listed, owner=True)
@@ -179,7 +179,7 @@ class SessionsTab:
     def _list_person(self, visitor: CurrentUser, study: str, id_: str) -> Updates:
         if not (id_ or "").strip():
             return self._listing(study, SessionQuery(), "")
-        self._desk.did(visitor, "searched for a recruiter ID", study)
+        self._desk.audit(visitor, "searched for a recruiter ID", study)
         streams = self._desk.participants.called(study, id_.strip())
         return self._listing(study, SessionQuery(streams=streams), "")
 
@@ -202,7 +202,7 @@ class SessionsTab:
             session = self._read(at.study, number)
         except StorageError as error:
             none = self._desk.html("session_none.html.j2")
-            return {**self._nothing(), self._head: none, **self._desk.say(str(error), "warn")}
+            return {**self._nothing(), self._head: none, **self._desk.notify(str(error), "warn")}
         return {**self._nothing(), **self._told(visitor, session)}
 
     def _nothing(self) -> dict[Component, Any]:
@@ -241,7 +241,7 @@ class SessionsTab:
 
     def _show_id(self, visitor: CurrentUser, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
-        self._desk.did(visitor, "viewed a recruiter ID", f"{study} No. {entry.number}")
+        self._desk.audit(visitor, "viewed a recruiter ID", f"{study} No. {entry.number}")
         return {
             self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
         }
@@ -258,9 +258,9 @@ class SessionsTab:
     def _say(self, visitor: CurrentUser, at: LocationValues, kind: Kind, text: str, sent: tuple[Any, ...]) -> Updates:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
-        desk.did(visitor, DONE[kind], f"{at.study} No. {entry.number}")
+        desk.audit(visitor, DONE[kind], f"{at.study} No. {entry.number}")
         after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
-        return {**after, self._said: "", **desk.say(NOTED[kind].format(number=entry.number))}
+        return {**after, self._said: "", **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:
         return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())

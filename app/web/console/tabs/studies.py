@@ -78,7 +78,7 @@ class StudiesTab:
         for part in self._parts.values():
             part.wire(self.outputs, self._repaint)
         made = [self._place.study, self._called, *self.outputs]
-        self._desk.on(
+        self._desk.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
 
@@ -122,12 +122,12 @@ class StudiesTab:
         drafts = self._desk.drafts
         drafts.create(name, str(like))
         drafts.save(name, re.sub(r"\A# What next:.*\n", "", drafts.text(name)))
-        self._desk.did(visitor, f"created a study from the template {like}", name)
+        self._desk.audit(visitor, f"created a study from the template {like}", name)
         return {
             **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
             self._called: "",
-            **self._desk.say(
+            **self._desk.notify(
                 f"{name} is created. Edit it here; participants see nothing of it until it is published and opened."
             ),
         }
