@@ -74,24 +74,24 @@ class AloneCell:
         )
 
 
-def cells(study: Study, wish: AiAloneRequest) -> list[AloneCell]:
-    """The cells of a wish, model by model and question by question; raises ParleyError with what is wrong."""
-    methods = {name: METHODS.find(name) for name in wish.methods}
-    chosen = list(_chosen(study, wish))
+def cells(study: Study, request: AiAloneRequest) -> list[AloneCell]:
+    """The cells of a request, model by model and question by question; raises ParleyError with what is wrong."""
+    methods = {name: METHODS.find(name) for name in request.methods}
+    chosen = list(_chosen(study, request))
     return [
-        AloneCell(_key(name, method, terms, problem, twin), wish.repeats, name, problem, terms)
-        for terms in terms_of(study, wish)
+        AloneCell(_key(name, method, terms, problem, twin), request.repeats, name, problem, terms)
+        for terms in terms_of(study, request)
         for problem, twin in chosen
         for name, method in methods.items()
     ]
 
 
-def terms_of(study: Study, wish: AiAloneRequest) -> list[MethodContext]:
-    """On what terms each model of a wish is asked."""
+def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
+    """On what terms each model of a request is asked."""
     alone = ai_alone_of(study)
-    named = wish.extractor or alone.extractor
+    named = request.extractor or alone.extractor
     extractor = parse_model_ref(study, named) if named else None
-    models = [parse_model_ref(study, name) for name in dict.fromkeys(wish.models or models_of(study))]
+    models = [parse_model_ref(study, name) for name in dict.fromkeys(request.models or models_of(study))]
     _check(study, models)
     return [MethodContext(model, alone, extractor, examples(study)) for model in models]
 
@@ -117,11 +117,11 @@ def _check(study: Study, models: Sequence[ModelRef]) -> None:
             raise AloneError(f"{other!r} and {model.label!r} are the same model with the same options; leave one out.")
 
 
-def _chosen(study: Study, wish: AiAloneRequest) -> Iterator[tuple[Problem, int]]:
+def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, int]]:
     """The questions that are asked, each with how many before it in the study are the same to the letter."""
     asked_of = [problem for problem in questions(study) if problem.answer is not None]
     datasets = {problem.dataset for problem in asked_of}
-    for name in wish.datasets:
+    for name in request.datasets:
         if name not in datasets:
             raise AloneError(f"{study.name!r} has no questions of the dataset {name!r}{suggestion(name, datasets)}")
     if not asked_of:
@@ -132,7 +132,9 @@ def _chosen(study: Study, wish: AiAloneRequest) -> Iterator[tuple[Problem, int]]
     seen: Counter[str] = Counter()
     for problem in asked_of:
         words = (problem.plain, *(option.plain for option in problem.options))
-        if problem.dataset in (wish.datasets or datasets) and (wish.most is None or seen[problem.dataset] < wish.most):
+        if problem.dataset in (request.datasets or datasets) and (
+            request.most is None or seen[problem.dataset] < request.most
+        ):
             yield problem, twins[words]
         twins[words] += 1
         seen[problem.dataset] += 1

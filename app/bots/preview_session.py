@@ -51,14 +51,14 @@ class PreviewTarget:
     language: str = ""
 
 
-async def advance_to_step(sessions: Sessions, study: Study, wish: PreviewTarget) -> str:
+async def advance_to_step(sessions: Sessions, study: Study, target: PreviewTarget) -> str:
     """Begin a pilot session of a study that is registered, and bring it to a step; its stream.
 
     Raises StudyError where the step is not met under these conditions.
     """
-    cell = _cell(study, wish)
+    cell = _cell(study, target)
     stream = str(uuid4())
-    events = await _advance_to(study, wish, cell, stream)
+    events = await _advance_to(study, target, cell, stream)
     await sessions.import_session(study, stream, _dated(events, sessions.now_us()))
     return stream
 
@@ -83,23 +83,23 @@ def every_value(study: Study) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items()))
 
 
-def _cell(study: Study, wish: PreviewTarget) -> Cell:
+def _cell(study: Study, target: PreviewTarget) -> Cell:
     """A cell in which the step can be met; raises StudyError."""
-    fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(wish.factors)]
+    fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(target.factors)]
     if not fitting:
-        raise StudyError(study.name, [ValidationIssue("factors", f"there is no cell with {_listed(wish.factors)}")])
-    chains = [chain for path, chain in _chains(study.flow) if path == wish.step]
-    if wish.step and not chains:
+        raise StudyError(study.name, [ValidationIssue("factors", f"there is no cell with {_listed(target.factors)}")])
+    chains = [chain for path, chain in _chains(study.flow) if path == target.step]
+    if target.step and not chains:
         known = [path for path, _ in _chains(study.flow)]
         raise StudyError(
-            study.name, [ValidationIssue(wish.step, f"is not a step of this study{suggestion(wish.step, known)}")]
+            study.name, [ValidationIssue(target.step, f"is not a step of this study{suggestion(target.step, known)}")]
         )
     for cell in fitting:
         if not chains or any(_open(chain, cell.values) for chain in chains):
             return cell
     asked = " or ".join(dict.fromkeys(_listed(_wanted(chain, study)) for chain in chains))
     raise StudyError(
-        study.name, [ValidationIssue(wish.step, f"is reached only with {asked}, not with {_listed(wish.factors)}")]
+        study.name, [ValidationIssue(target.step, f"is reached only with {asked}, not with {_listed(target.factors)}")]
     )
 
 
@@ -138,7 +138,7 @@ def _listed(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name}: {value}" for name, value in values.items()) or "any condition"
 
 
-async def _advance_to(study: Study, wish: PreviewTarget, cell: Cell, stream: str) -> tuple[Event, ...]:
+async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: str) -> tuple[Event, ...]:
     """The facts of a bot that has come to the step."""
     alike = replace(offline(study, price=None), hash=study.hash)
     with TemporaryDirectory() as folder:
@@ -147,28 +147,28 @@ async def _advance_to(study: Study, wish: PreviewTarget, cell: Cell, stream: str
         runtime = SessionService(database, Settings(messages_per_minute=MOST_CLICKS), clock)
         try:
             runtime.studies.register(alike)
-            for number in range(MOST_TRIES if wish.step else 1):
-                live = await _begun(runtime, alike, wish, cell, f"{stream}:{number}")
-                if await _comes(runtime, clock, live, wish.step, careful=number % 2 == 0):
+            for number in range(MOST_TRIES if target.step else 1):
+                live = await _begun(runtime, alike, target, cell, f"{stream}:{number}")
+                if await _comes(runtime, clock, live, target.step, careful=number % 2 == 0):
                     await runtime.note(live.stream, {"what": SAID})
                     return runtime.log.load(live.stream)
         finally:
             await runtime.close()
             database.dispose()
-    words = _listed({**wish.factors, **({"language": wish.language} if wish.language else {})})
+    words = _listed({**target.factors, **({"language": target.language} if target.language else {})})
     raise StudyError(
         study.name,
         [
             ValidationIssue(
-                wish.step, f"was not reached by {MOST_TRIES} simulated participants with {words}. Check its `when`"
+                target.step, f"was not reached by {MOST_TRIES} simulated participants with {words}. Check its `when`"
             )
         ],
     )
 
 
-async def _begun(runtime: SessionService, study: Study, wish: PreviewTarget, cell: Cell, seed: str) -> LoadedSession:
+async def _begun(runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str) -> LoadedSession:
     """A session in the cell, as all others are shut."""
-    told = {"language": wish.language or study.file.language} if len(study.file.offered) > 1 else {}
+    told = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await runtime.enrol(
         study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), told=told
     )

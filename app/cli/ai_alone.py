@@ -92,7 +92,7 @@ def run_(
     settings = settings_in_use()
     database = open_database(settings.database_url)
     found = _study(database, study)
-    wish = AiAloneRequest(
+    request = AiAloneRequest(
         models=_listed(model),
         methods=_listed(method) or registry.RELEASED,
         repeats=repeats,
@@ -100,9 +100,9 @@ def run_(
         most=problems,
         extractor=extractor,
     )
-    planned = cells(found, wish)
+    planned = cells(found, request)
     labels = list(dict.fromkeys(cell.terms.asked.label for cell in planned))
-    told = {"hash": found.hash, "models": labels, "methods": list(wish.methods), "repeats": repeats}
+    told = {"hash": found.hash, "models": labels, "methods": list(request.methods), "repeats": repeats}
     plan = RunPlan(found.name, "alone", planned, told)
     if dry_run:
         would = estimate(database, plan, reply_tokens)

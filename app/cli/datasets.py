@@ -155,25 +155,25 @@ def export_(
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
     selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    wish = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
+    request = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
     if schema == NAME:
-        _examples(database, wish, to, file, TrainSplit(train, seed))
+        _examples(database, request, to, file, TrainSplit(train, seed))
         return
     if to == STDOUT:
-        stream(database, wish, sys.stdout.buffer, file)
+        stream(database, request, sys.stdout.buffer, file)
         return
-    exported = export(database, wish, to)
+    exported = export(database, request, to)
     _print_export(exported, statuses)
     if zipped:
         out.print(f"{zip_export(to)}", highlight=False)
 
 
-def _examples(database: Database, wish: ExportRequest, to: Path, file: str, split: TrainSplit) -> None:
+def _examples(database: Database, request: ExportRequest, to: Path, file: str, split: TrainSplit) -> None:
     """Write examples for the fine-tuning of a user simulator, and print how many."""
     if to == STDOUT:
-        stream_examples(database, wish, sys.stdout.buffer, split, file or TRAIN)
+        stream_examples(database, request, sys.stdout.buffer, split, file or TRAIN)
         return
-    written = export_examples(database, wish, to, split)
+    written = export_examples(database, request, to, split)
     for one in written.exported.files:
         about = f"{one.rows:,} examples from {written.questions[one.path]:,} questions"
         out.print(f"{to / one.path}: {about}", highlight=False)

@@ -30,7 +30,7 @@ from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
-from storage.reports.reproducibility import recompute_draws as verify_study
+from storage.reports.reproducibility import recompute_draws
 from storage.reports.sessions import find_sessions
 
 
@@ -169,7 +169,7 @@ def verify(study: StudyName) -> None:
     name = Studies(database).newest(name_of(study)).name
     with _progress() as bar:
         task = bar.add_task(f"{name}: sessions")
-        done = verify_study(database, name, lambda number, total: bar.update(task, completed=number, total=total))
+        done = recompute_draws(database, name, lambda number, total: bar.update(task, completed=number, total=total))
     for sentence in done.differences:
         out.print(sentence, markup=False, highlight=False, soft_wrap=True)
     counted = f"{done.assignments:,} assignments and {done.draws:,} draws of {done.sessions:,} sessions"

@@ -41,13 +41,13 @@ def walk(
     """
     settings = settings_in_use()
     found = load_study(study)
-    wish = PreviewTarget(step, cell_of(found, where), language)
+    target = PreviewTarget(step, cell_of(found, where), language)
     if language and language not in found.file.offered:
         raise SettingsError(
             f"--language {language!r}: the study is not in this language{suggestion(language, found.file.offered)}"
         )
     database = open_database(settings.database_url)
     Studies(database).register(found)
-    stream = act_on(database, lambda sessions: advance_to_step(sessions, found, wish))
+    stream = act_on(database, lambda sessions: advance_to_step(sessions, found, target))
     print(PreviewLinks(secret_for(settings, database)).link(settings, stream))
     out.print("Open it in a browser within one hour. The session is marked as pilot data.", style="dim")

@@ -63,7 +63,9 @@ def report_(
     against: Annotated[
         str,
         typer.Option(
-            "--compare-with", metavar="PAPER", help=f"Add the figures published in a paper: {', '.join(PAPERS)}."
+            "--compare-with",
+            metavar="PAPER",
+            help=f"Add the figures published in a paper: {', '.join(PAPERS)}.",
         ),
     ] = "",
     called: Annotated[
@@ -80,12 +82,12 @@ def report_(
     The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, csv or JSON.
     """
     from app.analysis.report import FORMATS, build_report
-    from app.analysis.report.published_comparison import published_paper as paper
+    from app.analysis.report.published_comparison import published_paper
 
     chosen = _format(form, to)
     if called and not against:
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
-    papers = paper(against, called or ()) if against else None
+    papers = published_paper(against, called or ()) if against else None
     database, name = open_database(settings_in_use().database_url), name_of(study)
     meant = origin or _first(database, name)
     try:

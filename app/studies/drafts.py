@@ -21,8 +21,7 @@ from typing import Any
 from app.errors import NotYaml
 from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, yaml_issue
 from app.studies.translations import missing_translations
-from app.studies.yaml_loader import YamlDocument as Page
-from app.studies.yaml_loader import parse_yaml
+from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
@@ -171,7 +170,8 @@ def _untranslated(study: Study) -> Iterator[str]:
 
 
 def _faulty(
-    faults: Iterator[ValidationIssue] | list[ValidationIssue] | tuple[ValidationIssue, ...], page: Page | None = None
+    faults: Iterator[ValidationIssue] | list[ValidationIssue] | tuple[ValidationIssue, ...],
+    page: YamlDocument | None = None,
 ) -> CheckResult:
     lines = page.line if page else lambda _: None
     return CheckResult(None, tuple(LocatedIssue(lines(fault.where), fault.where, fault.what) for fault in faults))

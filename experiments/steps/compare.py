@@ -34,9 +34,7 @@ from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, h
 from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.recruitment import Paste
-from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, TextBlock
-from experiments.study.screen import ReplyView as Shown
-from experiments.study.screen import RoundView as ShownRound
+from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
 
 CALLED = "{{assistant_label}}"
@@ -168,7 +166,7 @@ class CompareStep(Step):
         )
         return Panel(self.title, tuple(blocks), (), chat, self.button)
 
-    def _shown(self, place: Location, one: ComparisonRound) -> ShownRound:
+    def _shown(self, place: Location, one: ComparisonRound) -> RoundView:
         replies = []
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
@@ -177,8 +175,8 @@ class CompareStep(Step):
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""
-            replies.append(Shown(slot, place.fill(called), text, failed, outcome is None, how))
-        return ShownRound(one.said.data["text"], tuple(replies), self._voted(place, one))
+            replies.append(ReplyView(slot, place.fill(called), text, failed, outcome is None, how))
+        return RoundView(one.said.data["text"], tuple(replies), self._voted(place, one))
 
     def _voted(self, place: Location, one: ComparisonRound) -> str:
         """The vote in words, for who gave it."""

@@ -83,30 +83,30 @@ class PaymentRun:
         return sum((payment.payee.due for payment in self.payments if payment.file == file), NOTHING)
 
 
-def run_payments(database: Database, people: Participants, wish: PaymentRequest, at_us: int) -> PaymentRun:
+def run_payments(database: Database, people: Participants, request: PaymentRequest, at_us: int) -> PaymentRun:
     """Work out who is to be paid, write the files and record it; raises StorageError if it cannot be written."""
     earlier = EarlierRuns()
     try:
-        for attempt in attempts(wish.study):
+        for attempt in attempts(request.study):
             with attempt:
-                earlier = _finish(database, wish, earlier)
-                found = payees(database, people, wish.study)
+                earlier = _finish(database, request, earlier)
+                found = payees(database, people, request.study)
                 recorded = {file for payee in found for file in payee.paid}
-                planned = _planned(found, wish, _stamp(wish.folder, recorded, at_us))
+                planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
                 run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
-                if not wish.dry:
-                    _write(database, wish, run, at_us)
+                if not request.dry:
+                    _write(database, request, run, at_us)
                 return run
     except OSError as error:
         raise StorageError(
-            f"{wish.folder} cannot be written: {error.strerror or error}. Run the command again with the same folder, "
-            "or with another one if this one can never be written"
+            f"{request.folder} cannot be written: {error.strerror or error}. Run the command again with the same "
+            "folder, or with another one if this one can never be written"
         ) from error
     raise AssertionError  # the last attempt returns or raises
 
 
-def _planned(found: tuple[Payee, ...], wish: PaymentRequest, stamp: str) -> PaymentRun:
-    sorted_ = lists(found, wish.known)
+def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> PaymentRun:
+    sorted_ = lists(found, request.known)
     ids = list(sorted_.bonus)
     parts = [ids[start : start + MOST_LINES] for start in range(0, len(ids), MOST_LINES)]
     files: dict[str, str] = {}
@@ -142,10 +142,10 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
     return f"{day}-{max((int(match[1]) for match in found if match), default=0) + 1}"
 
 
-def _finish(database: Database, wish: PaymentRequest, before: EarlierRuns) -> EarlierRuns:
+def _finish(database: Database, request: PaymentRequest, before: EarlierRuns) -> EarlierRuns:
     """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
-    pattern = re.compile(rf"\.{re.escape(wish.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
-    there = sorted(wish.folder.iterdir()) if wish.folder.is_dir() and not wish.dry else []
+    pattern = re.compile(rf"\.{re.escape(request.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
+    there = sorted(request.folder.iterdir()) if request.folder.is_dir() and not request.dry else []
     moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
         lock = held(hidden / LOCK)
@@ -153,7 +153,7 @@ def _finish(database: Database, wish: PaymentRequest, before: EarlierRuns) -> Ea
             busy.append(hidden)
             continue
         kept = recorded_of(database, [path.name for path in _inside(hidden)])  # read when nobody is at work there
-        moved += [name for key in kept for name in _move(hidden / key, wish.folder)]
+        moved += [name for key in kept for name in _move(hidden / key, request.folder)]
         swept += [] if kept else [hidden]
         _leave(hidden, lock)
     return EarlierRuns(tuple(moved), tuple(swept), tuple(busy))
@@ -170,11 +170,11 @@ def _leave(hidden: Path, lock: FileLock) -> None:
         hidden.rmdir()
 
 
-def _write(database: Database, wish: PaymentRequest, run: PaymentRun, at_us: int) -> None:
+def _write(database: Database, request: PaymentRequest, run: PaymentRun, at_us: int) -> None:
     """Write, record, move; raises Conflict, with nothing left behind, where a session went on meanwhile."""
     key = secrets.token_hex(16)
-    hidden = wish.folder / f".{wish.study}-{run.stamp}.part"
-    make_folder(wish.folder)
+    hidden = request.folder / f".{request.study}-{run.stamp}.part"
+    make_folder(request.folder)
     try:
         new_folder(hidden)
     except FileExistsError:
@@ -190,7 +190,7 @@ def _write(database: Database, wish: PaymentRequest, run: PaymentRun, at_us: int
     except (OSError, Conflict):
         _leave(hidden, lock)
         raise
-    _move(hidden / key, wish.folder)  # if it fails the files stay where they are, for the next run
+    _move(hidden / key, request.folder)  # if it fails the files stay where they are, for the next run
     _leave(hidden, lock)
 
 

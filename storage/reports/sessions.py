@@ -25,7 +25,7 @@ from storage.registers.imported_rows import row_of
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
-from storage.schemas.base import ReleasedRow as Released
+from storage.schemas.base import ReleasedRow
 from storage.schemas.registry import schemas
 
 PAGE = 25
@@ -100,15 +100,17 @@ class SessionRecord:
     entry: SessionListItem
     events: tuple[Event, ...] = ()
     study: Study | None = None
-    rows: tuple[Released, ...] = ()
+    rows: tuple[ReleasedRow, ...] = ()
 
 
-def sessions(database: Database, study: str, wish: SessionQuery, now_us: int, before: int | None = None) -> SessionPage:
+def sessions(
+    database: Database, study: str, query: SessionQuery, now_us: int, before: int | None = None
+) -> SessionPage:
     """The newest sessions that are wanted, of those with a smaller number than `before`."""
     with database.connect() as connection:
-        wanted = [*_conditions(connection, study, wish, now_us), *([_session.ordinal < before] if before else [])]
-        query = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
-        found = [_entry(row) for row in connection.execute(query)]
+        wanted = [*_conditions(connection, study, query, now_us), *([_session.ordinal < before] if before else [])]
+        statement = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
+        found = [_entry(row) for row in connection.execute(statement)]
     return SessionPage(tuple(found[:PAGE]), len(found) > PAGE)
 
 
@@ -184,35 +186,35 @@ def _live(now_us: int) -> ColumnElement[bool]:
     return and_(_seat.outcome.is_(None), _seat.released_us.is_(None), kept)
 
 
-def _conditions(connection: Connection, study: str, wish: SessionQuery, now_us: int) -> Iterator[ColumnElement[bool]]:
-    if wish.text.strip():
-        yield _called(wish.text.strip())
-    if wish.origin:
-        yield _session.origin == wish.origin
-    if wish.streams is not None:
-        yield _session.stream.in_(wish.streams)
-    if wish.stands:
-        yield _standing(study, wish.stands, now_us)
-    if wish.cell:
+def _conditions(connection: Connection, study: str, query: SessionQuery, now_us: int) -> Iterator[ColumnElement[bool]]:
+    if query.text.strip():
+        yield _called(query.text.strip())
+    if query.origin:
+        yield _session.origin == query.origin
+    if query.streams is not None:
+        yield _session.stream.in_(query.streams)
+    if query.stands:
+        yield _standing(study, query.stands, now_us)
+    if query.cell:
         cells = seats.cells_of(connection, study)
-        yield _seat.cell.in_([cell for cell, has in cells.items() if wish.cell.items() <= has.items()])
-    yield from _said(wish)
+        yield _seat.cell.in_([cell for cell, has in cells.items() if query.cell.items() <= has.items()])
+    yield from _said(query)
 
 
-def _said(wish: SessionQuery) -> Iterator[ColumnElement[bool]]:
-    if wish.flag == PASTED:
+def _said(query: SessionQuery) -> Iterator[ColumnElement[bool]]:
+    if query.flag == PASTED:
         yield _seat.pasted > 0
-    elif wish.flag:
-        yield ("," + _seat.flags + ",").contains(f",{wish.flag},", autoescape=True)
-    if wish.excluded is not None:
-        out = _seat.excluded.is_not(None) if wish.excluded else _seat.excluded.is_(None)
+    elif query.flag:
+        yield ("," + _seat.flags + ",").contains(f",{query.flag},", autoescape=True)
+    if query.excluded is not None:
+        out = _seat.excluded.is_not(None) if query.excluded else _seat.excluded.is_(None)
         yield and_(_seat.stream.is_not(None), out)
-    if wish.since_us is not None:
-        yield _seat.begun_us >= wish.since_us
-    if wish.until_us is not None:
-        yield _seat.begun_us < wish.until_us
-    if wish.language:
-        yield _seat.language == wish.language
+    if query.since_us is not None:
+        yield _seat.begun_us >= query.since_us
+    if query.until_us is not None:
+        yield _seat.begun_us < query.until_us
+    if query.language:
+        yield _seat.language == query.language
 
 
 def _standing(study: str, stands: str, now_us: int) -> ColumnElement[bool]:

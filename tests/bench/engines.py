@@ -55,9 +55,9 @@ def ours(database: Path, origin: str, file: str, to: str) -> int:
     from storage.datasets.exports.plan import ExportRequest
     from storage.db.engine import open_database
 
-    wish = ExportRequest(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
+    request = ExportRequest(IMPORTED if origin == "import" else LIVE, "chatbench", origin)
     with open(to, "wb") as out:
-        return stream(open_database(f"sqlite:///{database}"), wish, out, file)
+        return stream(open_database(f"sqlite:///{database}"), request, out, file)
 
 
 def adbc(database: Path, order: str, to: str) -> int:

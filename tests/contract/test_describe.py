@@ -157,8 +157,8 @@ def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("safe", [False, True])
 def test_a_real_export_explains_itself_and_is_the_same_again(filled: Database, safe: bool, tmp_path: Path) -> None:
-    wish = ExportRequest("chatbench", "chatbench", safe=safe)
-    packed = [zip_export(export(filled, wish, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
+    request = ExportRequest("chatbench", "chatbench", safe=safe)
+    packed = [zip_export(export(filled, request, tmp_path / name).folder).read_bytes() for name in ("a", "b")]
     assert packed[0] == packed[1]
     subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=tmp_path / "a", capture_output=True, check=True)
     assert sha256((tmp_path / "a/study.json").read_bytes()).hexdigest() == study("chatbench").hash

@@ -87,9 +87,9 @@ def exclude(database: Database, numbers: Mapping[int, str]) -> None:
             connection.execute(its.values(excluded=numbers.get(number)))
 
 
-def rows(database: Database, wish: ExportRequest, path: str) -> list[dict[str, Any]]:
+def rows(database: Database, request: ExportRequest, path: str) -> list[dict[str, Any]]:
     out = BytesIO()
-    count = stream(database, wish, out, path)
+    count = stream(database, request, out, path)
     content = out.getvalue().decode()
     found = json.loads(content) if path.endswith(".json") else list(csv.DictReader(StringIO(content)))
     assert len(found) == count
@@ -144,9 +144,9 @@ def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
     exclude(lab, out)
     found, whole, names = seats(lab), everything[path], workers(lab)
     stay = {seat.stream for seat in found if passes(seat, asked)}
-    wish = replace(EVERYBODY, selection=asked)
-    assert rows(lab, wish, path) == [row for row in whole if names[row["worker_id"]] in stay]
-    outlook = files(lab, wish, most=3)
+    request = replace(EVERYBODY, selection=asked)
+    assert rows(lab, request, path) == [row for row in whole if names[row["worker_id"]] in stay]
+    outlook = files(lab, request, most=3)
     told = outlook.selected
     if told is None:
         assert asked == ALL
@@ -161,14 +161,14 @@ def test_an_export_of_some_sessions_is_exactly_their_rows_of_the_whole(
 @examples(5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(asked=selections, most=st.integers(1, 200))
 def test_what_an_export_would_hold_is_what_it_holds(lab: Database, asked: SessionFilter, most: int) -> None:
-    wish = replace(EVERYBODY, selection=asked)
-    for expected in files(lab, wish, most).files:
-        whole = rows(lab, wish, expected.path)
+    request = replace(EVERYBODY, selection=asked)
+    for expected in files(lab, request, most).files:
+        whole = rows(lab, request, expected.path)
         if expected.path == FILES[1]:
             assert expected.rows is None, "who stays is known when every answer has been read"
         else:
             assert (expected.rows, expected.more) == (min(len(whole), most), len(whole) > most)
-        first = preview(lab, wish, expected.path, most)
+        first = preview(lab, request, expected.path, most)
         assert len(first.rows) == min(len(whole), most)
         column = first.header.index("question_id")
         assert [row[column] for row in first.rows] == [row["question_id"] for row in whole[:most]]
@@ -185,10 +185,10 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
     names = workers(database)
     for path in FILES:
         whole = rows(database, EVERYBODY, path)
-        wish = replace(EVERYBODY, selection=asked)
+        request = replace(EVERYBODY, selection=asked)
         its = [row for row in whole if names[row["worker_id"]] == second.stream]
-        assert rows(database, wish, path) == its
-        assert len(preview(database, wish, path, 5).rows) == min(5, len(its))
+        assert rows(database, request, path) == its
+        assert len(preview(database, request, path, 5).rows) == min(5, len(its))
     told = files(database, replace(EVERYBODY, selection=asked)).selected
     assert told is not None
     assert (told.number, told.left_out, told.excluded) == (1, (("excluded by a researcher", 2),), (("no", 2),))
@@ -198,10 +198,10 @@ def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Databa
     asyncio.run(fill(database, ["dices"], 3, "1"))
     with database.connect() as connection:
         schema = recorded_schemas(connection, "dices")[0]
-    wish = ExportRequest("dices", schema, selection=SessionFilter(with_excluded=True))
-    whole = rows(database, wish, "")
+    request = ExportRequest("dices", schema, selection=SessionFilter(with_excluded=True))
+    whole = rows(database, request, "")
     exclude(database, {0: "no"})
-    some = rows(database, replace(wish, selection=ALL), "")
+    some = rows(database, replace(request, selection=ALL), "")
     assert 0 < len(some) < len(whole)
     assert [row.pop("id") for row in some] == [str(number) for number in range(len(some))]
     tail = whole[len(whole) - len(some) :]
@@ -246,10 +246,10 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
     export(lab, EVERYBODY, tmp_path / "out")
     import_files(database, STUDY, [tmp_path / "out"], "copy")
     assert export_options(database, "copy").schemas == {"import": (STUDY,)}
-    wish = ExportRequest("copy", STUDY, "import")
+    request = ExportRequest("copy", STUDY, "import")
     there = [chosen for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"]
-    assert [file.path for file in files(database, wish).files] == [one.path(one.parts[0]) for one in there]
-    assert len(preview(database, wish, FILES[0], 3).rows) == 3
+    assert [file.path for file in files(database, request).files] == [one.path(one.parts[0]) for one in there]
+    assert len(preview(database, request, FILES[0], 3).rows) == 3
     for asked in (SessionFilter(complete=True), SessionFilter(with_excluded=True), SessionFilter(where=(("a", "b"),))):
         with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):
-            export(database, replace(wish, selection=asked), tmp_path / "no")
+            export(database, replace(request, selection=asked), tmp_path / "no")

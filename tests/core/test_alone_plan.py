@@ -45,8 +45,8 @@ def test_by_default_the_released_methods_ask_each_question_fifty_times_of_each_m
 
 
 def test_what_is_asked_can_be_narrowed() -> None:
-    wish = AiAloneRequest(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
-    found = cells(CHATBENCH, wish)
+    request = AiAloneRequest(models=("tutor-b",), methods=("free_text",), repeats=3, datasets=DATASETS[:2], most=4)
+    found = cells(CHATBENCH, request)
     assert [cell.problem.id for cell in found] == [f"{name}-redux-{n}" for name in DATASETS[:2] for n in range(4)]
     assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
 
@@ -113,9 +113,9 @@ WRONG: dict[str, tuple[AiAloneRequest, type[ParleyError], str]] = {
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: case.replace(" ", "_"))
 def test_what_cannot_be_asked_is_refused_before_anything_is(case: str) -> None:
-    wish, kind, words = WRONG[case]
+    request, kind, words = WRONG[case]
     with pytest.raises(kind, match=words):
-        cells(CHATBENCH, wish)
+        cells(CHATBENCH, request)
 
 
 def test_models_that_the_data_could_not_tell_apart_are_refused(tmp_path: Path) -> None:

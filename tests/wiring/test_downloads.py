@@ -66,8 +66,8 @@ class Room:
         async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app=self), base_url="http://console") as client:
             return await client.get(f"/download/{token}", headers={"x-who": who})
 
-    def made(self, database: Database, wish: ExportRequest, visitor: CurrentUser = ANN) -> Link:
-        assert self.downloads.start(visitor, database, wish)
+    def made(self, database: Database, export_request: ExportRequest, visitor: CurrentUser = ANN) -> Link:
+        assert self.downloads.start(visitor, database, export_request)
         assert self.ended(visitor) == ""
         return self.downloads.links(visitor)[0]
 

@@ -122,8 +122,8 @@ async def test_exports_while_people_write_keep_nobody_waiting(
             async with crowd(served.url, "short", people, seed) as found:
                 for number in range(exports):
                     await found.more(people)
-                    wish, folder = ExportRequest("short", "chatbench"), tmp_path / f"export-{number}"
-                    done = await asyncio.to_thread(export, served.database, wish, folder, Slow(found))
+                    query, folder = ExportRequest("short", "chatbench"), tmp_path / f"export-{number}"
+                    done = await asyncio.to_thread(export, served.database, query, folder, Slow(found))
                     assert done.files
             check_crowd(served.database, found)
     told = [record.getMessage() for record in caplog.records]

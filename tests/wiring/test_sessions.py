@@ -68,12 +68,12 @@ def seated(each_database: Database) -> Database:
     return each_database
 
 
-def every(database: Database, wish: SessionQuery) -> list[SessionListItem]:
+def every(database: Database, query: SessionQuery) -> list[SessionListItem]:
     """All pages of what is wanted."""
     found: list[SessionListItem] = []
     more = True
     while more:
-        page = sessions(database, "s", wish, NOW_US, found[-1].number if found else None)
+        page = sessions(database, "s", query, NOW_US, found[-1].number if found else None)
         assert len(page.entries) <= PAGE
         found += page.entries
         more = page.more
@@ -100,20 +100,20 @@ wishes = st.builds(
 )
 
 
-def fits(entry: SessionListItem, wish: SessionQuery) -> bool:
+def fits(entry: SessionListItem, query: SessionQuery) -> bool:
     """What each filter means, told of what is listed."""
     row = None if entry.imported else _row(entry.number)
     begun_us = row["begun_us"] if row else None
     return all(
         [
-            wish.origin in ("", entry.origin),
-            wish.stands in ("", entry.stands),
-            not wish.cell or (row is not None and wish.cell.items() <= entry.cell.items()),
-            wish.flag in ("", *entry.flags),
-            wish.excluded is None or (row is not None and (entry.excluded is not None) == wish.excluded),
-            wish.since_us is None or (begun_us is not None and begun_us >= wish.since_us),
-            wish.until_us is None or (begun_us is not None and begun_us < wish.until_us),
-            wish.language in ("", entry.language),
+            query.origin in ("", entry.origin),
+            query.stands in ("", entry.stands),
+            not query.cell or (row is not None and query.cell.items() <= entry.cell.items()),
+            query.flag in ("", *entry.flags),
+            query.excluded is None or (row is not None and (entry.excluded is not None) == query.excluded),
+            query.since_us is None or (begun_us is not None and begun_us >= query.since_us),
+            query.until_us is None or (begun_us is not None and begun_us < query.until_us),
+            query.language in ("", entry.language),
         ]
     )
 
@@ -123,9 +123,9 @@ def test_each_filter_gives_exactly_what_it_says(seated: Database) -> None:
 
     @given(wishes)
     @settings(max_examples=20)
-    def holds(wish: SessionQuery) -> None:
-        wanted = [entry.number for entry in whole if fits(entry, wish)]
-        assert [entry.number for entry in every(seated, wish)] == wanted
+    def holds(query: SessionQuery) -> None:
+        wanted = [entry.number for entry in whole if fits(entry, query)]
+        assert [entry.number for entry in every(seated, query)] == wanted
 
     holds()
 

@@ -78,7 +78,7 @@ class DownloadJob:
     """An export under way, as far as it is known: the file that is written now and its rows so far. `said` is what went
     wrong, once it is done."""
 
-    wish: ExportRequest
+    export_request: ExportRequest
     about: str
     asked_us: int
     file: str = ""
@@ -105,13 +105,13 @@ class Downloads:
         """Held as long as this process lives, in its folder."""
         _sweep_killed()
 
-    def start(self, visitor: CurrentUser, database: Database, wish: ExportRequest, about: str = "") -> bool:
+    def start(self, visitor: CurrentUser, database: Database, export_request: ExportRequest, about: str = "") -> bool:
         """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
         with self._lock:
             before = self._jobs.get(visitor.name)
             if before is not None and not before.done:
                 return False
-            job = self._jobs[visitor.name] = DownloadJob(wish, about, self._clock.now_us())
+            job = self._jobs[visitor.name] = DownloadJob(export_request, about, self._clock.now_us())
             thread = threading.Thread(
                 target=self._work, args=(visitor, database, job), name="parley-export", daemon=True
             )
@@ -188,7 +188,7 @@ class Downloads:
         """Make an export in a thread of its own; whatever happens, it ends and says how."""
         job.said = BROKEN
         try:
-            with self._folder(job.wish) as folder:
+            with self._folder(job.export_request) as folder:
                 self._keep(visitor, job, self._packed(database, job, folder))
             job.said = ""
         except _Stopped:
@@ -203,7 +203,7 @@ class Downloads:
             job.done = True
 
     @contextmanager
-    def _folder(self, wish: ExportRequest) -> Iterator[Path]:
+    def _folder(self, export_request: ExportRequest) -> Iterator[Path]:
         """A folder for an export, in which nobody else can read, and which is gone afterwards."""
         with self._lock:
             if self._own is None:
@@ -213,7 +213,7 @@ class Downloads:
                 raise OSError(f"{self._root} cannot be locked, or another console process is checking it; try again")
         own = Path(mkdtemp(dir=self._root))
         try:
-            yield own / f"{wish.study}-{wish.schema}"
+            yield own / f"{export_request.study}-{export_request.schema}"
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
@@ -226,7 +226,7 @@ class Downloads:
                 raise _Stopped
 
         new_folder(folder)
-        sessions = export(database, job.wish, folder, tell).sessions
+        sessions = export(database, job.export_request, folder, tell).sessions
         job.packing = True
         packed = zip_export(folder)
         if job.stopped:

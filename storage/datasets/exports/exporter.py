@@ -36,36 +36,36 @@ def _nobody(path: str, rows: int) -> None:
     """Nobody is told."""
 
 
-def export(database: Database, wish: ExportRequest, folder: Path, tell: Tell = _nobody) -> ExportManifest:
+def export(database: Database, request: ExportRequest, folder: Path, tell: Tell = _nobody) -> ExportManifest:
     """Write a study's files and what explains them; raises StorageError with what there is instead."""
     try:
-        return _export(database, wish, folder, tell)
+        return _export(database, request, folder, tell)
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder") from error
 
 
-def _export(database: Database, wish: ExportRequest, folder: Path, tell: Tell) -> ExportManifest:
+def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell) -> ExportManifest:
     with database.connect() as connection:
-        plan = plan_export(connection, wish)
-        filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, wish, chosen))
+        plan = plan_export(connection, request)
+        filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
         names = [chosen.path for chosen in plan.files]
         with writing(folder, names) as paths:
-            files = tuple(_write(connection, chosen, paths, tell, safe=wish.safe) for chosen in plan.files)
-        sessions = sessions_in(connection, wish.study, plan)
-        withdrawn = count_present_and_withdrawn(connection, wish.study, plan.origin)[1]
-        users = tuple(counted(connection, wish.study)) if plan.origin == Origin.BOT else ()
+            files = tuple(_write(connection, chosen, paths, tell, safe=request.safe) for chosen in plan.files)
+        sessions = sessions_in(connection, request.study, plan)
+        withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
+        users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
     exported = ExportManifest(
-        study=wish.study,
-        schema=schema_of(wish.schema),
+        study=request.study,
+        schema=schema_of(request.schema),
         origin=plan.origin,
         sessions=sessions,
         withdrawn=withdrawn,
         folder=folder,
         files=files,
-        studies=Studies(database).taken(wish.study, plan.origin),
+        studies=Studies(database).taken(request.study, plan.origin),
         sources=plan.sources,
         filtered=filtered,
-        safe=wish.safe,
+        safe=request.safe,
         selected=plan.selected,
         users=users,
     )
@@ -73,12 +73,12 @@ def _export(database: Database, wish: ExportRequest, folder: Path, tell: Tell) -
     return exported
 
 
-def stream(database: Database, wish: ExportRequest, out: BinaryIO, file: str = "") -> int:
+def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str = "") -> int:
     """Write one file of an export, the first unless it is named; the number of rows. Raises StorageError."""
     with database.connect() as connection:
-        chosen = plan_export(connection, wish).named(file)
-        filter_files(connection, wish, chosen)
-        return _rows(connection, chosen, out, safe=wish.safe)
+        chosen = plan_export(connection, request).named(file)
+        filter_files(connection, request, chosen)
+        return _rows(connection, chosen, out, safe=request.safe)
 
 
 def _write(

@@ -94,25 +94,25 @@ TABLES = {name: ReleasedTable(name.partition(".")[0], name, (MESSAGES,), ()) for
 """The two files; no tables of the database."""
 
 
-def export_examples(database: Database, wish: ExportRequest, folder: Path, split: TrainSplit) -> TrainingExamples:
+def export_examples(database: Database, request: ExportRequest, folder: Path, split: TrainSplit) -> TrainingExamples:
     """Write the examples of a study's conversations and what explains them; raises StorageError."""
     left_out: Counter[str] = Counter()
     with database.connect() as connection:
-        plan = plan_export(connection, replace(wish, schema="chatbench"))
-        source = _source(connection, plan, wish, split)
+        plan = plan_export(connection, replace(request, schema="chatbench"))
+        source = _source(connection, plan, request, split)
         try:
             files = _write(source, folder, left_out)
         except OSError as error:
             raise StorageError(f"{folder} cannot be written: {error.strerror}. Choose another folder") from error
         exported = ExportManifest(
-            study=wish.study,
+            study=request.study,
             schema=_schema(split),
             origin=plan.origin,
-            sessions=sessions_in(connection, wish.study, plan),
-            withdrawn=count_present_and_withdrawn(connection, wish.study, plan.origin)[1],
+            sessions=sessions_in(connection, request.study, plan),
+            withdrawn=count_present_and_withdrawn(connection, request.study, plan.origin)[1],
             folder=folder,
             files=files,
-            studies=Studies(database).taken(wish.study, plan.origin),
+            studies=Studies(database).taken(request.study, plan.origin),
             selected=plan.selected,
         )
     describe(exported)
@@ -120,13 +120,13 @@ def export_examples(database: Database, wish: ExportRequest, folder: Path, split
 
 
 def stream_examples(
-    database: Database, wish: ExportRequest, out: BinaryIO, split: TrainSplit, file: str = TRAIN
+    database: Database, request: ExportRequest, out: BinaryIO, split: TrainSplit, file: str = TRAIN
 ) -> None:
     """Write one of the files, that for training unless it is named; raises StorageError."""
     if file not in (TRAIN, TEST):
         raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
-        source = _source(connection, plan_export(connection, replace(wish, schema="chatbench")), wish, split)
+        source = _source(connection, plan_export(connection, replace(request, schema="chatbench")), request, split)
         for name, example in _examples(source, Counter()):
             if name == file:
                 out.write(_line(example))
@@ -146,14 +146,14 @@ def _schema(split: TrainSplit) -> Schema:
     return Schema(NAME, title, said + which, tuple(TABLES.values()), lambda study, state: ())
 
 
-def _source(connection: Connection, plan: ExportPlan, wish: ExportRequest, split: TrainSplit) -> _ExampleSource:
+def _source(connection: Connection, plan: ExportPlan, request: ExportRequest, split: TrainSplit) -> _ExampleSource:
     talks = [chosen for chosen in plan.files if chosen.table.name == "conversations"]
     asked = next((chosen for chosen in plan.files if chosen.table.name == "questions"), None)
     if not talks or asked is None:
         lacks = "conversations.json" if not talks else "questions.csv"
         raise StorageError(
-            f"{wish.study!r} has no {lacks} of origin {plan.origin}, which the examples need. "
-            f"If the study is an imported release: parley import chatbench {lacks} --study {wish.study}"
+            f"{request.study!r} has no {lacks} of origin {plan.origin}, which the examples need. "
+            f"If the study is an imported release: parley import chatbench {lacks} --study {request.study}"
         )
     questions = dict(_questions(connection, asked))
     columns = {column.name: column for column in talks[0].table.columns}

@@ -62,63 +62,63 @@ class ExportPlan:
         return files[path]
 
 
-def plan_export(connection: Connection, wish: ExportRequest) -> ExportPlan:
-    """The plan for a wish; raises StorageError with what there is instead."""
-    schema = schema_of(wish.schema)
-    origin = _origin(connection, wish)
+def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
+    """The plan for a request; raises StorageError with what there is instead."""
+    schema = schema_of(request.schema)
+    origin = _origin(connection, request)
     if origin != Origin.IMPORT:
-        return _own(connection, schema, wish, origin)
-    if wish.statuses is not None:
+        return _own(connection, schema, request, origin)
+    if request.statuses is not None:
         raise StorageError(
-            f"{wish.study!r} was imported, and its release has the filtered sessions; leave out --prolific-export"
+            f"{request.study!r} was imported, and its release has the filtered sessions; leave out --prolific-export"
         )
-    if wish.selection != ALL:
+    if request.selection != ALL:
         raise StorageError(
-            f"{wish.study!r} was imported: a release does not have conditions, start times, outcomes, languages or "
+            f"{request.study!r} was imported: a release does not have conditions, start times, outcomes, languages or "
             "exclusions of sessions; leave out every filter but the origin"
         )
-    return _imported(connection, schema, wish.study)
+    return _imported(connection, schema, request.study)
 
 
-def filter_files(connection: Connection, wish: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
+def filter_files(connection: Connection, request: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
     """Find the sessions that a filtered file holds, and tell what each step left; nothing for any other file."""
-    return [] if chosen.among is None else sessions_passing_filter(connection, chosen, wish.statuses)
+    return [] if chosen.among is None else sessions_passing_filter(connection, chosen, request.statuses)
 
 
-def _origin(connection: Connection, wish: ExportRequest) -> str:
+def _origin(connection: Connection, request: ExportRequest) -> str:
     """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
-    read = [item["schema"] for item in imports(connection, wish.study)]
-    alone = {Origin.PERSON} if asked_alone(connection, wish.study) else ()
-    asked = origins(connection, wish.study, wish.origin, {Origin.IMPORT} if read else (), instead=alone)
-    known = recorded_schemas(connection, wish.study)
+    read = [item["schema"] for item in imports(connection, request.study)]
+    alone = {Origin.PERSON} if asked_alone(connection, request.study) else ()
+    asked = origins(connection, request.study, request.origin, {Origin.IMPORT} if read else (), instead=alone)
+    known = recorded_schemas(connection, request.study)
     holds = {origin: read if origin == Origin.IMPORT else known for origin in asked}
-    chosen = next((origin for origin in asked if wish.schema in holds[origin]), None)
+    chosen = next((origin for origin in asked if request.schema in holds[origin]), None)
     if chosen is None:
         words = {name for origin in asked for name in holds[origin]}
         hint = (
-            f" Add `export_schemas: [{wish.schema}]` to its file before people take part."
+            f" Add `export_schemas: [{request.schema}]` to its file before people take part."
             if asked != [Origin.IMPORT]
             else ""
         )
         raise StorageError(
-            f"the study {wish.study!r} does not record {wish.schema!r}{suggestion(wish.schema, words)}{hint}"
+            f"the study {request.study!r} does not record {request.schema!r}{suggestion(request.schema, words)}{hint}"
         )
     return chosen
 
 
-def _own(connection: Connection, schema: Schema, wish: ExportRequest, origin: str) -> ExportPlan:
+def _own(connection: Connection, schema: Schema, request: ExportRequest, origin: str) -> ExportPlan:
     """The files of a study's own sessions; those that belong to the study only where it has such rows."""
-    its = filter_sessions(connection, wish.study, origin, wish.selection)
+    its = filter_sessions(connection, request.study, origin, request.selection)
     passes = its.clause if its else None
     chosen = [
-        RowSelection(wish.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables
+        RowSelection(request.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables
     ]
     files = [item for item in chosen if not item.table.of_study or item.count(connection)]
     for number, item in enumerate(files):
         if item.table.filters:
             whole = next(table for table in schema.tables if table.name == item.table.filters)
             files[number] = replace(item, source=whole, among=passing_filter(), without=ATTENTION)
-    if wish.statuses is not None and not any(item.table.filters for item in files):
+    if request.statuses is not None and not any(item.table.filters for item in files):
         raise StorageError(f"{schema.name} has no filtered file; leave out --prolific-export")
     return ExportPlan(origin, tuple(files), passing=its)
 

@@ -82,44 +82,46 @@ def export_options(database: Database, study: str) -> ExportOptions:
         )
 
 
-def files(database: Database, wish: ExportRequest, most: int = MOST_COUNTED) -> ExportPreview:
+def files(database: Database, request: ExportRequest, most: int = MOST_COUNTED) -> ExportPreview:
     """The files that an export would have, with their rows counted as far as `most`; raises StorageError."""
     with database.connect() as connection:
-        return _outlook(connection, wish, plan_export(connection, wish), most)
+        return _outlook(connection, request, plan_export(connection, request), most)
 
 
-def preview(database: Database, wish: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:
+def preview(database: Database, request: ExportRequest, file: str, most: int = PREVIEW) -> FilePreview:
     """The first rows of a file of an export, by its path or name; raises StorageError."""
     with database.connect() as connection:
-        return _preview(connection, wish, plan_export(connection, wish).named(file), most)
+        return _preview(connection, request, plan_export(connection, request).named(file), most)
 
 
-def preview_export(database: Database, wish: ExportRequest, file: str) -> tuple[ExportPreview, FilePreview]:
+def preview_export(database: Database, request: ExportRequest, file: str) -> tuple[ExportPreview, FilePreview]:
     """Both at once, of the first file where the export has no such one; raises StorageError."""
     with database.connect() as connection:
-        plan = plan_export(connection, wish)
+        plan = plan_export(connection, request)
         chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])
-        return _outlook(connection, wish, plan, MOST_COUNTED), _preview(connection, wish, chosen, PREVIEW)
+        return _outlook(connection, request, plan, MOST_COUNTED), _preview(connection, request, chosen, PREVIEW)
 
 
-def _outlook(connection: Connection, wish: ExportRequest, plan: ExportPlan, most: int) -> ExportPreview:
+def _outlook(connection: Connection, request: ExportRequest, plan: ExportPlan, most: int) -> ExportPreview:
     found = tuple(
         _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
         for chosen in plan.files
     )
-    return ExportPreview(plan.origin, _sessions(connection, wish, plan), found, plan.selected)
+    return ExportPreview(plan.origin, _sessions(connection, request, plan), found, plan.selected)
 
 
-def _preview(connection: Connection, wish: ExportRequest, chosen: RowSelection, most: int) -> FilePreview:
-    filter_files(connection, wish, chosen)
+def _preview(connection: Connection, request: ExportRequest, chosen: RowSelection, most: int) -> FilePreview:
+    filter_files(connection, request, chosen)
     rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
     return FilePreview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
 
 
-def _sessions(connection: Connection, wish: ExportRequest, plan: ExportPlan) -> int | None:
+def _sessions(connection: Connection, request: ExportRequest, plan: ExportPlan) -> int | None:
     if plan.selected is not None:
         return plan.selected.number
-    return None if plan.origin == Origin.IMPORT else count_present_and_withdrawn(connection, wish.study, plan.origin)[0]
+    return (
+        None if plan.origin == Origin.IMPORT else count_present_and_withdrawn(connection, request.study, plan.origin)[0]
+    )
 
 
 def _expected(chosen: RowSelection, rows: int | None, most: int) -> ExpectedFile:

@@ -93,12 +93,12 @@ class PreviewSection:
         offered = study.file.offered
         if len(offered) > 1 and language not in offered:
             raise SettingsError(f"{language!r} is not a language of this study{suggestion(str(language), offered)}")
-        wish = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
+        target = PreviewTarget(str(step or ""), cell_of(study, where), language if len(offered) > 1 else "")
         self._desk.studies.register(study)
-        stream = asyncio.run(advance_to_step(self._desk.sessions, study, wish))
-        self._desk.audit(visitor, f"started a preview at {wish.step or 'the beginning'}", study.name)
+        stream = asyncio.run(advance_to_step(self._desk.sessions, study, target))
+        self._desk.audit(visitor, f"started a preview at {target.step or 'the beginning'}", study.name)
         link = self._walks.link(self._desk.settings, stream)
-        return {self._link: self._desk.html("study_link.html.j2", link=link, wish=wish)}
+        return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
 
 
 def _steps(branches: Sequence[Branch], above: str = "") -> Iterator[tuple[str, str]]:

@@ -134,12 +134,12 @@ class ExportTab:
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """Start an export."""
         *asked, safe = values
-        wish = _wish(*asked, safe)
-        said = about(wish, files(self._desk.database, wish))
-        if not self._desk.downloads.start(visitor, self._desk.database, wish, said):
+        request = _wish(*asked, safe)
+        said = about(request, files(self._desk.database, request))
+        if not self._desk.downloads.start(visitor, self._desk.database, request, said):
             note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
-        self._desk.audit(visitor, "exported", f"{wish.study}: {said}")
+        self._desk.audit(visitor, "exported", f"{request.study}: {said}")
         return self._progress(visitor)
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
@@ -167,9 +167,9 @@ class ExportTab:
             self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
         }
 
-    def _show(self, wish: ExportRequest, file: str = "") -> dict[Any, Any]:
+    def _show(self, request: ExportRequest, file: str = "") -> dict[Any, Any]:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
-        outlook, first = preview_export(self._desk.database, wish, file)
+        outlook, first = preview_export(self._desk.database, request, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
@@ -180,12 +180,12 @@ class ExportTab:
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 
 
-def about(wish: ExportRequest, outlook: ExportPreview) -> str:
+def about(request: ExportRequest, outlook: ExportPreview) -> str:
     """An export in words, for the audit log and the list of downloads."""
     rules = outlook.selected.rules if outlook.selected else ()
-    kept = ("with excluded sessions",) if wish.selection.with_excluded else ()
-    safe = ("safe for spreadsheets",) if wish.safe else ()
-    return "; ".join((f"{wish.schema}, {outlook.origin}", *rules, *kept, *safe))
+    kept = ("with excluded sessions",) if request.selection.with_excluded else ()
+    safe = ("safe for spreadsheets",) if request.safe else ()
+    return "; ".join((f"{request.schema}, {outlook.origin}", *rules, *kept, *safe))
 
 
 def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:

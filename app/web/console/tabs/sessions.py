@@ -183,10 +183,10 @@ class SessionsTab:
         streams = self._desk.participants.called(study, id_.strip())
         return self._listing(study, SessionQuery(streams=streams), "")
 
-    def _listing(self, study: str, wish: SessionQuery, before: str) -> Updates:
-        found = sessions(self._desk.database, study, wish, self._desk.clock.now_us(), _number(before))
+    def _listing(self, study: str, query: SessionQuery, before: str) -> Updates:
+        found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
         html = self._desk.html(
-            "sessions.html.j2", found=found, study=study, filtered=wish != SessionQuery() or bool(before)
+            "sessions.html.j2", found=found, study=study, filtered=query != SessionQuery() or bool(before)
         )
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
