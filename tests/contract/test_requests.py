@@ -85,7 +85,7 @@ def test_responses(sent):
 
 def test_responses_say_which_options_they_do_not_have():
     (fault,) = registry.check_options("openai", {"api": "responses", "seed": 1, "stop": "END"})
-    assert fault == "options: `api: responses` has no stop, seed; leave it out, or use `api: chat`."
+    assert fault == "options: `api: responses` does not support stop, seed; leave it out, or use `api: chat`."
 
 
 def test_messages(sent):

@@ -147,7 +147,7 @@ def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(url: str, there: 
             sql = "INSERT INTO seat VALUES (:stream, 'demo', 'person', :cell, 0, NULL, :us, NULL)"
             connection.execute(text(sql), values)
     database.dispose()
-    with pytest.raises(StorageError, match=r"an older Parley made the table seat.*parley db rebuild"):
+    with pytest.raises(StorageError, match=r"the table seat is of an older version.*parley db rebuild"):
         open_database(url)
     old = open_database(url, outdated=True)
     rebuild(old)

@@ -72,7 +72,7 @@ def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Pat
     assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
     asked = parley(folder, "annotate", "demo", "--annotator", "user_effort", "--model", "scripted:x", "--dry-run")
     assert asked.returncode == 2
-    assert "'mine', which the package far-lab offers as one of parley.annotators" in asked.stderr
+    assert "'mine', which the package far-lab provides for parley.annotators" in asked.stderr
 
 
 @pytest.mark.parametrize(

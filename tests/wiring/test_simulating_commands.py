@@ -44,7 +44,7 @@ def test_who_played_is_told_and_exports_can_ask_for_them(folder: Path) -> None:
     card = (folder / "own/README.md").read_text(encoding="utf-8")
     assert "SIMULATED DATA" in card
     assert "| `two_step (ann)` | 3 |" in card
-    assert "played by the simulated user two_step" in card
+    assert "with the simulated user two_step" in card
     wrong = run("export", "chatbench", "--schema", "chatbench", "--user", "two_stp", folder=folder, out="no")
     assert (wrong.returncode, "Did you mean 'two_step'?" in wrong.stderr) == (2, True)
 
