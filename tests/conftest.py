@@ -166,7 +166,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 @pytest.fixture
 def each_database(database_url: str) -> Iterator[Database]:
-    """The same, of each kind that Parley runs on."""
+    """A database of each kind that Parley runs on."""
     made = open_database(database_url)
     yield made
     let_go(made)

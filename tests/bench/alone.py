@@ -82,7 +82,7 @@ def speed(calls: int) -> tuple[Row, float]:
 
 
 def rivals(rate: float, short: bool) -> list[Row]:
-    """The same work by others, in times of whose speed ours is given."""
+    """Other harnesses doing this work; our speed is given as a multiple of theirs."""
     rows = []
     for name, (measure, calls, bar) in harnesses.HARNESSES.items():
         try:

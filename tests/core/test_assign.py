@@ -164,7 +164,7 @@ TWO = study_of({"x": ["a", "b"], "y": {"a": 2, "b": 1, "c": 1, "never": 0}})
 
 
 def counts_of(held: Mapping[tuple[str, str], int]) -> list[list[Any]]:
-    """The same as the world tells it."""
+    """Counts as a recorded assignment has them."""
     return [[{"x": x, "y": y}, number] for (x, y), number in held.items()]
 
 

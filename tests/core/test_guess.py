@@ -98,7 +98,7 @@ def test_each_option_stands_first_about_equally_often() -> None:
 
 
 def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:
-    """The same session, had it another seed."""
+    """A session as it would be with another seed."""
     enrolled, *rest = events
     return (*decide(asking(), State(), enrolment(seed)), *rest) if enrolled.kind == "enrolled" else events
 

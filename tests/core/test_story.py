@@ -35,7 +35,7 @@ CHECK = {"step": "check", "kind": "screening", "questions": [SURE], "correct_ans
 
 
 def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
-    """The same log with a researcher's note after every so many facts."""
+    """A log with a researcher's note after every so many facts."""
     found: list[Event] = []
     for number, event in enumerate(log, 1):
         found.append(Event(len(found) + 1, event.at_us, event.by, event.path, event.kind, event.data, event.key))

@@ -79,7 +79,7 @@ def parley(folder: Path, *commands: str) -> str:
 
 
 def parley_with(packages: Path, *commands: str) -> str:
-    """The same in a folder whose packages are installed, all in one new process; one that begins with ! must fail."""
+    """Run commands with the packages of a folder installed, all in one process; one that begins with ! must fail."""
     env = {name: value for name, value in os.environ.items() if name not in _settings()}
     env |= {"PYTHONPATH": f"{packages}{os.pathsep}{ROOT}", "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
     words = [sys.executable, "-c", RUN, *commands]

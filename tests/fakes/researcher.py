@@ -99,7 +99,7 @@ class Researcher:
         return await self.fire(event, {**self.place, **values})
 
     async def fire(self, event: Wired, values: Mapping[str, Any], *, must: bool = True) -> Mapping[str, Any]:
-        """The same of an event as it is wired; nothing where it is refused, unless it `must` not be."""
+        """The answer to an event as it is wired; nothing where it is refused, unless it `must` not be."""
         data = [values.get(self._name(number), self._shown(number)) for number in event.inputs]
         body = {"fn_index": event.number, "data": data, "session_hash": self.page}
         response = await self.send("POST", EVENT, json=body)

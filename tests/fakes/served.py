@@ -97,7 +97,7 @@ async def serving(
 
 @contextmanager
 def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
-    """The same in a thread of its own, for tests that wait for a browser."""
+    """Serve in a thread of its own, for tests that wait for a browser."""
     loop, stop, up = asyncio.new_event_loop(), asyncio.Event(), Queue[Served | BaseException]()
 
     async def run() -> None:
