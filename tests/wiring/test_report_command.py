@@ -99,7 +99,7 @@ def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch
 
     path = folder / "kept.html"
     path.write_text("what was there", encoding="utf-8")
-    monkeypatch.setattr(reports, "gather", stopped)
+    monkeypatch.setattr(reports, "build_report", stopped)
     assert parley("report", "demo", "-o", "kept.html", folder=folder).returncode == 130
     assert path.read_text(encoding="utf-8") == "what was there"
     assert not list(folder.glob(".*"))
