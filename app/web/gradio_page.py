@@ -57,6 +57,8 @@ CONSOLE: Mapping[str, str] = {
     ".gradio-container button.stop": "the button that ends something",
     ".gradio-container .form > .block": "fields stand in a row",
     ".gradio-container .secondary-wrap input": "what is chosen in a list",
+    ".gradio-container .wrap > .wrap-inner": "the frame of a list",
+    ".gradio-container .input-container > input": "the frame of a field",
     "fieldset.block [data-testid=block-info]": "what is asked, as the name of its options",
     ".gradio-container .min_value": "the ends of a slider",
     ".gradio-container .max_value": "the ends of a slider",
