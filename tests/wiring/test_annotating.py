@@ -205,7 +205,7 @@ def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch:
         (("talk", "--annotator", "user_effort", "--model", "gpt"), "not a model of the study"),
         (("tallk", "--annotator", "user_effort", "--model", "judge:good"), "'talk'"),
         (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "'talk' has no annotations"),
-        (("talk", "--annotators-file", "bad.yaml"), "names neither"),
+        (("talk", "--annotators-file", "bad.yaml"), "annotators.a.prompt"),
     ):
         done = annotate(tmp_path, *words)
         assert (done.returncode, told in " ".join(done.stderr.split())) == (2, True), done.stderr

@@ -148,7 +148,7 @@ def test_what_is_damaged_is_neither_kept_nor_restored(file: Path, tmp_path: Path
     (tmp_path / "gap.db.sha256").unlink()
     with closing(sqlite3.connect(gap)) as connection, connection:
         connection.execute("INSERT INTO event VALUES ('s', 2, 0, 0, 'system', '', 'began', '{}', NULL)")
-    with pytest.raises(StorageError, match="facts of s are missing"):
+    with pytest.raises(StorageError, match="events of s are missing"):
         restore(gap, file, tmp_path / "aside.db", unsummed=True)
     assert file.read_bytes() == was
     assert not (tmp_path / "aside.db").exists()
@@ -160,7 +160,7 @@ def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path
         source.backup(copy)  # what is in its journal as well
     done = parley("backup", "monday.db", folder=tmp_path)
     told = done.stdout
-    held = re.search(r"2 sessions and \d+ facts of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
+    held = re.search(r"2 sessions and \d+ events of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
     assert held, done
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("INSERT INTO erasure VALUES ('gone', 0, 'participant', 'withdrew')")

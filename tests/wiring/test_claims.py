@@ -72,7 +72,7 @@ class Process:
             return self.restart()
         if (pid := self._pid()) is not None:
             self._see_it_end(pid)
-            with pytest.raises(StorageError, match="does not answer"):
+            with pytest.raises(StorageError, match="does not respond"):
                 self.claims.acquire("anything").result(SOON_S)
         self.has.clear()
 

@@ -59,14 +59,14 @@ def test_a_file_is_imported_once_and_comes_out_to_the_byte(tmp_path: Path, share
     real = shared / "mathconverse_part.csv"
     count = len(rows(real))
     assert f"{count} rows, {count} new".encode() in parley(tmp_path, "import", "mathconverse", real)
-    assert b"all known, nothing to do" in parley(tmp_path, "import", "mathconverse", real)
+    assert b"all imported before" in parley(tmp_path, "import", "mathconverse", real)
     told = parley(tmp_path, "export", "mathconverse", "--schema", "mathconverse", "-o", "out")
     assert f"{count} rows".encode() in told
     assert b"origin import" in told
     assert (tmp_path / "out" / FILE).read_bytes() == real.read_bytes()
     streamed = parley(tmp_path, "export", "mathconverse", "--schema", "mathconverse", "-o", "-")
     assert streamed == real.read_bytes()
-    assert b"what the log implies" in parley(tmp_path, "db", "verify")
+    assert b"match the event log" in parley(tmp_path, "db", "verify")
 
 
 def test_validate_exits_with_0_for_a_right_file_and_1_for_a_wrong_one(tmp_path: Path, shared: Path) -> None:
@@ -243,4 +243,4 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     assert importing.wait() == 130
     assert "Traceback" not in importing.said()
     assert dump(database) == before
-    assert b"what the log implies" in parley(tmp_path, "db", "verify")
+    assert b"match the event log" in parley(tmp_path, "db", "verify")

@@ -40,7 +40,7 @@ async def test_more_sessions_than_are_kept_at_hand_all_hear_their_replies(
 ) -> None:
     number = 12_000 if soak else 50
     if not soak:
-        monkeypatch.setattr("app.session.service.Kept", partial(SessionCache, KEPT))
+        monkeypatch.setattr("app.session.service.SessionCache", partial(SessionCache, KEPT))
     runtime = SessionService(database, settings_for(tmp_path), VirtualClock(START_US))
     study = load_study(str(studies.chat(tmp_path)))
     runtime.prepare(study)

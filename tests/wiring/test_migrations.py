@@ -165,7 +165,7 @@ def test_a_revision_that_leaves_out_a_row_of_a_table_that_it_merges_changes_noth
     words = "DELETE FROM attempt WHERE cell IS NOT NULL AND reason IS NOT NULL"
     make_first(database_url)
     add_replies(database_url)
-    with pytest.raises(StorageError, match="attempt had 53 rows"):
+    with pytest.raises(StorageError, match="attempt has 53 rows"):
         migrate(database_url, backup, revisions=losing(tmp_path / "revisions", words))
     assert migration_status(database_url).revision == "0001"
 
@@ -248,7 +248,7 @@ def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(databas
 def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database_url: str, backup: Naming) -> None:
     make_first(database_url)
     before = contents(database_url)
-    with pytest.raises(StorageError, match=r"older Parley.*revision 0001.*needs 0004.*parley db migrate"):
+    with pytest.raises(StorageError, match=r"revision 0001.*needed: 0004.*parley db migrate"):
         open_database(database_url, revisions=LATER)
     assert contents(database_url) == before
     migrate(database_url, backup, revisions=LATER)
@@ -267,9 +267,9 @@ def upgrade():
 
 
 WRONG = (
-    ("INSERT INTO erasure SELECT stream, 0, 'x', 'x' FROM session WHERE ordinal < 3", "erasure had 1 rows"),
-    ("DELETE FROM telemetry", "telemetry had 3 rows, and would have 0"),
-    ("DROP TABLE attempt", "attempt had 48 rows"),
+    ("INSERT INTO erasure SELECT stream, 0, 'x', 'x' FROM session WHERE ordinal < 3", "erasure has 1 rows"),
+    ("DELETE FROM telemetry", "telemetry has 3 rows, and would have 0"),
+    ("DROP TABLE attempt", "attempt has 48 rows"),
     ("ALTER TABLE event RENAME COLUMN by TO whose", "the column by of event"),
 )
 
@@ -309,7 +309,7 @@ def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:
     assert "empty" in parley("db", "status", folder=tmp_path).stdout
     make_first(f"sqlite:///{tmp_path}/parley.db")
     assert "Revision 0001" in parley("db", "status", folder=tmp_path).stdout
-    assert f"Revision {OWN.names[-1]}" in parley("db", "migrate", folder=tmp_path).stdout
+    assert f"revision {OWN.names[-1]}" in parley("db", "migrate", folder=tmp_path).stdout
     assert "nothing to migrate" in parley("db", "migrate", folder=tmp_path).stdout
     shutil.copy(tmp_path / "parley.db", tmp_path / "newer.db")
     newer = f"sqlite:///{tmp_path}/newer.db"

@@ -48,12 +48,12 @@ def lab(tmp_path: Path) -> Path:
 
 COMMANDS = (
     "links mathconverse -n 3 -o links.csv",
-    "pay mathconverse -o money/november",
+    "payments mathconverse -o money/november",
     "export mathconverse --schema mathconverse --origin bot -o data/november",
     "export mathconverse --schema mathconverse --origin bot -o data/packed --zip",
     "report mathconverse --origin bot -o report.html",
-    "times mathconverse --origin bot -o times.csv",
-    "attempts mathconverse -o attempts.jsonl",
+    "screen-times mathconverse --origin bot -o times.csv",
+    "model-calls mathconverse -o attempts.jsonl",
     "backup",
 )
 """Whatever writes what people gave into a file that is not the database."""

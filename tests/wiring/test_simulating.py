@@ -115,7 +115,7 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
     ended = await played(tmp_path, read_user_config("two_step", speaker(mute=1)), 2)
     stopped = [one for one in ended if isinstance(one, StoppedSession)]
     assert len(stopped) == 2
-    assert "user:ann at phase-2/question[0]/with_ai, asked 2 times: The answer must be A, B, C or D" in stopped[0].why
+    assert "user:ann at phase-2/question[0]/with_ai, 2 attempts: The answer must be A, B, C or D" in stopped[0].why
     database = database_in(tmp_path)
     assert not [e for e in rows(database, tables.events) if e.kind == "submitted" and e.path.endswith("with_ai")]
     assert {row.number for row in rows(database, tables.attempts) if row.slot == USER} == {1, 2}
