@@ -12,7 +12,7 @@ from rich.table import Table
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock
-from experiments.session.outcomes import OUTCOMES
+from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
 from experiments.study.cells import cell_statuses, parse_cell
 from experiments.study.recruitment import Quota
@@ -135,9 +135,9 @@ def status(
         out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
     if not any(now.outcomes.values()):
         _others(database, found.name, origin)
-    outcomes = Table("outcome", "sessions")
+    outcomes = Table("status", "sessions")
     for name in ("live", *OUTCOMES, "left"):
-        outcomes.add_row(name.replace("_", " "), f"{now.outcomes.get(name, 0):,}")
+        outcomes.add_row(status_label(name), f"{now.outcomes.get(name, 0):,}")
     out.print(outcomes)
     if found.factors:
         out.print(_cells(found, now, caps))
@@ -164,8 +164,8 @@ def _told(now: SessionCounts) -> dict[str, Any]:
 
 
 def _cells(study: Study, now: SessionCounts, caps: tuple[Quota, ...]) -> Table:
-    """Each cell with its complete and live sessions, and its target."""
-    table = Table("cell", "complete", "live", "target", "")
+    """Each cell with its sessions completed and in progress, and its target."""
+    table = Table("cell", "completed", "in progress", "target", "")
     for cell in cell_statuses(counted(study, now), caps):
         target = "" if cell.target is None else f"{cell.target:,.4g}"
         table.add_row(escape(cell_key(cell.values)), f"{cell.complete:,}", f"{cell.live:,}", target, cell.shut)

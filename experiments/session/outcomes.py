@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from experiments.study.resolve import Study
 
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
+STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
+"""Labels of session statuses; the others are readable as they are."""
 OLD_NAMES = {"no_reply": "technical_failure"}
 """What facts of older versions call an outcome."""
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
@@ -65,3 +67,8 @@ def redirect_url(last: EndPage, person: str, session: str) -> str:
     """The recruiter's address for who ends: with the code and the recruiter's ids, escaped, where it has a place."""
     known = {"code": last.code, "id": person, "session": session}
     return fill(last.url, lambda name: quote(known.get(name, ""), safe=""))
+
+
+def status_label(name: str) -> str:
+    """The label of a session status or outcome: `screened_out` is "screened out"."""
+    return STATUS_LABELS.get(name, name.replace("_", " "))

@@ -25,6 +25,7 @@ from app.web.console import formatting
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
 from app.web.rendering import markdown
+from experiments.session.outcomes import status_label
 from experiments.study.resolve import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
@@ -152,7 +153,7 @@ _TEMPLATES.filters |= {
     "number": formatting.number,
     "figure": formatting.format_number,
     "percent": formatting.percent,
-    "status": formatting.status,
+    "status": status_label,
     "origin": formatting.origin,
     "path": _path,
 }

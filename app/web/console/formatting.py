@@ -16,13 +16,6 @@ WHOSE: Mapping[str, str] = {
     Origin.PILOT: "Pilot",
 }
 """Labels of the session origins."""
-STATUS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
-"""Labels of session statuses; the others are readable as they are."""
-
-
-def status(name: str) -> str:
-    """The label of a session status or outcome: `screened_out` is "screened out"."""
-    return STATUS.get(name, name.replace("_", " "))
 
 
 def origin(name: str) -> str:

@@ -11,12 +11,13 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.formatting import origin, status
+from app.web.console.formatting import origin
 from app.web.console.session_filters import ANY, FLAGS, NAMES, STATUSES, cell_choices, choices, parse_filters
 from app.web.console.session_replay import replay
 from app.web.console.tab import LocationValues, TabLocation, dropdown
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
+from experiments.session.outcomes import status_label
 from experiments.session.remarks import Kind
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
@@ -102,7 +103,7 @@ class SessionsTab:
         known: dict[str, Component] = {}
         with gr.Row(elem_id="sessions-filters"):
             known["text"] = _box("text", "Number or ID", "12")
-            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status(one), one) for one in STATUSES)])
+            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status_label(one), one) for one in STATUSES)])
             known["cell"] = _pick("cell", "Condition", [("any", ANY)])
             known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
             known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "any"))
