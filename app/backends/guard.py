@@ -94,7 +94,7 @@ async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
 
 
 def _faulty(what: str) -> BackendBroken:
-    log.error("the fault is the backend's: %s", what)
+    log.error("the error is in the backend: %s", what)
     return BackendBroken(f"The backend failed: {what}.", reason="fault")
 
 

@@ -65,7 +65,7 @@ def apply(state: State, event: Event) -> State:
         keys = frozenset({event.key} if event.key else ())
         return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
     if event.seq != state.seq + 1:
-        raise ValueError(f"fact {event.seq} does not follow fact {state.seq}")
+        raise ValueError(f"event {event.seq} does not follow event {state.seq}")
     enrolled, seed, factors, draws = state.enrolled, state.seed, state.factors, state.draws
     facts, outcome = state.facts, state.outcome
     match event.kind:
