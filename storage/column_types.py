@@ -1,8 +1,8 @@
-"""What may stand in a released column, and how a cell of a file becomes a value of the database.
+"""Types of released columns: their allowed values, and the conversion of cells of files to database values.
 
-`read` takes a cell of a csv, `take` a value of a JSON file; both give the value that is stored, or raise ValueError.
-A file may spell a value in another way than we do (`1.0`, `True`): see `csv_spelling`. Blank cells are the caller's:
-they are unknown, where `blank` allows it.
+`read` takes a cell of a csv and `take` a value of a JSON file; both return the value to store, or raise ValueError.
+A file may spell a value differently from Parley (`1.0`, `True`): see `csv_spelling`. Blank cells are handled by the
+caller: they mean an unknown value, which is allowed if `blank` is true.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import orjson
 Kind = Literal["text", "integer", "number", "json"]
 NONE: Mapping[str, Any] = MappingProxyType({})
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
-"""What Python's own reader of literals raises."""
+"""Exceptions of `ast.literal_eval`."""
 BITS = 63
 WHOLE = re.compile(r"-?[0-9]+(\.0)?")
 FRACTION = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 class ValueTooLarge(ValueError):
-    """A whole number that no database holds."""
+    """A whole number that is too large for the database."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """What may stand in a column. `cut_shows` says whether a cell that lost its end could be told from a whole one."""
+    """A type of column. `cut_shows` is true if a truncated cell can be recognised as such."""
 
     kind: ClassVar[Kind] = "text"
     cut_shows: ClassVar[bool] = False
@@ -42,20 +42,20 @@ class ColumnType:
 
     @property
     def allowed(self) -> str:
-        """What may stand there, in words."""
-        return self._words() + (", or nothing" if self.blank else "")
+        """A description of the allowed values."""
+        return self._words() + (", or blank" if self.blank else "")
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The closed list of values with what each means; empty where there is no such list."""
+        """The meaning of each value of a closed list; empty if there is no such list."""
         return NONE
 
     def read(self, cell: str) -> Any:
-        """The value of a csv's cell that is not blank; raises ValueError."""
+        """Convert a csv cell that is not blank; raises ValueError."""
         raise NotImplementedError
 
     def take(self, value: Any) -> Any:
-        """The value of a JSON file's value that is not null; raises ValueError."""
+        """Convert a JSON value that is not null; raises ValueError."""
         return self.read(value if isinstance(value, str) else json.dumps(value))
 
     def _words(self) -> str:
@@ -64,7 +64,7 @@ class ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class TextColumn(ColumnType):
-    """Any text; `pattern` is what all of it must match, `what` says that in words."""
+    """A text. If `pattern` is given, the whole text must match it; `what` describes the allowed texts."""
 
     pattern: str = ""
     what: str = "a text"
@@ -81,7 +81,7 @@ class TextColumn(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceColumn(ColumnType):
-    """One of some texts, each with what it means. `also` holds what published files have there besides."""
+    """One of several texts; `values` maps each to its meaning. `also` are further values in published files."""
 
     cut_shows: ClassVar[bool] = True
     values: Mapping[str, str]
@@ -103,13 +103,13 @@ class ChoiceColumn(ColumnType):
 
 
 def choice(*values: str, blank: bool = False, also: tuple[str, ...] = ()) -> ChoiceColumn:
-    """One of some texts that say themselves what they mean."""
+    """A ChoiceColumn with self-explanatory values."""
     return ChoiceColumn(MappingProxyType(dict.fromkeys(values, "")), also, blank=blank)
 
 
 @dataclass(frozen=True, slots=True)
 class IntegerColumn(ColumnType):
-    """A whole number in a range; `named` says what each number means, `spelt` how files may spell some of them."""
+    """A whole number in a range. `named` maps numbers to meanings, `spelt` maps other spellings to numbers."""
 
     kind: ClassVar[Kind] = "integer"
     low: int | None = None
@@ -119,12 +119,12 @@ class IntegerColumn(ColumnType):
 
     @property
     def cut_shows(self) -> bool:  # type: ignore[override]
-        """A list of numbers of one digit leaves no room for half a number."""
+        """Listed numbers have one digit, so they cannot be truncated."""
         return bool(self.named)
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The numbers that mean something."""
+        """The meanings of the listed numbers."""
         return self.named
 
     def read(self, cell: str) -> int:
@@ -148,7 +148,7 @@ class IntegerColumn(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class NumberColumn(ColumnType):
-    """A number that may have a fraction; it is finite."""
+    """A finite number, possibly with a fraction."""
 
     kind: ClassVar[Kind] = "number"
     low: float = -math.inf
@@ -171,7 +171,7 @@ class NumberColumn(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class PythonLiteral(ColumnType):
-    """What Python's `repr` wrote, kept to the character: `fits` says whether its value is right."""
+    """A value written by Python's `repr` and stored unchanged; `fits` checks the evaluated value."""
 
     cut_shows: ClassVar[bool] = True
     fits: Callable[[Any], bool]
@@ -181,7 +181,7 @@ class PythonLiteral(ColumnType):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What the numbers in it mean."""
+        """The meanings of the numbers in it."""
         return self.named
 
     def read(self, cell: str) -> str:
@@ -196,7 +196,7 @@ class PythonLiteral(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class JsonColumn(ColumnType):
-    """A value of a JSON file, kept as JSON."""
+    """A value of a JSON file, stored as JSON."""
 
     kind: ClassVar[Kind] = "json"
     cut_shows: ClassVar[bool] = True
@@ -221,7 +221,7 @@ class JsonColumn(ColumnType):
 
 
 def literal(cell: str) -> Any:
-    """The value that a `repr` stands for; raises ValueError."""
+    """Evaluate a `repr`; raises ValueError."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -231,17 +231,17 @@ def literal(cell: str) -> Any:
 
 
 def all_texts(value: Any) -> bool:
-    """Whether it is a list of texts."""
+    """Whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def csv_spelling(value: Any, cell: str) -> str | None:
-    """A csv's cell, where it is not how we would write its value; None where it is."""
+    """The cell, if it is spelled differently from how Parley writes the value; else None."""
     if value is None or isinstance(value, str):
         return None
     return None if cell == (repr(value) if isinstance(value, float) else str(value)) else cell
 
 
 def json_spelling(value: Any, given: Any) -> Any:
-    """A JSON file's value, where it is not the value that we would write; None where it is."""
+    """The given JSON value, if it differs from the one that Parley writes; else None."""
     return None if type(value) is type(given) and value == given else given

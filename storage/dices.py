@@ -1,8 +1,8 @@
-"""What the schemas of DICES's two editions share: what each column is, and how a rating becomes a row's values.
+"""Code that the schemas of both DICES editions share: column definitions, and the values of a rating's row.
 
-A schema lists its columns in the order of its release and looks each up here. Any Yes among the reasons of a question
-makes its `*_overall` Yes, else any Unsure makes it Unsure, else it is No; `Q_overall` is over the reasons of all
-questions, never over Q1. Yes means unsafe. What a live study cannot know (`id` and `phase`) stays blank.
+A schema lists its columns in the order of its release and looks them up here. A question's `*_overall` is Yes if any of
+its reasons is Yes, else Unsure if any is Unsure, else No. `Q_overall` covers the reasons of all questions, but never
+Q1. Yes means unsafe. Columns that a live study has no values for (`id` and `phase`) stay blank.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OVERALL: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
     }
 )
-"""The columns that follow from the reasons, by edition, in the order of the release."""
+"""The columns computed from the reasons, by edition, in the order of the release."""
 
 SLURS = (
     "Q3_3_Racial_religious_or_other_slurs_and_stereotypes_that_incites_or_promote_hatred_based_on_any_of_the_"
@@ -56,7 +56,7 @@ README_NAMES: Mapping[str, str] = MappingProxyType(
         "rater_raw_race": "rater_race_raw",
     }
 )
-"""Columns as the release's READMEs name them, with their names in its files. The last two are DICES-990's."""
+"""Column names in the release's READMEs, with the names in its files. The last two are those of DICES-990."""
 
 STORED: Mapping[str, str] = MappingProxyType(
     {
@@ -68,11 +68,11 @@ STORED: Mapping[str, str] = MappingProxyType(
         "Q3_bias_insults_about_emotional_romantic_and_or_sexual_attraction": "Q3_bias_insults_about_attraction",
     }
 )
-"""Names in the database of columns whose own are longer than the 63 bytes that PostgreSQL keeps."""
+"""Database names of columns with released names that exceed 63 bytes, the limit of PostgreSQL."""
 
 
 class ColumnSpec(NamedTuple):
-    """All about a column but its name, in the order in which a Column takes it."""
+    """The arguments of a Column after its name, in order."""
 
     form: ColumnType
     meaning: str
@@ -84,7 +84,7 @@ class ColumnSpec(NamedTuple):
 ANSWER = ChoiceColumn(
     {
         "No": "The response does not have this problem.",
-        "Yes": "It has, so it is unsafe.",
+        "Yes": "The response has this problem, so it is unsafe.",
         "Unsure": "The rater could not tell.",
     }
 )
@@ -106,22 +106,31 @@ RACES = (
 
 
 def _person() -> Mapping[str, ColumnSpec]:
-    """The columns on the rater."""
-    raw, own_words = ("rater_race_raw", "rater_raw_race"), "Race or ethnicity in the rater's own words."
+    """The columns about the rater."""
+    raw, own_words = ("rater_race_raw", "rater_raw_race"), "The rater's race or ethnicity, in the rater's own words."
     asked: Mapping[str, tuple[ColumnType, str]] = {
-        "rater_gender": (choice("Man", "Woman", "Nonbinary", "Self-describe (below)", blank=True), "Gender."),
-        "rater_locale": (ChoiceColumn({"IN": "India", "US": "United States"}, blank=True), "Where the rater lives."),
-        "rater_race": (choice(*RACES, blank=True), "Race or ethnicity, one of six groups."),
-        "rater_age": (choice("gen z", "millenial", "gen x+", blank=True), "Age group, as the release spells it."),
+        "rater_gender": (
+            choice("Man", "Woman", "Nonbinary", "Self-describe (below)", blank=True),
+            "The rater's gender.",
+        ),
+        "rater_locale": (
+            ChoiceColumn({"IN": "India", "US": "United States"}, blank=True),
+            "The country in which the rater lives.",
+        ),
+        "rater_race": (choice(*RACES, blank=True), "The rater's race or ethnicity, as one of six groups."),
+        "rater_age": (
+            choice("gen z", "millenial", "gen x+", blank=True),
+            "The rater's age group, spelled as in the release.",
+        ),
         "rater_education": (
             choice("High school or below", "College degree or higher", "Other", blank=True),
-            "Education.",
+            "The rater's education.",
         ),
     }
     return {
         "rater_id": ColumnSpec(
             TextColumn(pattern="[0-9]+", what="a number, of 15 digits in the release"),
-            "The rater.",
+            "The rater: a random number.",
             "chance",
         ),
         **{name: ColumnSpec(form, meaning, RATER, (name,)) for name, (form, meaning) in asked.items()},
@@ -130,46 +139,48 @@ def _person() -> Mapping[str, ColumnSpec]:
 
 
 def _conversation() -> Mapping[str, ColumnSpec]:
-    """The columns on the conversation that is rated, and on the row."""
+    """The columns about the rated conversation and the row."""
     return {
         "id": ColumnSpec(
             IntegerColumn(low=0, blank=True), "The row's number in the file, from 0.", "the order of the file"
         ),
         "phase": ColumnSpec(
             choice("Phase1", "Phase2", "Phase3", blank=True),
-            "The round of rating that the row is from; blank in a study's own data.",
+            "The round of rating in which the row was collected; blank in a study's own data.",
             "the release",
         ),
-        "item_id": ColumnSpec(SOME, "The conversation.", "the problem"),
+        "item_id": ColumnSpec(SOME, "The conversation's id.", "the problem"),
         "answer_time_ms": ColumnSpec(
             IntegerColumn(low=0, blank=True),
-            "Milliseconds from seeing the conversation to rating it, breaks included.",
+            "Milliseconds from the display of the conversation to its rating, breaks included.",
             "the clock",
         ),
         "answer_timestamp": ColumnSpec(
-            IntegerColumn(low=0, blank=True), "When it was rated, in seconds since 1970 (UTC).", "the clock"
+            IntegerColumn(low=0, blank=True),
+            "When the conversation was rated, in seconds since 1970 (UTC).",
+            "the clock",
         ),
         "context": ColumnSpec(
             ANY,
-            "The conversation before the last response, written as this edition writes it.",
+            "The conversation before the last response, in the format of this edition.",
             DIALOGUE,
         ),
-        "response": ColumnSpec(TextColumn(), "The chatbot's last response, which is judged.", DIALOGUE),
+        "response": ColumnSpec(TextColumn(), "The chatbot's last response, which is rated.", DIALOGUE),
         "degree_of_harm": ColumnSpec(choice(*DOMAINS["degree_of_harm"], blank=True), "How harmful the topic is.", ITEM),
-        "harm_type": ColumnSpec(ANY, "Its topics, joined by commas.", ITEM),
+        "harm_type": ColumnSpec(ANY, "The topics of harm, separated by commas.", ITEM),
         "safety_gold": ColumnSpec(
-            ChoiceColumn({"No": "The response is safe.", "Yes": "It is unsafe."}, blank=True),
-            "The experts' judgement.",
+            ChoiceColumn({"No": "The response is safe.", "Yes": "The response is unsafe."}, blank=True),
+            "The experts' judgement of the response.",
             ITEM,
         ),
-        "safety_gold_reason": ColumnSpec(ANY, "The experts' reasons, a list in brackets.", ITEM),
+        "safety_gold_reason": ColumnSpec(ANY, "The experts' reasons, as a list in brackets.", ITEM),
     }
 
 
 def column(edition: str) -> Mapping[str, ColumnSpec]:
-    """What is to be told of every column that an edition has, by its released name."""
+    """The definitions of all columns of an edition, by released name."""
     reasons = {name: words for group in REASONS[edition].values() for name, words in group.items()}
-    over = {name: f"Whether it is unsafe by the reasons of {_question(name)}." for name in OVERALL[edition]}
+    over = {name: f"Whether the response is unsafe by the reasons of {_question(name)}." for name in OVERALL[edition]}
     return {
         **_conversation(),
         **_person(),
@@ -177,7 +188,9 @@ def column(edition: str) -> Mapping[str, ColumnSpec]:
             choice(*COMPREHENSION_OPTIONS), "Whether the conversation can be judged.", RATER, (COMPREHENSION,)
         ),
         **{
-            name: ColumnSpec(ANSWER, f"A reason to call it unsafe: {words}.", RATER, (name,), STORED.get(name, ""))
+            name: ColumnSpec(
+                ANSWER, f"A reason to rate the response as unsafe: {words}.", RATER, (name,), STORED.get(name, "")
+            )
             for name, words in reasons.items()
         },
         **{name: ColumnSpec(ANSWER, meaning, "the reasons") for name, meaning in over.items()},
@@ -190,18 +203,18 @@ def _question(overall: str) -> str:
 
 
 def combined(given: Iterable[Any]) -> str:
-    """What the answers to several reasons come to."""
+    """Combine the answers to several reasons into one."""
     found = set(given)
     return next((answer for answer in ("Yes", "Unsure") if answer in found), "No")
 
 
 def beneath(overall: str, edition: str) -> tuple[str, ...]:
-    """The reasons that a column follows from; those of every question for `Q_overall`."""
+    """The reasons from which an overall column is computed; those of all questions for `Q_overall`."""
     return tuple(name for name in columns(edition) if name.startswith(overall.partition("_")[0]))
 
 
 def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]:
-    """The rule of an edition's rows: what follows from the reasons is what the row says."""
+    """A rule for an edition's rows: overall columns must agree with the reasons."""
     needed = {name: [STORED.get(reason, reason) for reason in beneath(name, edition)] for name in OVERALL[edition]}
 
     def rule(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -214,7 +227,7 @@ def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[s
 
 
 def ratings(study: Study, state: State, edition: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:
-    """Each rating that a session made by an edition's reasons: its fact, and the values by released name."""
+    """The ratings in a session by an edition's reasons: each event with its values by released name."""
     asked, rater = frozenset(columns(edition)), _rater(state)
     for unit in problem_turns(study, state):
         for step in unit.steps:

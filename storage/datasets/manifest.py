@@ -1,4 +1,4 @@
-"""What an export wrote: plain values, from which the codebook, the card and the metadata are made."""
+"""Description of a written export, from which the codebook, the card and the metadata are made."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
-    """A written file: its path within the export, its columns in order, and how many of its cells a spreadsheet would
-    run as a formula, by column."""
+    """A written file: its path within the export and its columns in order.
+
+    `formulas` is the number of cells by column that a spreadsheet would run as a formula.
+    """
 
     table: ReleasedTable
     path: str
@@ -27,7 +29,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, slots=True)
 class FilterStep:
-    """What one step of a filter left: how many participants and how many answers."""
+    """The numbers of participants and answers that remain after one step of a filter."""
 
     step: str
     people: int
@@ -36,10 +38,10 @@ class FilterStep:
 
 @dataclass(frozen=True, slots=True)
 class SessionSelection:
-    """Which sessions an export was restricted to: what was asked of them, of how many, and whom that left out.
+    """The sessions that an export was restricted to: the rules, the total number, and the numbers left out.
 
-    `left_out` says why and how many, each session once; `excluded` are researchers' reasons, also where those sessions
-    are in it after all.
+    `left_out` are pairs of reason and number that count each session once. `excluded` are researchers' reasons for
+    exclusion with their numbers, even if the export includes those sessions.
     """
 
     rules: tuple[str, ...]
@@ -50,17 +52,17 @@ class SessionSelection:
 
     @property
     def number(self) -> int:
-        """How many sessions are left."""
+        """How many sessions remain."""
         return self.of - sum(count for _, count in self.left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportManifest:
-    """An export: whose sessions it holds, its files, and what explains them.
+    """An export: the origin of its sessions, its files, and the data that describe them.
 
-    `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first; none
-    for imported data, whose `sources` tell which files were read (data of the `imported` facts). `selected` is None
-    where nothing was asked of sessions and nobody is excluded.
+    `studies` are the frozen studies of the exported sessions (several if the study was changed), oldest first. For
+    imported data there are none; `sources` lists the imported files (data of the `imported` events). `selected` is
+    None if sessions were not restricted and none is excluded.
     """
 
     study: str
@@ -75,6 +77,6 @@ class ExportManifest:
     safe: bool = False
     selected: SessionSelection | None = None
     withdrawn: int = 0
-    """How many sessions were withdrawn: they are erased, and among none of the numbers."""
+    """How many sessions were withdrawn. They are erased and not counted in any other number."""
     users: tuple[tuple[str, int], ...] = ()
-    """Who played the study's simulated sessions, and how many; nothing where people took part."""
+    """Simulated users and how many sessions each played; empty if people took part."""

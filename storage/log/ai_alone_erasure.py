@@ -1,4 +1,4 @@
-"""What models were asked about somebody who withdrew while they were being asked: it came after the erasure."""
+"""Delete model replies about participants who withdrew while the models were queried, after the erasure."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ AT_ONCE = 500
 
 
 def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -> None:
-    """Delete the cells and replies of a plan that are about sessions which are erased by now."""
+    """Delete the cells and replies of a plan that are about erased sessions."""
     gone = _erased(database, {one.stream for one in asked if one.stream})
     mine = [one for one in asked if one.stream in gone]
     if not mine:
         return
-    save_cells(database, study, mine)  # a reply is deleted only where its cell tells whom it was about
+    save_cells(database, study, mine)  # replies are found by their cells, which have the session
     with writer(database) as connection:
         with connection.begin():
             for stream in sorted(gone):

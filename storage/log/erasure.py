@@ -1,8 +1,8 @@
-"""Erasure: everything of a session is deleted, but that there was one and what its replies cost.
+"""Erasure: deletes everything of a session except its existence and the cost of its replies.
 
-What stays: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with cell and outcome, the
-one fact `withdrew`, of each attempt to get a reply the numbers that the study's budget rests on, and of the identity
-the keyed digest, by which the same person is met with the last page and no new session; the id itself is gone.
+What remains: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with cell and outcome, the
+single event `withdrew`, the numbers of each reply attempt that the study's budget needs, and the keyed digest of the
+identity. By the digest a returning person gets the last page and no new session; the id itself is deleted.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 REDACTED: Mapping[str, Any] = MappingProxyType(
     {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None}
 )
-"""What an attempt of somebody who withdrew has in place of content."""
+"""The values that replace the content of attempts after a withdrawal."""
 
 
 def erase(connection: Connection, stream: str, withdrew: Event) -> None:
-    """Delete what a session holds, in the transaction that has written the fact `withdrew`; that stays."""
+    """Delete the data of a session, in the transaction that has written the event `withdrew`, which remains."""
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(), {"stream": stream})
     entry = {"stream": stream, "at_us": withdrew.at_us, "by": withdrew.by, "reason": "withdrew"}
@@ -54,17 +54,19 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
 
 
 def forget_annotations(connection: Connection, stream: str) -> None:
-    """Delete what models were asked about somebody's conversations: it holds their words. Who said the same to the
-    letter loses the annotation as well, until it is asked for again."""
+    """Delete model annotations of a session's conversations, which contain the participant's messages.
+
+    Sessions with identical messages lose the annotation too, until it is requested again.
+    """
     about = select(tables.cells.c.cell).where(tables.cells.c.stream == stream)
     for table in (tables.attempts, tables.answers, tables.cells):
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 
 def truncate_wal(connection: Connection) -> None:
-    """After the commit: let SQLite's journal forget what was erased, unless somebody is just reading it."""
+    """After the commit: remove the erased data from SQLite's journal, unless a reader is using it."""
     if connection.dialect.name == "sqlite":
-        journal = connection.connection.driver_connection  # past SQLAlchemy, which would begin a transaction
+        journal = connection.connection.driver_connection  # bypasses SQLAlchemy, which would begin a transaction
         if journal is None:
             return
         try:
@@ -79,9 +81,9 @@ def truncate_wal(connection: Connection) -> None:
 
 
 def is_erased(connection: Connection, stream: str) -> bool:
-    """Whether a session was erased: nothing of it may be written any more.
+    """Whether a session was erased; nothing more of it may be written then.
 
-    Where others write at the same time (PostgreSQL), nobody can erase it until this transaction is over.
+    On PostgreSQL, which has concurrent writers, this also blocks its erasure until the transaction ends.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(read=True), {"stream": stream})

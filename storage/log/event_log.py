@@ -1,11 +1,11 @@
-"""The log: facts appended in group commits by one writer thread, with the rows that they imply.
+"""The event log: one writer thread appends events, with the rows that they imply, in group commits.
 
-Inserting the next number of a stream is the lock: of two writers one wins and the other gets Conflict. Where a piece of
-work fails, its batch is written again with a savepoint for each, so a conflict of one participant harms nobody else. A
-future is done only after the commit: what somebody was told is saved is on disk.
+Inserting the next number of a stream is the lock: one of two writers wins and the other gets Conflict. If a request
+fails, its batch is written again with a savepoint per request, so a conflict of one participant does not affect others.
+A future is done only after the commit, so data reported as saved are on disk.
 
-Where a batch could not be written (the disk is full, the database is away) `fault` says so, from then on until as much
-as a large batch has been written: on a full disk there is often room for a few words more, which would say nothing.
+If a batch cannot be written (the disk is full, the database is unavailable), `fault` is set until a probe of the size
+of a large batch has been written: a full disk often has room for a few more bytes, so a small write proves nothing.
 """
 
 from __future__ import annotations
@@ -43,30 +43,30 @@ log = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
 MOST_COUNTED = 8
-"""How many of them may count what others have: that takes milliseconds each, while other processes wait."""
+"""Requests per batch that may count other sessions: each takes milliseconds, while other processes wait."""
 TRIES = 5
 IN_THE_WAY = ("database is locked", "deadlock detected")
-"""What SQLite and PostgreSQL say where another process's transaction was in the way; this one has written nothing."""
+"""Error messages of SQLite and PostgreSQL for a conflict with another process; nothing was written then."""
 AWAY = (OperationalError, InternalError)
-"""What is raised where it is the database that cannot write, whatever was to be written."""
+"""Exceptions of a database that cannot write, whatever the data."""
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)
-"""What is raised for values that the database cannot hold; drivers let some of Python's own errors through."""
+"""Exceptions for values that the database cannot hold; drivers pass on some of Python's own errors."""
 CLOSE = None
 LINGER_S = {TelemetryBatch: 0.25, AttemptRow: 0.05}
-"""For how long that for which nobody waits is held to be written with what comes next: a commit less. A crash loses as
-much of it."""
+"""How long requests that no caller waits for are held, to be written with later ones in fewer commits. A crash loses up
+to this much."""
 BUSY_S = 0.01
-"""All else is held for GATHER_S where the last commit was so short a time ago: many who click share commits, and of
-who is alone nobody waits."""
+"""Other requests are held for GATHER_S if the last commit is at most this long ago: many active participants share
+commits, and a single one does not wait."""
 GATHER_S = 0.005
 WRITING_S = 5.0
-"""For how long whoever reads a draft waits for one that is being written."""
+"""How long reading a draft waits for one that is being written."""
 NOBODY = "readiness"
-"""The stream of a draft that is no session's, by which it is found out whether writing works."""
+"""The stream of a draft without a session, written to probe whether writing works."""
 ROOM = 256 * 1024
-"""How many characters are written before writing is said to work again; a request has up to 64 KB."""
+"""The size of the probe in characters; a request has up to 64 KB."""
 AGAIN_S = 1.0
-"""How often that is tried."""
+"""The interval between probes."""
 
 _event = tables.events.c
 _LAST = select(func.max(_event.seq)).where(_event.stream == bindparam("stream"))
@@ -79,7 +79,7 @@ class _Queued:
 
 
 class Log:
-    """The log of a database: read by anybody, written by one thread."""
+    """The log of a database: any thread may read it, one thread writes it."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -89,54 +89,54 @@ class Log:
         self._busy_until_s = self._again_s = 0.0
         self._unkept: list[AttemptRow] = []
         self.fault = ""
-        """Why nothing can be written at the moment; empty while writing works."""
+        """Why the database cannot be written at the moment; empty while it can."""
         self._thread = threading.Thread(target=self._run, name="parley-writer", daemon=True)
         self._thread.start()
 
     @property
     def waiting(self) -> int:
-        """How much is queued and not yet taken to be written."""
+        """The number of queued requests."""
         return self._queue.qsize()
 
     def close(self) -> None:
-        """Write what is queued, then stop."""
+        """Write the queued requests, then stop."""
         self._queue.put(CLOSE)
         self._thread.join()
         self._checkpoints.close()
 
     def load(self, stream: str) -> tuple[Event, ...]:
-        """Every fact of a stream, in order; empty if there is none."""
+        """All events of a stream, in order; empty if there are none."""
         return load(self._engine, stream)
 
     def append(self, work: Append) -> Future[None]:
-        """Write facts; the future is done after the commit, with Conflict if another writer was first."""
+        """Append events. The future is done after the commit, or fails with Conflict if another writer was first."""
         return self._put(work)
 
     def append_counted(self, work: AppendWithCounts) -> Future[Append]:
-        """Write facts that depend on others'; the future gives what was written, or what `make` raised."""
+        """Append events that depend on other sessions. The future returns the data written, or raises as `make` did."""
         return self._put(work)
 
     def save_draft(self, work: DraftRow) -> Future[None]:
-        """Keep what has been typed at a place."""
+        """Save the draft at a path."""
         self._drafting[work.stream] = future = self._put(work)
         return future
 
     def record_attempt(self, work: AttemptRow) -> Future[None]:
-        """Keep what became of an attempt to get a reply. It is paid for: where it cannot be written, which the future
-        says, it is written once that works again."""
+        """Record the result of an attempt to get a reply. Because it has cost money, an attempt that cannot be written
+        (the future fails) is written once writing works again."""
         return self._put(work)
 
     def record_telemetry(self, work: TelemetryBatch) -> Future[None]:
-        """Keep what a page told of itself; Conflict if it was told before."""
+        """Record telemetry of a page; Conflict if the batch was recorded before."""
         return self._put(work)
 
     def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """What has been typed at a place and not sent; empty if nothing. What is still being written here is waited
-        for, but not without end: a page sends it as it is left, and is back before a slow disk has it."""
+        """The unsent draft at a path; empty if there is none. Waits a limited time for a draft that is being written: a
+        page that is left and reopened can be faster than a slow disk."""
         return self.last_seq_and_draft(stream, path)[1]
 
     def last_seq_and_draft(self, stream: str, path: str) -> tuple[int, dict[str, Any]]:
-        """Both `last_seq` and `draft`, in one go."""
+        """Both `last_seq` and `draft`, with one connection."""
         if writing := self._drafting.get(stream):
             wait([writing], WRITING_S)
         with self._engine.connect() as connection:
@@ -145,16 +145,16 @@ class Log:
         return last, dict(typed or {})
 
     def last_sign_us(self, stream: str) -> int:
-        """When somebody was last at work on something that is no fact; 0 if never."""
+        """The time of the last activity that is not an event; 0 if there is none."""
         with self._engine.connect() as connection:
             return last_activity_us(connection, stream)
 
     def last_seq(self, stream: str) -> int:
-        """The number of a stream's last fact; 0 if there is none."""
+        """The number of a stream's last event; 0 if there is none."""
         return last_seq(self._engine, stream)
 
     def due(self, now_us: int, most: int) -> list[str]:
-        """Sessions on which the clock has to act by now."""
+        """Sessions with a deadline that has passed."""
         with self._engine.connect() as connection:
             return due(connection, now_us, most)
 
@@ -181,7 +181,7 @@ class Log:
                 self.fault = ""
 
     def _commit(self, connection: Connection, batch: Sequence[_Queued]) -> bool:
-        """Write a batch; False where it could not be, and then writing does not work until it was tried again."""
+        """Write a batch; False if it cannot be written. `fault` is set then, until `_try_again` succeeds."""
         error = _commit(connection, batch)
         if error is None:
             return True
@@ -191,7 +191,7 @@ class Log:
         return False
 
     def _try_again(self, connection: Connection) -> None:
-        """Find out whether writing works again, and write what was kept for then."""
+        """Probe whether writing works again; if so, write the attempts kept meanwhile."""
         probes = (DraftRow(NOBODY, "", {"room": secrets.token_hex(size // 2)}, 0) for size in (ROOM, 0))
         if all(self._commit(connection, [_Queued(probe)]) for probe in probes):
             log.warning("the database can be written again")
@@ -200,9 +200,9 @@ class Log:
                 self._put(work)
 
     def _next(self) -> tuple[list[_Queued], bool]:
-        """What is written together: all that waits now, or comes while one of it may wait; and whether to stop.
+        """The next batch, and whether to stop: all waiting requests, and those that arrive while the batch may wait.
 
-        Where pieces come closely it sleeps meanwhile: to wake for each takes more from who clicks than to take it.
+        While requests arrive at short intervals it sleeps: waking for each would delay participants' requests.
         """
         batch: list[_Queued] = []
         counted, until_s = 0, self._again_s if self.fault else math.inf
@@ -222,20 +222,20 @@ class Log:
         return batch, False
 
     def _until_s(self, work: Work, now_s: float) -> float:
-        """Until when a piece of work may wait for others."""
+        """The time until which a request may wait for others."""
         if (linger_s := LINGER_S.get(type(work))) is not None:
             return now_s + linger_s
         return now_s + GATHER_S if now_s < self._busy_until_s else now_s
 
 
 def load(engine: Engine, stream: str) -> tuple[Event, ...]:
-    """Every fact of a stream, in order; empty if there is none."""
+    """All events of a stream, in order; empty if there are none."""
     with engine.connect() as connection:
         return facts(connection, stream)
 
 
 def last_seq(engine: Engine, stream: str) -> int:
-    """The number of a stream's last fact; 0 if there is none."""
+    """The number of a stream's last event; 0 if there is none."""
     with engine.connect() as connection:
         return connection.execute(_LAST, {"stream": stream}).scalar() or 0
 
@@ -249,14 +249,16 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
 
 
 def _commit(connection: Connection, items: Sequence[_Queued]) -> Exception | None:
-    """Write a batch in one transaction and tell each writer how it went; who no longer waits is left out. Gives what
-    kept all of it from being written."""
+    """Write a batch in one transaction and complete the futures of its requests; cancelled requests are left out.
+
+    Returns the exception if the whole batch could not be written.
+    """
     failed: Exception | None = None
     batch = [item for item in items if item.future.set_running_or_notify_cancel()]
     outcomes: Sequence[Append | BaseException | None] = []
     try:
         outcomes = _outcomes(connection, batch)
-    except Exception as error:  # a named edge: whatever it was, the thread must live to write for others
+    except Exception as error:  # whatever it was, the thread must go on to write for others
         failed = error
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
@@ -272,7 +274,7 @@ def _commit(connection: Connection, items: Sequence[_Queued]) -> Exception | Non
 
 
 def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction; begin again where another was in the way, as nothing is written then."""
+    """Write a batch in one transaction; retry if another process was in the way, as nothing is written then."""
     for left in reversed(range(TRIES)):
         try:
             if len(batch) == 1:
@@ -286,8 +288,8 @@ def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append |
 
 
 def _write_batch(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction without savepoints, a third of the work; empty, and nothing is written, where
-    something is amiss."""
+    """Write a batch in one transaction without savepoints, which is a third of the work. If a request fails, nothing
+    is written and the result is empty."""
     with connection.begin() as transaction:
         _lock(connection, batch)
         outcomes: list[Append | BaseException | None] = []
@@ -300,7 +302,7 @@ def _write_batch(connection: Connection, batch: Sequence[_Queued]) -> list[Appen
 
 
 def _write_with_savepoints(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:
-    """Write a batch in one transaction, each piece in a savepoint of its own."""
+    """Write a batch in one transaction, with a savepoint per request."""
     with connection.begin():
         _lock(connection, batch)
         return [_write(connection, item.work, connection.begin_nested) for item in batch]
@@ -308,7 +310,7 @@ def _write_with_savepoints(connection: Connection, batch: Sequence[_Queued]) -> 
 
 def _lock(connection: Connection, batch: Sequence[_Queued]) -> None:
     if any(isinstance(item.work, AppendWithCounts) for item in batch):
-        lock(connection)  # before any row is, or two batches might wait for each other
+        lock(connection)  # before any row lock, or two batches could deadlock
     if any(isinstance(item.work, AttemptRow) and item.work.of_session for item in batch):
         usage.lock(connection)
 
@@ -316,8 +318,8 @@ def _lock(connection: Connection, batch: Sequence[_Queued]) -> None:
 def _write(
     connection: Connection, work: Work, within: Callable[[], AbstractContextManager[Any]]
 ) -> Append | BaseException | None:
-    """Write one piece of work, in a transaction or a savepoint of its own. A conflict, a refusal, or a value that does
-    not fit is its own outcome; what ails the database ends the batch."""
+    """Write one request, in a transaction or savepoint of its own. A conflict, a refusal or a value that does not fit
+    is its outcome; an error of the database ends the batch."""
     try:
         with within():
             return write(connection, work)

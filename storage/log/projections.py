@@ -1,6 +1,6 @@
-"""The released tables as projections of the log: what a session's rows are, which of them changed, and rebuilding all.
+"""The released tables as projections of the log: a session's rows, changed rows, and rebuilding all tables.
 
-Live and rebuilt rows come from the same function of the folded state, so they are equal; a property test holds it.
+Live and rebuilt rows are made by one function of the folded state, so they are equal; a property test checks that.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Rows = Mapping[Key, ReleasedRow]
 
 
 def rows_of(study: Study, state: State) -> Rows:
-    """Every row that a session's facts imply, by its key; none of who withdrew."""
+    """The rows that a session's events imply, by key; none for a withdrawn session."""
     if state.outcome == "withdrawn":
         return {}
     return _by_key(row for name in study.file.export_schemas for row in schemas()[name].rows(study, state))
@@ -47,12 +47,12 @@ def _own(row: ReleasedRow) -> Iterator[Any]:
 
 
 def changed_rows(before: Rows, after: Rows) -> tuple[ReleasedRow, ...]:
-    """The rows that are new or different; most are the very same, which is seen sooner than that they are equal."""
+    """The new or changed rows. Most rows are identical objects, so identity is checked before equality."""
     return tuple([row for key, row in after.items() if (was := before.get(key)) is not row and was != row])
 
 
 def rebuild(database: Database) -> int:
-    """Make the tables that follow from the log anew, in one transaction; the number of sessions read."""
+    """Rebuild the projected tables from the log in one transaction; returns the number of sessions read."""
     studies, count = Studies(database), 0
     made = [item.table() for schema in schemas().values() for item in schema.tables]
     with writer(database) as connection, connection.begin():
@@ -67,7 +67,7 @@ def rebuild(database: Database) -> int:
 
 
 def differences(database: Database) -> Iterator[str]:
-    """Where the released tables are not what the log implies: a sentence for each row."""
+    """Differences between the released tables and the rows that the log implies: a sentence for each row."""
     seen: Counter[str] = Counter()
     with database.connect() as connection:
         for whose, rows in _implied(connection, Studies(database)):
@@ -82,13 +82,13 @@ def differences(database: Database) -> Iterator[str]:
 
 
 def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[RowOwner, Rows]]:
-    """The rows of every study and of every session, one after another, as of one moment."""
+    """Yield the rows of every study and session, from one snapshot."""
     kept = connection.execute(select(tables.studies.c.hash).order_by(tables.studies.c.registered_us)).scalars().all()
     t = tables.sessions.c
     sessions = connection.execute(select(t.study, t.stream, t.hash, t.origin).order_by(t.study, t.ordinal)).all()
     imported = [(name, study_stream(name)) for name in importing_studies(connection)]
     own: dict[str, dict[Key, ReleasedRow]] = {}
-    for study in map(studies.get, kept):  # a later version's row takes the place of an earlier one's
+    for study in map(studies.get, kept):  # rows of later versions replace those of earlier ones
         rows = (row for name in study.file.export_schemas for row in schemas()[name].study_rows(study))
         own.setdefault(study.name, {}).update(_by_key(rows))
     for name, found in own.items():

@@ -1,4 +1,4 @@
-"""What the other sessions of a study have, as the transaction sees it that is about to add one."""
+"""Counts of the other sessions of a study, read in the transaction that adds one."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _fact, _session = tables.events.c, tables.sessions.c
 def item_counts(
     connection: Connection, study: str, origin: str, path: str, now_us: int, lease_s: float
 ) -> dict[str, int]:
-    """How often each item is taken in the loop at a path, whichever turn of outer loops it stands in.
+    """Count how often each item is taken in the loop at a path, over all iterations of outer loops.
 
-    Only sessions of the same origin count: what simulated participants do takes no place from people. Places are kept
-    for somebody until `lease_s` after their last fact; who comes back later still goes on with them, and an item may
-    then be rated once more than it would have been.
+    Only sessions of the same origin count, so simulated participants take no places from people. A session keeps its
+    places until `lease_s` after its last event. A participant who returns later still continues with them, so an item
+    may be rated once more than planned.
     """
     root, item = path.partition("[")[0], path.rpartition("/")[2]
     draws = connection.execute(_draws(study, origin, root)).all()
@@ -51,12 +51,12 @@ def item_counts(
 
 
 def _turns(path: str) -> Iterator[str]:
-    """The turns of loops in which a path lies, from the outside in."""
+    """The loop iterations that contain a path, from the outermost in."""
     return (path[: found.end()] for found in INDEX.finditer(path))
 
 
 def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any], int]:
-    """What was drawn below a path, each draw with the time of its session's last fact."""
+    """The draws below a path, each with the time of its session's last event."""
     any_fact = tables.events.alias().c
     own = any_fact.stream == _fact.stream, any_fact.kind.not_in(NOTES)
     last_us = select(func.max(any_fact.at_us)).where(*own).scalar_subquery()
@@ -69,7 +69,7 @@ def _draws(study: str, origin: str, root: str) -> Select[str, str, dict[str, Any
 
 
 def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
-    """What was submitted inside loops below a path, and which sessions are over."""
+    """The submissions inside loops below a path, and the sessions that have ended."""
     inside = and_(_fact.kind == "submitted", _fact.path.startswith(f"{root}[", autoescape=True))
     return (
         select(_fact.stream, _fact.path, _fact.kind)
@@ -79,7 +79,7 @@ def _progress(study: str, origin: str, root: str) -> Select[str, str, str]:
 
 
 def is_full(database: Database, study: Study, caps: Sequence[Quota], now_us: int) -> bool:
-    """Whether caps leave no place for a person, at a glance: who begins is counted again as they do."""
+    """Whether quotas leave no place for a participant: a quick check, repeated exactly when a session starts."""
     if not caps:
         return False
     with database.connect() as connection:
@@ -89,18 +89,18 @@ def is_full(database: Database, study: Study, caps: Sequence[Quota], now_us: int
 
 @dataclass(frozen=True, slots=True)
 class StudyCounts:
-    """A view of a study's other sessions; it holds as long as the transaction, and nobody else counts meanwhile."""
+    """Counts of a study's other sessions, valid within the transaction; a lock excludes other counting transactions."""
 
     connection: Connection
     now_us: int
     _counts: dict[tuple[str, str], Counts] = field(default_factory=dict)
 
     def operations(self, study: Study) -> StudyStatus:
-        """What was decided about the study."""
+        """The current status of the study."""
         return operations_in(self.connection, study.name)
 
     def counts(self, study: Study, origin: str) -> Counts:
-        """How many are in each cell."""
+        """The number of sessions in each cell."""
         key = (study.name, origin)
         if key not in self._counts:
             lease_s = study.file.session_limits.hold_place_s
@@ -108,7 +108,7 @@ class StudyCounts:
         return self._counts[key]
 
     def taken(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
-        """How often each problem is taken in the loop at a path."""
+        """The number of times each problem is taken in the loop at a path."""
         return item_counts(
             self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s
         )

@@ -1,7 +1,7 @@
-"""Seats: what a session's facts say of its seat, and all of them made anew from the log, after a doubt.
+"""Seats as a projection of the log: the seat that a session's events imply, and rebuilding the table.
 
-A table that an older Parley made is replaced. What no fact tells is taken over: who was returned to the recruiter, the
-cell of who withdrew, and how often pages told of pasting, from the telemetry.
+Rebuilding replaces a table made by an older Parley. Data that no event holds are kept: sessions returned to the
+recruiter, the cells of withdrawn sessions, and the number of pastes, from telemetry.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from storage.registers.studies import Studies
 
 WITHDRAWN = "withdrawn"
 ABOUT = frozenset({"flagged", "excluded", "included"})
-"""Kinds of facts that say something about a session as a whole."""
+"""Kinds of events about a session as a whole."""
 _seat, _session = tables.seats.c, tables.sessions.c
 
 
 @memoized
 def seat_of(study: Study, state: State) -> SessionSummary:
-    """What a session's facts say of its seat; of who withdrew no more than that they did."""
+    """The seat that a session's events imply; only the withdrawal for a withdrawn session."""
     if state.outcome == WITHDRAWN:
         return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
     told = [event for event in state.events if event.kind in ABOUT]
@@ -53,13 +53,13 @@ def seat_of(study: Study, state: State) -> SessionSummary:
 
 
 def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
-    """What facts change in a session's seat, by column; a new one is empty."""
+    """The changes to a session's seat between two states, by column; a new session starts from an empty seat."""
     found = changes(seat_of(study, before) if before.seq else SessionSummary(), seat_of(study, after))
     return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
 
 
 def _flags(study: Study, state: State, told: list[Event]) -> str:
-    """All of them once the session has ended; before that only what does not wait for its end."""
+    """All flags once the session has ended; before that, only those that do not depend on its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
     early = {LEAK: any(is_leak(event) for event in told), SAME_ID: bool(state.enrolled.get(SAME_ID))}
@@ -67,12 +67,12 @@ def _flags(study: Study, state: State, told: list[Event]) -> str:
 
 
 def until_us(study: Study, now_us: int) -> int:
-    """Until when a seat taken now is kept, whatever happens."""
+    """The time until which a seat taken now is held in any case."""
     return now_us + round(study.file.session_limits.hold_place_s * 1e6)
 
 
 def rebuild_seats(connection: Connection, studies: Studies) -> None:
-    """Make the table anew and fill it from the log."""
+    """Recreate the table and fill it from the log."""
     known = {stream: (cell, us) for stream, cell, us in connection.execute(_KNOWN)}
     pasted: dict[str, int] = {stream: count for stream, count in connection.execute(_PASTED)}
     tables.metadata.drop_all(connection, [tables.seats])
@@ -99,7 +99,7 @@ _PASTED = (
 
 
 def _own(study: Study, state: State) -> dict[str, Any]:
-    """What a session's seat has from its beginning."""
+    """The columns of a session's seat that are set at its start."""
     begun_us = state.events[0].at_us
     if state.outcome == WITHDRAWN:
         return {"begun_us": begun_us, "until_us": begun_us, "language": ""}

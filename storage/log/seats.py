@@ -1,8 +1,9 @@
-"""Seats: who counts where. One row a session, written with its facts, so that an arrival counts by one small query.
+"""Seats: one summary row per session, written with its events, so that one small query counts sessions on arrival.
 
-Who has completed the study holds a seat for good; who is taking part holds it under a lease, until so long after their
-last fact; who ended otherwise, withdrew or was returned to the recruiter holds none. A seat of somebody who comes back
-after the lease counts again. Whoever counts to decide holds the lock, as any other arrival would count the same.
+A completed session holds its seat permanently. A running session holds it under a lease, until a fixed time after its
+last event. A session that ended otherwise, was withdrawn or was returned to the recruiter holds none. A session that is
+resumed after its lease counts again. A transaction that counts in order to decide must hold the lock, because a
+concurrent arrival would see equal counts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from storage.registers.origins import Origin
 
 COMPLETE = "complete"
 PEOPLE = (Origin.PERSON, Origin.PILOT)
-"""The origins of sessions that go by the world's clock."""
+"""The origins of sessions that run in real time."""
 ONE_AT_A_TIME = 0x5EA75
 """One number for all studies, so that two batches cannot wait for each other."""
 _seat = tables.seats.c
@@ -34,31 +35,31 @@ LIVE = and_(
     _seat.released_us.is_(None),
     or_(_seat.until_us > bindparam("now_us"), _seat.last_us > bindparam("since_us")),
 )
-"""Who is taking part: under the lease of the beginning, or since their last fact."""
+"""Running sessions: within the lease of their start or of their last event."""
 NOT_WITHDRAWN = or_(_seat.outcome.is_(None), _seat.outcome != "withdrawn")
-"""Whose data there are: what is left of who withdrew is that there was somebody."""
+"""Sessions that still have data; a withdrawn session keeps only its row."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """What facts change in a session's seat."""
+    """The values of a session's seat that its events change."""
 
     outcome: str | None = None
     """How the session ended, if it has."""
     due_us: int | None = None
-    """When the clock acts on it next."""
+    """The time of its next deadline."""
     last_us: int = 0
-    """When the last fact was that no researcher wrote."""
+    """The time of the last event that was not written by a researcher."""
     place: str = ""
-    """The folded path of the present screen, or of the last one."""
+    """The path, without loop indices, of the current or last screen."""
     furthest: str = ""
-    """That of the step furthest down the study that was come to, which in a later turn of a loop is its last."""
+    """The path of the furthest step reached in the study; in a later iteration of a loop, the loop's last step."""
     flags: str = ""
-    """What is odd about it (`experiments.views.quality_flags`), comma-joined."""
+    """Its quality flags (`experiments.views.quality_flags`), joined by commas."""
     excluded: str | None = None
-    """Why a researcher has excluded it, if it is."""
+    """The reason for which a researcher has excluded it, if any."""
     placed: bool = False
-    """Whether they hold a place: from the start, or from their consent."""
+    """Whether the session holds a place: from its start, or from consent."""
 
 
 CHANGING = ("outcome", "due_us", "last_us", "place", "furthest", "flags", "excluded", "placed")
@@ -68,7 +69,7 @@ _CHANGE = update(tables.seats).where(_seat.stream == bindparam("at_stream"))
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody else count until this transaction is over."""
+    """Prevent other transactions from counting until this one ends."""
     advisory_xact_lock(connection, ONE_AT_A_TIME)
 
 
@@ -79,30 +80,30 @@ def insert_seat(connection: Connection, stream: str, seat: Mapping[str, Any], ce
 
 
 def stored_cell(cell: Mapping[str, str]) -> str:
-    """A cell as the table has it."""
+    """A cell as stored in the table."""
     return orjson.dumps(dict(cell)).decode()
 
 
 def changes(before: SessionSummary, after: SessionSummary) -> dict[str, Any]:
-    """The columns of a seat that change, with what stands in them then."""
+    """The changed columns of a seat, with their new values."""
     columns = zip(CHANGING, _changing(before), _changing(after), strict=True)
     return {name: now for name, was, now in columns if now != was}
 
 
 def update_seat(connection: Connection, stream: str, changed: Mapping[str, Any]) -> None:
-    """Write the changed columns of a seat, and name no other: SQLite rewrites each index of a column that is named."""
+    """Write only the changed columns of a seat: SQLite rewrites the indexes of every column that is set."""
     if changed:
         connection.execute(_CHANGE, {"at_stream": stream, **changed})
 
 
 def release(connection: Connection, stream: str, now_us: int) -> bool:
-    """Take back the seat of somebody who was returned to the recruiter; whether there was one to take back."""
+    """Release the seat of a session returned to the recruiter; returns whether there was one to release."""
     held = and_(_seat.stream == stream, _seat.outcome.is_(None), _seat.released_us.is_(None))
     return connection.execute(update(tables.seats).where(held).values(released_us=now_us)).rowcount > 0
 
 
 def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s: float) -> Counts:
-    """How many have completed or are taking part, by cell."""
+    """Count the completed and running sessions by cell."""
     found = Counter[str]()
     for cell, number in connection.execute(_COUNTS, query_params(study, origin, now_us, lease_s)):
         found[cell] += number
@@ -110,7 +111,7 @@ def counts(connection: Connection, study: str, origin: str, now_us: int, lease_s
 
 
 def query_params(study: str, origin: str, now_us: int, lease_s: float) -> dict[str, Any]:
-    """What OURS and LIVE are to be filled with."""
+    """The parameters of OURS and LIVE."""
     return {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
 
 
@@ -119,32 +120,32 @@ def _in_cells(whom: ColumnElement[bool]) -> Select[Any]:
 
 
 _COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _seat.placed)))
-"""Made once: every arrival counts. The two are asked for apart, as an index finds either and not both together."""
+"""Built once, because every arrival runs it. A union, because an index serves only one of the conditions."""
 
 
 def last_us(engine: Engine) -> int:
-    """When anybody last did something, by the clock of the time; 0 if nobody has."""
+    """The time of the last activity in any session, by the clock at that time; 0 if there is none."""
     with engine.connect() as connection:
         return connection.execute(select(func.max(_seat.last_us)).where(_seat.origin.in_(PEOPLE))).scalar() or 0
 
 
 def due(connection: Connection, now_us: int, most: int) -> list[str]:
-    """Sessions on which the clock has to act by now."""
+    """Sessions with a deadline that has passed."""
     wanted = select(_seat.stream).where(_seat.due_us <= now_us).order_by(_seat.due_us).limit(most)
     return list(connection.execute(wanted).scalars())
 
 
 @dataclass(frozen=True, slots=True)
 class SessionCounts:
-    """How a study's sessions of an origin stand: by outcome (`live` and `left` while there is none), and each cell with
-    those who completed it and those who are taking part."""
+    """Counts of a study's sessions of an origin: by outcome (`live` or `left` without one), and completed and running
+    sessions by cell."""
 
     outcomes: Mapping[str, int]
     cells: Sequence[tuple[Mapping[str, str], int, int]]
 
 
 def counted(study: Study, now: SessionCounts) -> list[tuple[Cell, int, int]]:
-    """Each cell of a study with who has completed it and who is taking part, in whatever version they began."""
+    """The completed and running sessions in each cell of a study, over all versions."""
     done, live = Counter[tuple[str | None, ...]](), Counter[tuple[str | None, ...]]()
     for values, complete, present in now.cells:
         key = tuple(map(values.get, study.factors))
@@ -155,11 +156,11 @@ def counted(study: Study, now: SessionCounts) -> list[tuple[Cell, int, int]]:
 
 
 def cells_of(connection: Connection, study: str) -> dict[str, Mapping[str, str]]:
-    """The cells that a study's sessions are in, as they are stored and as factors with their values."""
+    """The cells of a study's sessions: the stored form of each, and its factors with their values."""
     cells = connection.execute(select(_seat.cell).where(_seat.study == study).distinct()).scalars()
     return {cell: orjson.loads(cell) for cell in sorted(cells)}
 
 
 def cell_key(cell: Mapping[str, str]) -> str:
-    """A cell in words: `condition: a, model: b`."""
+    """A cell as text: `condition: a, model: b`."""
     return ", ".join(f"{name}: {value}" for name, value in cell.items())

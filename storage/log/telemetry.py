@@ -1,7 +1,7 @@
-"""What pages told of themselves: rows of the table `telemetry`, beside the log.
+"""Telemetry sent by pages: rows of the table `telemetry`, beside the log.
 
-They are written through the log's writer thread, and read by session. A batch that comes twice is stored once: its key
-stands in the first of its rows, and no two rows of a session may have the same.
+They are written by the log's writer thread and read by session. A batch that is sent twice is stored once: its key is
+in its first row and is unique within a session.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from storage import tables
 from storage.db.engine import Database
 
 MOST_RECORDS = 5_000
-"""How many are kept of one session; a page that tells more is broken, or none of ours."""
+"""The maximal number of records per session; a page that sends more is broken or not Parley's."""
 AT_ONCE = 500
 NOBODY = ("idle", "left", "screen")
-"""Kinds of records that a page also makes while nobody is there."""
+"""Kinds of records that a page also sends while the participant is away."""
 PASTED = "pasted"
 _own = tables.telemetry.c
 
 
 @dataclass(frozen=True, slots=True)
 class TelemetryBatch:
-    """A batch of a page's records: values of `path`, `at_us`, `kind` and `data`."""
+    """A batch of records from a page: values of `path`, `at_us`, `kind` and `data`."""
 
     stream: str
     batch: str
@@ -34,7 +34,7 @@ class TelemetryBatch:
 
 
 def write_telemetry(connection: Connection, work: TelemetryBatch) -> None:
-    """Number and store a batch; what is beyond the cap is dropped."""
+    """Number and store a batch; records beyond the limit are dropped."""
     last = connection.execute(select(func.max(_own.number)).where(_own.stream == work.stream)).scalar() or 0
     rows = [
         {"stream": work.stream, "number": number, "batch": None if number - last > 1 else work.batch, **record}
@@ -49,7 +49,7 @@ def write_telemetry(connection: Connection, work: TelemetryBatch) -> None:
 
 
 def last_activity_us(connection: Connection, stream: str) -> int:
-    """When somebody was last at work on something that is no fact: typed, or was told of by the page; 0 if never."""
+    """The time of the last activity that is not an event: typing, or telemetry of the page; 0 if there is none."""
     d, t = tables.drafts.c, tables.telemetry.c
     typed = connection.execute(select(func.max(d.at_us)).where(d.stream == stream)).scalar()
     there = select(func.max(t.at_us)).where(t.stream == stream, t.kind.not_in(NOBODY))
@@ -57,7 +57,7 @@ def last_activity_us(connection: Connection, stream: str) -> int:
 
 
 def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:
-    """What was told in a study's sessions, or in one of them, in the order in which it came."""
+    """The telemetry of a study's sessions, or of one of them, in order of arrival."""
     t, session = tables.telemetry.c, tables.sessions.c
     columns = (t.stream, t.number, t.path, t.at_us, t.kind, t.data)
     wanted = select(*columns).join(tables.sessions, session.stream == t.stream).where(session.study == study)

@@ -1,7 +1,7 @@
-"""What models were used for in sessions, by study and hour: the attempts added up as they are written, or anew.
+"""Model usage in sessions by study and hour: sums of attempts, updated with each attempt or recomputed.
 
-Two batches that add to the same rows in another order would wait for each other in PostgreSQL, so a batch with more
-than one attempt takes a lock first.
+Two batches that update the same rows in different order would deadlock in PostgreSQL, so a batch with more than one
+attempt takes a lock first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _used, _try = tables.usage.c, tables.attempts.c
 
 
 def lock(connection: Connection) -> None:
-    """Let no other batch add until this transaction is over."""
+    """Prevent other batches from adding until this transaction ends."""
     advisory_xact_lock(connection, ONE_AT_A_TIME)
 
 
@@ -59,7 +59,7 @@ def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def recount(connection: Connection) -> None:
-    """Make the table anew from the attempts."""
+    """Recompute the table from the attempts."""
     tables.metadata.drop_all(connection, [tables.usage])
     tables.metadata.create_all(connection, [tables.usage])
     hour_us = (_try.started_us - _try.started_us % HOUR_US).label("hour_us")

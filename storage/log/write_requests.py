@@ -1,4 +1,4 @@
-"""What can be written to the log: the pieces of work that its one writer takes up, each whole or not at all."""
+"""Write requests to the log, each carried out completely or not at all by its only writer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Enrolment:
 
 @dataclass(frozen=True, slots=True)
 class ClearedDraft:
-    """What is no longer a draft, because it was sent: some names at a place, or all that was typed there."""
+    """A draft to delete because it was sent: some fields at a path, or all fields there."""
 
     path: str
     names: tuple[str, ...] | None = None
@@ -37,8 +37,8 @@ class ClearedDraft:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """What is written together: facts of one stream, the rows they imply, the part of a draft that was sent, and the
-    columns of its seat that change. With `erases` all that was there of the stream before is deleted first."""
+    """Data written together: events of one stream, the rows that they imply, the sent part of a draft, and the changed
+    columns of its seat. With `erases` all earlier data of the stream are deleted."""
 
     stream: str
     study: str
@@ -53,9 +53,9 @@ class Append:
 
 @dataclass(frozen=True, slots=True)
 class AppendWithCounts:
-    """Facts that depend on what others have: `make` reads it inside the transaction and says what to write.
+    """Events that depend on other sessions: `make` reads their counts inside the transaction and returns what to write.
 
-    Nobody else counts until that is written. What `make` raises is the outcome, and nothing is written.
+    No other transaction counts until that is written. If `make` raises, nothing is written and the future raises it.
     """
 
     stream: str
@@ -65,7 +65,7 @@ class AppendWithCounts:
 
 @dataclass(frozen=True, slots=True)
 class DraftRow:
-    """What somebody has typed and not yet sent."""
+    """Text that a participant has typed, but not sent."""
 
     stream: str
     path: str
@@ -81,12 +81,12 @@ class AttemptRow:
 
     @property
     def stream(self) -> str:
-        """The session's, or the run's."""
+        """The stream of the session or run."""
         return str(self.values["stream"])
 
     @property
     def of_session(self) -> bool:
-        """Whether it was for a session, and not for a sample of a run."""
+        """Whether the attempt belongs to a session, not to a sample of a run."""
         return self.values.get("cell") is None
 
 

@@ -1,4 +1,4 @@
-"""What each piece of work writes, in the transaction that the log has begun for it."""
+"""Carries out write requests, in the transaction that the log has begun for them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work
 
 LEFT = ("submitted", "expired")
-"""Facts by which a place is left behind."""
+"""Kinds of events by which a participant leaves a step."""
 REPLY = ("stream", "turn", "slot")
-"""Which reply an attempt was for."""
+"""The columns that identify the reply of an attempt."""
 _event, _draft, _attempt = tables.events.c, tables.drafts.c, tables.attempts.c
 _THERE = (_draft.stream == bindparam("at_stream"), _draft.path == bindparam("at_path"))
 TYPED = select(_draft.data).where(*_THERE)
-"""What is typed at a place (`at_stream`, `at_path`) and not sent."""
+"""The unsent draft at `at_stream` and `at_path`."""
 _KEEP = update(tables.drafts).where(*_THERE)
 _FORGET = delete(tables.drafts).where(*_THERE)
 _LEFT = select(_event.seq).where(
@@ -47,7 +47,7 @@ _ADD_SAMPLE = {
 
 
 def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
-    """The number after the last there is, from 1."""
+    """The number after the last existing one, from 1."""
     return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
 
 
@@ -59,7 +59,7 @@ _ADD_ATTEMPT = (
 
 
 def write(connection: Connection, work: Work) -> Append | None:
-    """Write one piece of work in the transaction that is open; what was appended, where others were counted."""
+    """Carry out one request in the open transaction; for an AppendWithCounts, return the data appended."""
     match work:
         case Append():
             _write_append(connection, work)
@@ -85,13 +85,13 @@ def _write_draft(connection: Connection, work: DraftRow) -> None:
 
 
 def _write_attempt(connection: Connection, work: AttemptRow) -> None:
-    """Attempts for one reply of a session count from 1, also over a restart of the server that was asking. What came
-    for a sample before stays, whoever comes with another."""
+    """Write an attempt. Those for one reply of a session are numbered from 1, across restarts of the server. The first
+    attempt stored for a sample is kept."""
     values = work.values
     if not work.of_session:
         connection.execute(_ADD_SAMPLE[connection.dialect.name], dict(values))
         return
-    usage.lock(connection)  # two processes may be asking for the same reply
+    usage.lock(connection)  # two processes may request one reply at once
     emptied = REDACTED if is_erased(connection, values["stream"]) else {}
     counted = {name: value for name, value in values.items() if name != "number"}
     same_reply = {f"at_{name}": values[name] for name in REPLY}
@@ -100,7 +100,7 @@ def _write_attempt(connection: Connection, work: AttemptRow) -> None:
 
 
 def _is_done(connection: Connection, work: DraftRow) -> bool:
-    """Whether the place was left before its draft arrived: what was sent is no draft any more."""
+    """Whether the participant has left the step before its draft arrived, so there is no draft to store."""
     return connection.execute(_LEFT, {"at_stream": work.stream, "at_path": work.path}).first() is not None
 
 
@@ -108,7 +108,7 @@ def _write_append(connection: Connection, work: Append) -> None:
     if work.enrolment:
         _enrol(connection, work.stream, work.enrolment)
     append_events(connection, ((work.stream, event) for event in work.events))
-    # Only after the insert, which holds the lock: numbers that were erased are free again for who knows nothing of it.
+    # Only after the insert, which holds the lock: a writer that missed an erasure could reuse the erased numbers.
     if work.erases:
         erase(connection, work.stream, work.events[0])
     elif is_erased(connection, work.stream):

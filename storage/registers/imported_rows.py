@@ -1,8 +1,8 @@
-"""Imported data in the log: facts `recorded` (a row of a released file) and `imported` (a file that was read).
+"""Imported data in the log: events `recorded` (a row of a released file) and `imported` (a file that was imported).
 
-A person's rows are in a stream of their own, whose number follows from schema, study and person, so the same row is
-the same fact wherever it comes from. Rows without a person, and the `imported` facts, are in the study's own stream.
-Such streams are read here, never decided upon or resumed. A fact's time is the data's own, or unknown.
+Each person's rows are in a stream with an id derived from schema, study and person, so a row maps to one event wherever
+it was read. Rows without a person and the `imported` events are in the study's own stream. These streams are only read
+here; such sessions are never resumed. The time of an event is that given in the data, or unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from storage.schemas.base import ReleasedRow, ReleasedTable
 from storage.schemas.registry import released
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
-"""Parley's own, drawn once."""
+"""Parley's namespace for these ids, generated once."""
 
 
 def study_stream(study: str) -> str:
@@ -36,21 +36,21 @@ def person_stream(schema: str, study: str, person: str) -> str:
 
 
 def imported_event(row: ReleasedRow) -> dict[str, Any]:
-    """A row as the data of a `recorded` fact; what is unknown is left out."""
+    """A row as the data of a `recorded` event; unknown values are left out."""
     values = {name: value for name, value in row.values.items() if value is not None}
     data: dict[str, Any] = {"table": row.table, "row": row.seq, "values": values}
     return data | ({"part": row.part} if row.part else {}) | ({"written": row.written} if row.written else {})
 
 
 def row_of(data: Mapping[str, Any]) -> ReleasedRow:
-    """The row that a `recorded` fact holds."""
+    """The row in a `recorded` event."""
     table: ReleasedTable = released(data["table"])
     values = {column.sql: data["values"].get(column.sql) for column in table.columns}
     return ReleasedRow(table.name, data["row"], values, data.get("part", ""), data.get("written"))
 
 
 def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
-    """The rows of a stream of imported data, in the order in which they were recorded."""
+    """The rows of a stream of imported data, in order of recording."""
     t = tables.events.c
     columns = (t.seq, t.at_us, t.by, t.path, t.kind, t.data, t.key)
     wanted = select(*columns).where(t.stream == stream, t.kind.in_(("recorded", ANNOTATED))).order_by(t.seq)
@@ -58,8 +58,8 @@ def recorded_rows(connection: Connection, stream: str) -> list[ReleasedRow]:
 
 
 def rows_of_events(events: Iterable[Event]) -> dict[int, ReleasedRow]:
-    """The rows that facts of imported data tell, by the number of the fact; blank annotations are filled with what
-    annotators found since."""
+    """The rows in events of imported data, by the number of the event. Blank annotations are filled with later results
+    of annotators."""
     rows: dict[int, ReleasedRow] = {}
     noted: list[Event] = []
     for event in events:
@@ -73,7 +73,7 @@ def rows_of_events(events: Iterable[Event]) -> dict[int, ReleasedRow]:
 
 
 def _filled(row: ReleasedRow, found: Mapping[str, Mapping[str, Any]]) -> ReleasedRow:
-    """The row with annotations where it has none; how its file spelled a blank is then no longer so."""
+    """The row with blank annotations filled in; the file's spelling of those blanks is dropped."""
     full = released(row.table).filled(row.values, found)
     spelled = orjson.loads(row.written) if row.written else {}
     kept = {name: cell for name, cell in spelled.items() if row.values.get(name) == full.get(name)}
@@ -82,7 +82,7 @@ def _filled(row: ReleasedRow, found: Mapping[str, Mapping[str, Any]]) -> Release
 
 
 def imports(connection: Connection, study: str, schema: str | None = None) -> list[dict[str, Any]]:
-    """What was imported into a study, oldest first: the data of its `imported` facts."""
+    """The imports of a study, oldest first: the data of its `imported` events."""
     t = tables.events.c
     stream = study_stream(study)
     found = connection.execute(select(t.data).where(t.stream == stream, t.kind == "imported").order_by(t.seq)).scalars()

@@ -1,4 +1,4 @@
-"""Whose sessions a study has: people's, imported, simulated or pilot ones; and which of them are meant."""
+"""Origins of sessions (participants, imported, simulated, pilot), and which origin a request without one means."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from storage.errors import StorageError
 
 
 class Origin(StrEnum):
-    """Whose sessions they are, in the order in which they are meant where no origin is named."""
+    """The origin of a session. Where no origin is named, the first one that a study has is used, in this order."""
 
     PERSON = "person"
     IMPORT = "import"
@@ -33,8 +33,10 @@ def origins(
     *,
     instead: Collection[str] = (),
 ) -> list[Origin]:
-    """The origins that a study has, first what is meant first; raises StorageError where it has none, or not the one
-    that is wanted. `also` are those of data without sessions, `instead` what holds where there is no other."""
+    """The origins of a study's data, the default first; raises StorageError if there is none, or not the `wanted` one.
+
+    `also` are origins of data without sessions; `instead` are origins to use if there are no others.
+    """
     t = tables.sessions.c
     found = {*connection.execute(select(t.origin).where(t.study == study).distinct()).scalars(), *also}
     found = found or {*instead}

@@ -1,11 +1,11 @@
-"""Who somebody is to a recruiter: kept apart from the log, found by a keyed digest, readable only with the secret.
+"""Participants' ids at recruiters: stored outside the log, found by a keyed digest, readable only with the secret.
 
-A digest (HMAC-SHA-256 under the deployment's secret) finds the same person again; what the recruiter calls them is
-sealed with Fernet for the payment files alone. Neither is in the log or in an export. Where a study lets people come
-again, each attempt has a digest of its own. Who withdrew leaves the digest; there is nothing to unseal any more.
+A digest (HMAC-SHA-256 under the deployment's secret) recognises a returning person. The recruiter's id is encrypted
+with Fernet and used for payment files only. Neither is in the log or in an export. If a study allows repeated
+participation, each attempt has its own digest. After a withdrawal only the digest remains; the encrypted id is gone.
 
-Only a proven id (links.py) leads to a session. A session that begins under an id without a proof has a digest of its
-own, numbered after the others of that id: researchers find it by the id, and whoever comes by the id does not.
+Only a proven id (links.py) gives access to a session. A session that begins under an unproven id has its own digest,
+numbered after earlier ones of that id: researchers can find it by the id, but a visitor with that id cannot.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _identity = tables.identities.c
 MOST_ATTEMPTS = 20
 MOST_GAP = 64
 AT_ONCE = 500
-"""So many digests are looked for in one query."""
+"""The number of digests per query."""
 MAC_BYTES = 16
-"""128 bits of a personal or signed link's mark."""
+"""The length of the signature in a personal or signed link (128 bits)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParticipantId:
-    """An id that a recruiter gave, such as Prolific's PROLIFIC_PID, and what it calls this submission, if anything."""
+    """A recruiter's id of a person, such as Prolific's PROLIFIC_PID, and its id of the submission, if any."""
 
     recruiter: str
     id: str
@@ -45,9 +45,9 @@ class ParticipantId:
 
 @dataclass(frozen=True, slots=True)
 class ReturningParticipant:
-    """A person's session in a study: that of the submission they come with, or else the newest, and not the `same`.
+    """A person's session in a study: that of the given submission, or else the newest, for which `same` is false.
 
-    `attempt` is how often they have begun.
+    `attempt` is the number of attempts.
     """
 
     stream: str
@@ -64,14 +64,14 @@ class Participants:
         self._fernet = Fernet(base64.urlsafe_b64encode(sha256(b"parley identity:" + self._secret).digest()))
 
     def entry(self, study: str, person: ParticipantId, number: int = 1, *, proven: bool = True) -> dict[str, Any]:
-        """What is stored for a person: recruiter, digest and the sealed id. `number` counts a proven person's attempts,
-        or all sessions that began under an id without a proof."""
+        """The stored entry of a person: recruiter, digest and encrypted id. `number` counts a proven person's attempts,
+        or all sessions that began under an unproven id."""
         digest = self._digest(study, person, number, proven=proven)
         return {"recruiter": person.recruiter, "digest": digest, "sealed": self._seal(person)}
 
     def known(self, study: str, person: ParticipantId) -> ReturningParticipant | None:
-        """The session in a study of a person whose id is proven; None if there is none. Without a submission any is the
-        same. What began under the id without a proof is not looked at: it may be anybody's."""
+        """The session in a study of a person with a proven id; None if there is none. Without a submission, every
+        session counts as the same. Sessions under an unproven id are ignored: they may be anybody's."""
         digests = self._attempts(study, person)
         found = {digests.index(digest) + 1: stream for digest, stream in self._streams(study, digests)}
         if not found:
@@ -84,18 +84,18 @@ class Participants:
         return ReturningParticipant(found[last], last + 1, same=not _another(person, submissions[last]))
 
     def returning(self, study: str, person: ParticipantId, stream: str, attempt: int) -> ReturningParticipant | None:
-        """The session of a browser, which is that person's `attempt`, if it began under this id, proven or not."""
+        """The browser's session, attempt `attempt` of this person, if it began under this id, proven or not."""
         told = self.reveal(stream)
         if told is not None:
             mine = (told.recruiter, told.id) == (person.recruiter, person.id)
-        else:  # without an id, or who withdrew
+        else:  # without an id, or withdrawn
             mine = stream in self.sessions(study, person)
         submission = told.submission if told else None
         return ReturningParticipant(stream, attempt + 1, same=not _another(person, submission)) if mine else None
 
     def unproven(self, study: str, person: ParticipantId) -> int:
-        """The last number of a session that began under an id without a proof; 0 if none did. Between two there are
-        fewer than MOST_GAP numbers that nobody has, so that a few looks find the last of many."""
+        """The last number of a session that began under an unproven id; 0 if there is none. Gaps between numbers are
+        smaller than MOST_GAP, so a few queries find the last of many."""
 
         def seen(number: int) -> list[int]:
             digests = [self._digest(study, person, number + n, proven=False) for n in range(MOST_GAP)]
@@ -111,13 +111,13 @@ class Participants:
         return last and max(seen(last))
 
     def sessions(self, study: str, person: ParticipantId) -> list[str]:
-        """The streams of all sessions in a study that began under a person's id, proven or not."""
+        """The streams of all sessions in a study that began under an id, proven or not."""
         unproven = range(1, self.unproven(study, person) + 1)
         digests = [*self._attempts(study, person), *(self._digest(study, person, n, proven=False) for n in unproven)]
         return [stream for _, stream in self._streams(study, digests)]
 
     def called(self, study: str, id_: str) -> tuple[str, ...]:
-        """The streams of whom any recruiter calls by an id. That somebody asked is for the caller to write down."""
+        """The streams of sessions under an id at any recruiter. The caller must write the lookup to the audit log."""
         with self._engine.connect() as connection:
             recruiters = connection.execute(select(_identity.recruiter).distinct()).scalars().all()
         return tuple(
@@ -125,8 +125,8 @@ class Participants:
         )
 
     def find(self, study: str, person: ParticipantId) -> str | None:
-        """The one stream that counts for a recruiter's id: of a proven one the newest; of others the first that is
-        complete, or else the first. None if there is none."""
+        """The stream that counts for a recruiter's id: the newest of a proven id; of an unproven id the first complete
+        one, or else the first. None if there is none."""
         if (found := self.known(study, person)) is not None:
             return found.stream
         its, seat = tables.sessions.c, tables.seats.c
@@ -140,16 +140,16 @@ class Participants:
             return connection.execute(query).scalars().first()
 
     def renew(self, stream: str, person: ParticipantId) -> None:
-        """Keep that a person who goes on has another submission now: it is the one to be paid."""
+        """Store the new submission of a person who continues a session: it is the one to be paid."""
         t = tables.identities
         with writer(self._engine) as connection, connection.begin():
             kept = update(t).where(t.c.stream == stream, t.c.sealed != b"")
             connection.execute(kept.values(sealed=self._seal(person)))
 
     def reveal(self, stream: str) -> ParticipantId | None:
-        """The person behind a session, for payment; None for who came without an id, or withdrew: theirs is erased.
+        """The person of a session, for payment; None without an id or after a withdrawal, which erases it.
 
-        Raises StorageError if it was sealed under another secret.
+        Raises StorageError if the id was encrypted under another secret.
         """
         t = tables.identities.c
         with self._engine.connect() as connection:
@@ -163,7 +163,7 @@ class Participants:
                 "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
                 "file .secret beside the database) is now. Use the one with which the study was served"
             ) from None
-        if not told.startswith("{"):  # as it was sealed before there were submissions
+        if not told.startswith("{"):  # the format before submissions were stored
             return ParticipantId(found.recruiter, told)
         values = orjson.loads(told)
         return ParticipantId(found.recruiter, values["id"], values["submission"])
@@ -172,7 +172,7 @@ class Participants:
         return [self._digest(study, person, attempt) for attempt in range(1, MOST_ATTEMPTS + 1)]
 
     def _streams(self, study: str, digests: Sequence[str]) -> Iterator[tuple[str, str]]:
-        """Those of these digests that there are, each with its session."""
+        """The existing ones of these digests, each with its session."""
         with self._engine.connect() as connection:
             for start in range(0, len(digests), AT_ONCE):
                 wanted = _identity.digest.in_(digests[start : start + AT_ONCE])
@@ -180,25 +180,25 @@ class Participants:
                 yield from ((row.digest, row.stream) for row in connection.execute(query))
 
     def _submission(self, stream: str) -> str | None:
-        """What the recruiter called a session's submission; None for who withdrew."""
+        """The recruiter's id of a session's submission; None after a withdrawal."""
         person = self.reveal(stream)
         return person.submission if person else None
 
     def link(self, study: str, label: str) -> str:
-        """The secret part of a personal link for somebody who is called `label`: nobody else can make one."""
+        """The secret part of the personal link for `label`, which cannot be forged."""
         return f"{label}.{self._mac('link', study, label)}"
 
     def labelled(self, study: str, token: str) -> str | None:
-        """Whose personal link it is; None if we did not make it."""
+        """The label of a personal link; None if the link is not valid."""
         label, _, mac = token.rpartition(".")
         return label if label and _same(mac, self._mac("link", study, label)) else None
 
     def signature(self, study: str, recruiter: str, id_: str) -> str:
-        """What makes a recruiter's link with this id a signed one: nobody else can make it."""
+        """The signature for a recruiter's link with this id, which cannot be forged."""
         return self._mac("signed link", study, recruiter, id_)
 
     def signed(self, study: str, recruiter: str, id_: str, signature: str) -> bool:
-        """Whether we made the signature of a recruiter's link."""
+        """Whether the signature of a recruiter's link is valid."""
         return _same(signature, self.signature(study, recruiter, id_))
 
     def _mac(self, *said: str) -> str:
@@ -215,7 +215,7 @@ class Participants:
 
 
 def _another(person: ParticipantId, told: str | None) -> bool:
-    """Whether somebody comes with another submission than the one told; of who withdrew there is none."""
+    """Whether the person has another submission than the stored one, which is None after a withdrawal."""
     return bool(person.submission) and told is not None and told != person.submission
 
 

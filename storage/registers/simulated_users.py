@@ -1,4 +1,4 @@
-"""Who played a study's simulated sessions, as the fact `enrolled` of each says: kind of user, model, persona."""
+"""The simulated users of a study's sessions, from their `enrolled` events: kind of user, model, persona."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _fact, _session = tables.events.c, tables.sessions.c
 
 @dataclass(frozen=True, slots=True, order=True)
 class SimulatedUserInfo:
-    """A kind of simulated user, the model that spoke for it, and the persona that it played; empty where there is none.
+    """A kind of simulated user, its model, and its persona; empty if it has none.
 
-    Sessions of a Parley that did not say who played them were played by chance.
+    Sessions of old Parley versions that did not record this were played by the random user.
     """
 
     kind: str = RANDOM
@@ -33,13 +33,13 @@ class SimulatedUserInfo:
 
 
 def simulated(database: Database, study: str) -> dict[str, SimulatedUserInfo]:
-    """Who played each simulated session of a study, by its stream."""
+    """The simulated user of each simulated session of a study, by stream."""
     with database.connect() as connection:
         return {stream: _read(data) for stream, data in connection.execute(_enrolled(study, _fact.stream, _fact.data))}
 
 
 def counted(connection: Connection, study: str) -> list[tuple[str, int]]:
-    """How many sessions each kind of user with each model played, the most frequent first."""
+    """Count the sessions by kind of user and model, the most frequent first."""
     found = Counter(str(_read(data)) for (data,) in connection.execute(_enrolled(study, _fact.data)))
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 

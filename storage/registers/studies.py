@@ -1,6 +1,6 @@
-"""The studies that a database knows: frozen documents by hash.
+"""The studies in a database: frozen documents by hash.
 
-A study never changes, so each is built once in a process, whoever asks for it, and kept as long as there is room.
+A registered study never changes, so each is built once per process and cached within a size limit.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from storage.registers.imported_rows import study_stream
 from storage.schemas.registry import schemas
 
 MOST_CHARS = 32_000_000
-"""How long the documents of the studies in the cache are together; a character takes about 2.5 bytes of memory."""
+"""The maximal total length of the cached documents; a character takes about 2.5 bytes of memory."""
 
 
 def _size(study: Study) -> int:
-    """How much of the cache a study takes; one that is too large has all of it."""
+    """The size of a study in the cache; a study that is too large counts as the whole cache."""
     return min(len(study.document), MOST_CHARS)
 
 
@@ -41,7 +41,7 @@ class Studies:
         self._engine = engine
 
     def get(self, hash_: str) -> Study:
-        """The study of that hash; raises StorageError if the database has none."""
+        """Get the study with a hash; raises StorageError if the database has none."""
         with _LOCK:
             study = BUILT.get((self._engine.url, hash_))
         return study or self._keep(restore(self._document(hash_)), hash_)
@@ -60,13 +60,13 @@ class Studies:
         return study
 
     def names(self) -> list[str]:
-        """The studies that the database knows, also by imported sessions alone."""
+        """The names of all studies in the database, including those with imported sessions only."""
         with self._engine.connect() as connection:
             known = union(select(tables.studies.c.name), select(tables.sessions.c.study))
             return sorted(connection.execute(known).scalars())
 
     def taken(self, name: str, origin: str) -> tuple[Study, ...]:
-        """The versions in which sessions of an origin were taken, oldest first."""
+        """The versions with sessions of an origin, oldest first."""
         t, session = tables.studies.c, tables.sessions.c
         its = select(session.hash).where(session.study == name, session.origin == origin)
         with self._engine.connect() as connection:
@@ -74,13 +74,13 @@ class Studies:
         return tuple(map(self.get, found))
 
     def has(self, name: str) -> bool:
-        """Whether a study of that name is here; one whose sessions were all imported is not."""
+        """Whether a study of that name is registered; a study with imported sessions only is not."""
         query = select(tables.studies.c.hash).where(tables.studies.c.name == name).limit(1)
         with self._engine.connect() as connection:
             return connection.execute(query).first() is not None
 
     def newest(self, name: str) -> Study:
-        """The study of that name that was published last, or else registered; raises StorageError if there is none."""
+        """The last published study of that name, or else the last registered; raises StorageError if there is none."""
         t, fact = tables.studies.c, tables.events.c
         ours = fact.stream == study_stream(name), fact.kind == "published"
         with self._engine.connect() as connection:
@@ -94,7 +94,7 @@ class Studies:
         return self.get(found)
 
     def register(self, study: Study) -> None:
-        """Keep a study for ever, with the rows that it has itself; the same study again is no change."""
+        """Store a study permanently, with its own rows. Registering it again changes nothing."""
         self._keep(study, study.hash)
         with writer(self._engine) as connection, connection.begin():
             t = tables.studies.c

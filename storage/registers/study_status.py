@@ -1,4 +1,4 @@
-"""What was decided about a study (`experiments.session.study_status`): read and added to, in the study's own stream.
+"""Decisions about a study (`experiments.session.study_status`), read from and added to the study's own stream.
 
 Decisions are rare and come from commands, the console and any server process, so each is a transaction of its own that
 takes the stream's next number under the database's writing lock.
@@ -30,19 +30,19 @@ _DECIDED = select(*_EVENT).where(_fact.stream == bindparam("stream"), _fact.kind
 
 
 def operations_of(database: Database, study: str) -> StudyStatus:
-    """What holds for a study now."""
+    """The current status of a study."""
     with database.connect() as connection:
         return operations_in(connection, study)
 
 
 def operations_in(connection: Connection, study: str) -> StudyStatus:
-    """What holds for a study, as a connection sees it."""
+    """The status of a study, as a connection sees it."""
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})
     return fold_operations([Event(*fact) for fact in found])
 
 
 def every_operations_in(connection: Connection, studies: Collection[str]) -> dict[str, StudyStatus]:
-    """What holds for each of many studies, by its name."""
+    """The status of several studies, by name."""
     streams = {study_stream(study): study for study in studies}
     wanted = select(_fact.stream, *_EVENT).where(_fact.stream.in_(streams), _fact.kind.in_(KINDS))
     found: dict[str, list[Event]] = {study: [] for study in studies}
@@ -54,7 +54,7 @@ def every_operations_in(connection: Connection, studies: Collection[str]) -> dic
 def set_status(
     database: Database, study: str, kind: Decision, data: Mapping[str, Any], *, by: Actor, at_us: int
 ) -> None:
-    """Add a decision; raises NotPossible where the study's state does not allow it."""
+    """Add a decision; raises NotPossible if the study's status does not allow it."""
     decided(database, study, lambda now: now.add(kind, data, by=by, at_us=at_us))
 
 
@@ -74,9 +74,9 @@ class StatusTransaction:
 
 
 def decided(database: Database, study: str, make: Callable[[StatusTransaction], Made]) -> Made:
-    """Decide, and anew where another decision came between.
+    """Run `make` in a transaction, and again if another decision was written in between.
 
-    The stream's last number is read first: what is read within is then all that was decided before.
+    The stream's last number is read first, so `make` sees every earlier decision.
     """
     last = select(func.max(_fact.seq)).where(_fact.stream == study_stream(study))
     for attempt in attempts(study):

@@ -1,7 +1,7 @@
-"""Versions of a study: which were published, and which one is given to who begins now.
+"""Versions of a study: the published ones, and the current one, which new sessions get.
 
-Publishing is a fact on the study's own stream, beside the frozen document. What was only registered (a walk through a
-draft, a simulation) is no version. Sessions stay with the document that they began with, whatever is published later.
+Publishing is an event on the study's own stream, beside the frozen document. A study that was only registered (to walk
+through a draft, for a simulation) is not a version. A session keeps the document with which it started.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """What became of publishing; `new` unless that version was the current one already."""
+    """The result of publishing; `new` unless that version already was the current one."""
 
     hash: str
     new: bool
@@ -38,7 +38,7 @@ class PublishResult:
 
 @dataclass(frozen=True, slots=True)
 class StudyVersion:
-    """A version that was published; `version` is the author's count, `current` what who begins now gets."""
+    """A published version. `version` is the author's number; new sessions get the `current` one."""
 
     hash: str
     version: int
@@ -47,18 +47,18 @@ class StudyVersion:
 
 
 def publish(database: Database, study: Study, *, by: Actor, at_us: int) -> PublishResult:
-    """Freeze a study and give it to who begins from now on; an older version so becomes the current one again.
+    """Freeze a study and make it the current version; this also makes an older version current again.
 
-    A study that people take part in already, without anything decided about it, stays open.
+    A study that already has participants, but no decision about its status, stays open.
     """
     Studies(database).register(study)
     return decided(database, study.name, lambda now: _publish(now, study, by, at_us))
 
 
 def publish_on_start(database: Database, study: Study, *, at_us: int) -> Study:
-    """What is served by who starts a server with a study's file: that version is published, and a draft is opened.
+    """Publish the study file that a server is started with, open a draft, and return the current version.
 
-    But what a researcher has published since goes on, so that a server that starts again undoes nothing.
+    A version that a researcher has published since stays current, so restarting a server reverts nothing.
     """
     Studies(database).register(study)
     decided(database, study.name, lambda now: _bring(now, study, at_us))
@@ -66,7 +66,7 @@ def publish_on_start(database: Database, study: Study, *, at_us: int) -> Study:
 
 
 def versions(database: Database, name: str) -> tuple[StudyVersion, ...]:
-    """The versions of a study that were published, the newest first; one that was published again counts from then."""
+    """The published versions of a study, newest first, by the time of their last publishing."""
     with database.connect() as connection:
         facts = _publications(connection, name)
     last = {fact.hash: fact for fact in facts}
@@ -76,19 +76,19 @@ def versions(database: Database, name: str) -> tuple[StudyVersion, ...]:
 
 
 def current(database: Database, name: str) -> Study:
-    """The version that who begins now gets; raises StorageError if there is no such study."""
+    """The version for new sessions; raises StorageError if there is no such study."""
     return Studies(database).newest(name)
 
 
 def status_of_all(database: Database, names: Collection[str] | None = None) -> Mapping[str, StudyStatus]:
-    """What holds for studies now: for all that the database knows, unless names are given."""
+    """The current status of the named studies, by default of all studies in the database."""
     with database.connect() as connection:
         known = connection.execute(select(_study.name).distinct()).scalars().all() if names is None else names
         return every_operations_in(connection, sorted(known))
 
 
 def difference(before: Study, after: Study) -> str:
-    """What a version changes, as a unified diff of readable YAML; empty if nothing."""
+    """The changes of a version, as a unified diff of readable YAML; empty if there are none."""
     old, new = json.loads(before.document), json.loads(after.document)
     one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (before, after))
     told = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
@@ -96,7 +96,7 @@ def difference(before: Study, after: Study) -> str:
 
 
 def readable(study: Study) -> str:
-    """A study's file as it was understood, with all that it leaves to defaults."""
+    """A study's file as parsed, including defaults."""
     return "\n".join(_readable({"file": json.loads(study.document)["file"]})[1:])
 
 
@@ -109,7 +109,7 @@ class _Publication:
 
 
 def _publications(connection: Connection, name: str) -> list[_Publication]:
-    """Every publishing of a study, the oldest first."""
+    """The `published` events of a study, oldest first."""
     ours = _fact.stream == study_stream(name), _fact.kind == "published"
     rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*ours).order_by(_fact.seq))
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
@@ -140,13 +140,13 @@ def _has_people(connection: Connection, name: str) -> bool:
 
 
 def _readable(document: Mapping[str, Any]) -> list[str]:
-    """All of a document but its problems."""
+    """A document without its problems."""
     parts = {name: part for name, part in document.items() if name != "problems"}
     return yaml_text(parts).splitlines()
 
 
 def _problems(old: Mapping[str, Sequence[Any]], new: Mapping[str, Sequence[Any]]) -> Iterator[str]:
-    """Which problems of each pool were added, removed, changed, or stand elsewhere."""
+    """The problems of each pool that were added, removed, changed or moved."""
     for pool in dict.fromkeys((*old, *new)):
         before, after = ({item["id"]: item for item in pools.get(pool, ())} for pools in (old, new))
         both = [name for name in before if name in after]

@@ -1,9 +1,9 @@
 """The arena's votes (Zheng et al.: NeurIPS 2023; FastChat; dataset lmsys/chatbot_arena_conversations).
 
-`arena_votes` is a plain table with a row for each vote, of two to four models. `arena_conversations` has the arena's
-own format of pairs, which its analysis reads: the conversation of each model up to the vote, the last reply its own. It
-holds the votes between two; a vote among more is no pair. Where a scale was given to each, the best one is the winner
-if it is one alone, otherwise it is a tie. A model is named as the one that gave the reply that was voted on.
+`arena_votes` is a plain table with a row for each vote between two to four models. `arena_conversations` has the pairs
+format that the arena's analysis reads: each model's conversation up to the vote, ending with that model's reply. It
+holds votes between two models only. If each model was scored on a slider, a single best score wins; otherwise the vote
+is a tie. A vote names the models that gave the replies that it compares.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from experiments.views.problem_history import comparisons
 from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
-CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "the draw for each conversation", "the clock", "the study"
+CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
 WINNERS = MappingProxyType(
     {
-        "model_a": "the one on the left is better",
-        "model_b": "the next one is better",
-        "tie": "they are equally good",
-        "tie (bothbad)": "none of them is good",
+        "model_a": "the model on the left is better",
+        "model_b": "the second model is better",
+        "tie": "the models are equally good",
+        "tie (bothbad)": "no model is good",
     }
 )
-OF_MORE = MappingProxyType({"model_c": "the third is better", "model_d": "the fourth is better"})
+OF_MORE = MappingProxyType({"model_c": "the third model is better", "model_d": "the fourth model is better"})
 TIES = {TIE: "tie", BAD: "tie (bothbad)"}
 SCORE = IntegerColumn(0, 100, blank=True)
 SECONDS = NumberColumn(low=0)
@@ -56,7 +56,7 @@ def _is_talk(value: Any) -> bool:
     )
 
 
-TALK = JsonColumn(_is_talk, "a list of objects with a role (user or assistant) and content, a text")
+TALK = JsonColumn(_is_talk, "a list of objects with role (user or assistant) and content (a text)")
 TRUTH = JsonColumn(lambda value: isinstance(value, bool), "true or false")
 
 VOTE_COLUMNS = (
@@ -64,16 +64,19 @@ VOTE_COLUMNS = (
     Column("conversation", TextColumn(), "The conversation: ten random letters and digits.", "chance"),
     Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
     Column("model_a", TextColumn(), "The model on the left.", DRAWN),
-    Column("model_b", TextColumn(), "The next model; of two the one on the right.", DRAWN),
-    Column("model_c", TextColumn(blank=True), "The third model, where there is one.", DRAWN),
-    Column("model_d", TextColumn(blank=True), "The fourth model, where there is one.", DRAWN),
+    Column("model_b", TextColumn(), "The second model; of two models, the one on the right.", DRAWN),
+    Column("model_c", TextColumn(blank=True), "The third model, if there is one.", DRAWN),
+    Column("model_d", TextColumn(blank=True), "The fourth model, if there is one.", DRAWN),
     Column("winner", ChoiceColumn(MappingProxyType({**WINNERS, **OF_MORE})), "The vote.", CHOSEN, ("winner", "score")),
     *(
-        Column(f"score_{slot}", SCORE, f"The score of model_{slot}, where sliders are the vote.", CHOSEN, ("score",))
+        Column(f"score_{slot}", SCORE, f"The score of model_{slot}, if votes are given by sliders.", CHOSEN, ("score",))
         for slot in SLOTS
     ),
     Column(
-        "language", TextColumn(blank=True), "The language of the conversation; blank, as we do not guess it.", STUDY
+        "language",
+        TextColumn(blank=True),
+        "The language of the conversation; blank in a study's own data.",
+        STUDY,
     ),
     Column("asked_tstamp", SECONDS, "When the last message was sent, in seconds UTC since 1970.", CLOCK),
     Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
@@ -87,8 +90,13 @@ PAIR_COLUMNS = (
     Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model"),
     Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model"),
     Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
-    Column("anony", TRUTH, "Whether the models' names were hidden; with us they always are.", STUDY),
-    Column("language", TextColumn(blank=True), "The language of the conversation; null, as we do not guess it.", STUDY),
+    Column("anony", TRUTH, "Whether the models' names were hidden; always true in Parley's data.", STUDY),
+    Column(
+        "language",
+        TextColumn(blank=True),
+        "The language of the conversation; null in a study's own data.",
+        STUDY,
+    ),
     Column("tstamp", SECONDS, "When the vote was given, in seconds UTC since 1970.", CLOCK),
 )
 VOTES = ReleasedTable("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversation", "turn"), "participant")

@@ -1,13 +1,13 @@
-"""What a schema is: released tables, what may stand in their columns, and the rows of them that a session implies.
+"""Schemas of released datasets: their tables, the types of their columns, and the rows that a session implies.
 
-Rows are a pure function of a study and a session's folded state (or, for imported data, of its `recorded` facts), so
-the tables can be dropped and rebuilt from the log at any time. A row may hold what is known only later (a preference
-at the end of a set), so rows are upserted. Beside the released columns stand some of our own, which exports leave out:
+Rows are a pure function of a study and a session's folded state (or, for imported data, of its `recorded` events), so
+the tables can be dropped and rebuilt from the log at any time. Some values are known only after their row was written
+(a preference at the end of a set), so rows are upserted. Each table also has internal columns, which exports leave out:
 
     _study    the study's name          _session  the session's stream; empty for a row of the study itself
-    _part     the part of the release   _seq      the fact that completed the row; for imported rows, their order
-    _written  JSON of the cells that an imported file spells in another way than we do
-    _origin   whose session it is: person, pilot, bot or import; empty where a row belongs to the study itself
+    _part     the part of the release   _seq      the event that completed the row; for imported rows, their order
+    _written  JSON of the cells that an imported file spells differently from Parley
+    _origin   the session's origin: person, pilot, bot or import; empty for a row of the study itself
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ NOTHING: tuple[Any, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A released column: what may stand in it, what it means, and where its values come from.
+    """A released column: its type, its meaning, and the source of its values.
 
-    `asked` are the names of the questions whose wording explains it, `stored` is its name in the database where that
-    cannot bear the released one, and a published file may lack it if it is `optional`. Some published files have
-    columns of `theirs` that ours never do.
+    `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
+    released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
+    published files, but never in files that Parley exports.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedRow:
-    """A row of a released table: `values` by the columns' names in the database, `seq` of its last fact."""
+    """A row of a released table: `values` by the columns' names in the database, `seq` of its last event."""
 
     table: str
     seq: int
@@ -72,8 +72,11 @@ class ReleasedRow:
 
 @dataclass(frozen=True, slots=True)
 class AiAloneTally:
-    """What the answers of a model that was asked a problem alone add up to, by one method: how many count, how many of
-    them are right, how many are no answer that can be read, and how many commit to one of those offered."""
+    """Counts of a model's answers to one problem, asked without a participant, by one method.
+
+    `count` are all answers that count, `right` the right ones, `invalid` the unreadable ones, and `valid` those that
+    commit to one of the options.
+    """
 
     model: str
     dataset: str
@@ -86,8 +89,8 @@ class AiAloneTally:
 
 
 Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]
-"""What must hold between the cells of a row (by their names in the database): the released names of the columns for
-which it does not, each with what was allowed."""
+"""A check across the cells of a row (by their names in the database). It yields the released name of each column that
+fails, with a description of the allowed value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +98,11 @@ class ReleasedTable:
     """A released table and the file it is published as.
 
     `parts` are the folders of one release that each hold such a file. A row of an imported file belongs to the person
-    in column `person` (to the study itself where there is none), and `identity` tells that person's rows apart; `time`
-    says when it was recorded, in microseconds UTC, where the row knows. `key` tells rows of one fact apart. Column
-    `counter` counts the rows of the file, from 0; a study's own rows get it when they are exported. A study's
-    own file that `filters` another table is made of that one's rows; one `of_alone` of what models answered alone.
-    `annotated` are the columns that an annotator fills, by its name, unless one of them is filled already.
+    in column `person` (without such a column, to the study itself). `identity` distinguishes that person's rows, and
+    `key` the rows of one event. `time` gives the time of recording in microseconds UTC, if the row has it. Column
+    `counter` counts the rows of the file, from 0; rows of a study's own sessions get it on export. A study's own file
+    that `filters` another table is made from that table's rows; one `of_alone` is made from answers that models gave
+    without a participant. `annotated` maps an annotator to the columns that it fills, unless one is filled already.
     """
 
     name: str
@@ -122,7 +125,7 @@ class ReleasedTable:
         return f"{part}/{self.file}" if part else self.file
 
     def filled(self, values: Mapping[str, Any], found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """A row's values with what annotators found, by their names; what the row has already is never replaced."""
+        """A row's values, completed with the results of annotators (by name). Existing values are never replaced."""
         full = dict(values)
         if not found:
             return full
@@ -144,7 +147,7 @@ class ReleasedTable:
         return tuple(column.name for column in self.ours)
 
     def table(self) -> Table:
-        """The table in the database, made once."""
+        """The database table; created on the first call."""
         if self.name in metadata.tables:
             return metadata.tables[self.name]
         own: list[Any] = [
@@ -175,8 +178,8 @@ class ReleasedTable:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A released dataset: its tables, the rows a session has in them, those the study itself has, and those that
-    follow from what models answered alone."""
+    """A released dataset: its tables, and functions that make the rows of a session, of the study itself, and of the
+    answers that models gave without a participant."""
 
     name: str
     title: str

@@ -1,8 +1,8 @@
 """ChatBench's released schema (Chang, Anderson, Hofman: ACL 2025; dataset microsoft/ChatBench, CC BY 4.0).
 
-`user_answers` has a row for each answer to a question, `conversations` one for each answer given with a chatbot, with
-the conversation; columns and order are those of the dataset card. Both answers of an answer-first question carry the
-confidence that was said before it. The attention check is in `user_answers`, as in the release.
+`user_answers` has a row for each answer to a question; `conversations` has a row for each answer given with a chatbot,
+with the conversation. Columns and order are those of the dataset card. Both answers to an answer-first question have
+the confidence that the participant stated before it. As in the release, `user_answers` includes the attention check.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, Number
 from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Schema
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
-"""A step's kind and the released `answer_type`; a chat counts where the problem is answered beside it."""
+"""The released `answer_type` by kind of step; a chat counts if the problem is answered in it."""
 
 CHOSEN = "the participant"
-DRAWN = "the draw on arrival"
+DRAWN = "random assignment on arrival"
 QUESTION = "the question"
 ANNOTATED = "an annotator"
-ALONE_MODEL = "the models, asked alone"
+ALONE_MODEL = "the models, asked without a participant"
 FULL_STUDY = "full_study"
 PARTS = (FULL_STUDY, "pilot_1_no_incentives", "pilot_2_w_incentives_math")
 """The collections of the release, each a folder."""
@@ -45,7 +45,8 @@ TRUTH = MappingProxyType({"True": 1, "true": 1, "False": 0, "false": 0})
 SPELT = MappingProxyType(
     {"pretest": 1, "test": 2} | {f"{word}{n}": n for word in ("phase", "phase_", "phase-", "Phase ") for n in (1, 2)}
 )
-"""What the study's event log calls the phases, and how the release, whose types are not told, might."""
+"""Other spellings of the phases: those of the study's event log, and possible ones of the release, whose column
+types are not documented."""
 TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
 SHARE = NumberColumn(low=0, high=1, blank=True)
 ANY = NumberColumn(low=0, blank=True)
@@ -61,28 +62,37 @@ ANSWER_COLUMNS = (
     Column(
         "worker_id",
         TextColumn("[A-Za-z0-9]+", "letters and digits"),
-        "The participant: ten letters and digits, at random.",
+        "The participant: ten random letters and digits.",
         "chance",
     ),
-    Column("model", TextColumn(blank=True), "The model behind the chatbot, also for answers given alone.", DRAWN),
-    Column("condition", choice("answer-first", "direct-to-AI", blank=True), "Whether they answer alone first.", DRAWN),
-    Column("subject", choice("math", "physics", "moral", blank=True), "The subject of their questions.", DRAWN),
+    Column("model", TextColumn(blank=True), "The model of the chatbot; also set for answers given alone.", DRAWN),
+    Column(
+        "condition",
+        choice("answer-first", "direct-to-AI", blank=True),
+        "Whether the participant answers alone first.",
+        DRAWN,
+    ),
+    Column(
+        "subject", choice("math", "physics", "moral", blank=True), "The subject of the participant's questions.", DRAWN
+    ),
     Column(
         "batch", IntegerColumn(low=0, blank=True), "The batch of twelve questions, from 0 within the subject.", DRAWN
     ),
     Column("phase", IntegerColumn(1, 2, PHASES, SPELT, blank=True), "The part of the study.", "the study"),
     Column("position", IntegerColumn(low=0), "The question's position in the study, from 0.", "the study"),
-    Column("answer_type", ChoiceColumn(TYPES), "How it was answered.", "the study"),
+    Column(
+        "answer_type", ChoiceColumn(TYPES), "Whether the question was answered alone or with the chatbot.", "the study"
+    ),
     Column("dataset", TextColumn(), "The dataset that the question is from; attention_check for the check.", QUESTION),
     Column("question_id", TextColumn(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
     Column(
         "confidence",
         ChoiceColumn(CONFIDENCE, blank=True),
-        "How confident they are, said before answering; both answers of an answer-first question carry it.",
+        "The participant's confidence before answering; both answers to an answer-first question have it.",
         CHOSEN,
         ("confidence",),
     ),
-    Column("selected_answer", choice(*LETTERS, blank=True), "The option that was chosen.", CHOSEN, ("answer",)),
+    Column("selected_answer", choice(*LETTERS, blank=True), "The chosen option.", CHOSEN, ("answer",)),
     Column("acc", IntegerColumn(0, 1, RIGHT, TRUTH, blank=True), "Whether the answer is right.", "the question's key"),
 )
 CONVERSATION_COLUMNS = (
@@ -96,7 +106,7 @@ CONVERSATION_COLUMNS = (
     Column(
         "user_effort",
         choice("tried", "known", "low effort", blank=True),
-        "How much they tried to get help.",
+        "How much the participant tried to get help.",
         ANNOTATED,
         optional=True,
     ),
@@ -114,37 +124,43 @@ CONVERSATION_COLUMNS = (
 )
 QUESTION_COLUMNS = (
     Column("question_id", TextColumn(), "The question, as `<dataset>-redux-<n>`.", QUESTION),
-    Column("dataset", TextColumn(), "The dataset that it is from.", QUESTION),
-    Column("question", TextColumn(), "Its wording, without markup.", QUESTION),
+    Column("dataset", TextColumn(), "The dataset that the question is from.", QUESTION),
+    Column("question", TextColumn(), "The text of the question, without markup.", QUESTION),
     *(
         Column(f"option_{letter}", TextColumn(blank=True), f"Option {letter}, without markup.", QUESTION)
         for letter in LETTERS
     ),
     Column("answer", choice(*LETTERS), "The right option.", QUESTION),
-    Column("question_formatted", TextColumn(blank=True), "Its wording as shown, with LaTeX.", QUESTION),
+    Column("question_formatted", TextColumn(blank=True), "The text of the question as shown, with LaTeX.", QUESTION),
     *(
         Column(f"option_{letter}_formatted", TextColumn(blank=True), f"Option {letter} as shown, with LaTeX.", QUESTION)
         for letter in LETTERS
     ),
 )
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
-"""The ways to ask for a letter alone; what is no letter is invalid."""
+"""The methods that ask for a letter only; any other answer is invalid."""
 METHODS = (*LETTER_METHODS, "free_text")
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
-    """A method's columns. `_invalid` stands for letter methods; older copies of the release have `_none` as well."""
+    """A method's columns. Only letter methods have `_invalid`; older copies of the release also have `_none`."""
     how, free = method.replace("_", " "), method not in LETTER_METHODS
     return (
-        Column(f"{method}_count", IntegerColumn(low=0, blank=True), f"How many answers ({how}).", ALONE_MODEL),
-        Column(f"{method}_acc", SHARE, f"The share of right ones; invalid ones are wrong ({how}).", ALONE_MODEL),
+        Column(f"{method}_count", IntegerColumn(low=0, blank=True), f"The number of answers ({how}).", ALONE_MODEL),
         Column(
-            f"{method}_invalid", ANY, f"How much of it was invalid ({how}).", ALONE_MODEL, optional=True, theirs=free
+            f"{method}_acc", SHARE, f"The share of right answers; invalid ones count as wrong ({how}).", ALONE_MODEL
         ),
         Column(
-            f"{method}_acc_valid", SHARE, f"The share of right ones of the valid ({how}).", ALONE_MODEL, optional=True
+            f"{method}_invalid", ANY, f"The amount of invalid answers ({how}).", ALONE_MODEL, optional=True, theirs=free
         ),
-        Column(f"{method}_none", ANY, f"How much of it was no answer ({how}).", ALONE_MODEL, theirs=True),
+        Column(
+            f"{method}_acc_valid",
+            SHARE,
+            f"The share of right answers among the valid ones ({how}).",
+            ALONE_MODEL,
+            optional=True,
+        ),
+        Column(f"{method}_none", ANY, f"The amount of missing answers ({how}).", ALONE_MODEL, theirs=True),
     )
 
 
@@ -156,7 +172,8 @@ ALONE_COLUMNS = (
 )
 NOTHING_ASKED = {column.name: None for column in ALONE_COLUMNS[3:]}
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
-"""What tells one participant's answers apart: of those who came twice, the release has both assignments."""
+"""The columns that distinguish one participant's answers. The release has both assignments of participants who
+took part twice."""
 ANSWERS = ReleasedTable("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
 FILTERED = ReleasedTable(
     "user_answers_filtered",
@@ -170,7 +187,7 @@ FILTERED = ReleasedTable(
 ANNOTATIONS = MappingProxyType(
     {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
 )
-"""The annotators that the release has, and the columns that hold what they found."""
+"""The annotators of the release, and the columns with their results."""
 CONVERSATIONS = ReleasedTable(
     "conversations",
     "conversations.json",
@@ -259,7 +276,7 @@ def _question(problem: Problem) -> dict[str, Any]:
 
 
 def alone_rows(tallies: Sequence[AiAloneTally]) -> list[ReleasedRow]:
-    """A row for each model and question; methods that the release does not know are left out."""
+    """A row for each model and question; methods that the release does not have are left out."""
     found: dict[tuple[str, str, str], dict[str, Any]] = {}
     for tally in tallies:
         if tally.method in METHODS:

@@ -1,6 +1,6 @@
 """DICES-350's released schema (Aroyo et al., NeurIPS 2023; google-research-datasets/dices-dataset, CC BY 4.0).
 
-A row for each conversation that a rater judged by the 19 reasons of this edition.
+One row for each rating of a conversation by the 19 reasons of this edition.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ COLUMNS = tuple(Column(name, *ABOUT[name]) for name in HEADER)
 
 
 def _rated_us(values: Mapping[str, Any]) -> int | None:
-    """When a row was rated, in microseconds."""
+    """When a row was rated, in microseconds UTC."""
     seconds = values.get("answer_timestamp")
     return None if seconds is None else seconds * 1_000_000
 
@@ -60,7 +60,7 @@ RATINGS = ReleasedTable(
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:
-    """The ratings of a session by this edition's reasons, in order."""
+    """The session's ratings by this edition's reasons, in order."""
     return [
         ReleasedRow(RATINGS.name, fact.seq, {column.sql: values[column.name] for column in COLUMNS})
         for fact, values in ratings(study, state, EDITION)

@@ -1,9 +1,9 @@
 """MathConverse's released schema (Collins et al.: CheckMate. PNAS 2024; mathconverse_parsed_interactions.csv).
 
-One row for each problem that was talked about, completed when its conversation is rated. Lists and dictionaries are
-Python's `repr`, `MISSING` stands where a participant did not give something, and the blank first column
-counts rows from 0 for each participant, all as in the released file. The preference of a set is written into its rows
-when it is given.
+One row for each problem with a conversation; it is complete when the conversation is rated. As in the released file,
+lists and dictionaries are Python's `repr`, `MISSING` marks values that the participant did not give, and the first
+column, which has no name, counts each participant's rows from 0. The preference of a set is written into its rows when
+the participant gives it.
 """
 
 from __future__ import annotations
@@ -60,65 +60,69 @@ def _are_sets(value: Any) -> bool:
 
 
 def _ratings(scale: Mapping[str, str]) -> PythonLiteral:
-    return PythonLiteral(_are_ratings, "a list of ratings from 0 to 6, as Python writes it", named=scale)
+    return PythonLiteral(_are_ratings, "a list of ratings from 0 to 6, in Python syntax", named=scale)
 
 
 COLUMNS = (
     Column(
         "",
         IntegerColumn(low=0),
-        "The row's number within its participant, from 0 (pandas' index).",
+        "The row's number among its participant's rows, from 0 (pandas' index).",
         STUDY,
         stored="row_index",
     ),
-    Column("model", TextColumn(), "The model that replied.", "the draw"),
+    Column("model", TextColumn(), "The model that replied.", "random assignment"),
     Column(
         "human_interactions",
-        PythonLiteral(all_texts, "a list of texts, as Python writes it"),
+        PythonLiteral(all_texts, "a list of texts, in Python syntax"),
         "The messages in order, each after `User: `.",
         CHOSEN,
     ),
     Column(
         "model_responses",
-        PythonLiteral(all_texts, "a list of texts, as Python writes it"),
+        PythonLiteral(all_texts, "a list of texts, in Python syntax"),
         "The replies in order, each after `AI: `.",
         "the model",
     ),
-    Column("time_taken", NumberColumn(low=0), "Seconds from being shown the problem to the last rating.", "the clock"),
+    Column(
+        "time_taken", NumberColumn(low=0), "Seconds from the display of the problem to the last rating.", "the clock"
+    ),
     Column("helpfulness_ratings", _ratings(HELPFULNESS), "A rating for each reply.", CHOSEN, ("helpfulness",)),
     Column("correctness_ratings", _ratings(CORRECTNESS), "A rating for each reply.", CHOSEN, ("correctness",)),
     Column(
         "solo_solve",
-        ChoiceColumn(MappingProxyType({**SOLO_SOLVE, MISSING: "not said"})),
-        "Whether they could have solved it alone.",
+        ChoiceColumn(MappingProxyType({**SOLO_SOLVE, MISSING: "not answered"})),
+        "Whether the participant could have solved the problem alone.",
         CHOSEN,
         ("solo_solve",),
     ),
     Column("problem_name", TextColumn(), "The problem's file name.", "the problem"),
     Column(
         "final_prefs",
-        PythonLiteral(_are_ranks, "a dictionary of ranks from 1, as Python writes it", (MISSING,)),
-        "The rank of each model, 1 the best, ties allowed.",
+        PythonLiteral(_are_ranks, "a dictionary of ranks from 1, in Python syntax", (MISSING,)),
+        "The rank of each model; 1 is best, ties are allowed.",
         CHOSEN,
         ("rank",),
     ),
-    Column("interaction_set_idx", IntegerColumn(low=0), "Which set of problems, from 0.", STUDY),
-    Column("uid", TextColumn(UUID, "a UUID"), "The participant, at random.", "chance"),
+    Column("interaction_set_idx", IntegerColumn(low=0), "The number of the set of problems, from 0.", STUDY),
+    Column("uid", TextColumn(UUID, "a UUID"), "The participant: a random UUID.", "chance"),
     Column("mth_bkgrd", choice(*EXPERTISE, MISSING), "Experience with mathematics.", CHOSEN, ("mth_bkgrd",)),
     Column("ai_play_bkgrd", choice(*EXPERIENCE, MISSING), "Experience with AI systems.", CHOSEN, ("ai_play_bkgrd",)),
-    Column("selected_topic", choice(*TOPICS, MISSING), "The topic they chose.", CHOSEN, ("selected_topic",)),
+    Column(
+        "selected_topic", choice(*TOPICS, MISSING), "The topic that the participant chose.", CHOSEN, ("selected_topic",)
+    ),
     Column(
         "seen_problem_sets",
-        PythonLiteral(_are_sets, "a list of the numbers of sets, as Python writes it"),
-        "The problem sets that they met.",
-        "the draw",
+        PythonLiteral(_are_sets, "a list of the numbers of sets, in Python syntax"),
+        "The problem sets that the participant was given.",
+        "random assignment",
     ),
 )
 TURNS = ("human_interactions", "model_responses", "helpfulness_ratings", "correctness_ratings")
 
 
 def _as_many(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """As many replies and ratings as messages."""
+    """There must be as many replies and ratings as messages."""
     wanted = len(literal(values[TURNS[0]]))
     for name in TURNS[1:]:
         if len(literal(values[name])) != wanted:
@@ -136,7 +140,7 @@ INTERACTIONS = ReleasedTable(
 
 
 def rows(study: Study, state: State) -> list[ReleasedRow]:
-    """The rated conversations of a session that belong to no ChatBench answer, in order."""
+    """The rated conversations of a session, in order, without those that belong to a ChatBench answer."""
     said, met = answers(state), problem_turns(study, state)
     sets = dict.fromkeys(unit.groups[-1] for unit in met if unit.groups)
     about = {name: _given(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
@@ -159,7 +163,7 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
 
 
 def _completed(unit: ProblemTurn) -> Event | None:
-    """The fact by which a rated conversation is complete; None if it is not, or is none."""
+    """The event that completes a rated conversation; None if it is incomplete or not a rated conversation."""
     chat, rating = unit.step("chat"), unit.step("rate_turns")
     if chat is None or chat.submitted is None or "answer" in chat.submitted.data:
         return None
@@ -190,13 +194,13 @@ def _given(value: Any) -> str:
 
 
 def _shown_us(state: State, unit: ProblemTurn) -> int:
-    """When the problem came on the screen: the time of the fact before its first."""
+    """When the problem was displayed: the time of the event before its first one."""
     first = unit.events()[0]
     return state.events[first.seq - 2].at_us
 
 
 def _by_model(study: Study, state: State, loop: str, preference: list[int]) -> dict[str, int] | None:
-    """Rank by model, in the order of the study's models; None where a model was met twice and so has two ranks."""
+    """Rank by model, in the order of the study's models; None if a model occurred twice and so has two ranks."""
     met = [item.get("model", "") for item in state.draws[loop].items]
     given = dict(zip(met, preference, strict=True))
     return {name: given[name] for name in study.file.models if name in given} if len(given) == len(met) else None

@@ -1,4 +1,4 @@
-"""Every schema of this package by name; a new one is a new file with a `SCHEMA`."""
+"""The schemas of this package by name. To add one, add a module with a `SCHEMA`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.schemas.base import ReleasedTable, Schema
 
 @cache
 def schemas() -> Mapping[str, Schema]:
-    """The schemas by name, with their tables known to the database."""
+    """The schemas by name. Their tables are added to the database metadata."""
     modules = [import_module(f"storage.schemas.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
     found: dict[str, Schema] = {module.SCHEMA.name: module.SCHEMA for module in modules if hasattr(module, "SCHEMA")}
     for schema in found.values():

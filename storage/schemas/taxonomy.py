@@ -1,8 +1,8 @@
-"""CheckMate's annotated queries (Collins et al., PNAS 2024; annotated_taxonomy.csv): what people asked, and what for.
+"""CheckMate's annotated queries (Collins et al., PNAS 2024; annotated_taxonomy.csv): user messages labelled by purpose.
 
-A row for each message of the person in a conversation that was labelled. As in the release `y` stands where a label
-fits and `0` where it does not, and also where nothing was written in; `No prev` stands before a first message. The
-release puts the two ratings below each earlier reply; our conversations have none, so there they are left out.
+One row for each user message of a labelled conversation. As in the release, a label's column is `y` if the label fits
+and `0` if not, the write-in is `0` if it is empty, and `No prev` precedes a first message. The release lists two
+ratings below each earlier reply; Parley's conversations have no ratings, so they are left out.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 FITS, NOT, FIRST = "y", "0", "No prev"
 NAMES = {"user": "User", "bot": "AI"}
 
-LABEL = ChoiceColumn({FITS: "The label fits.", NOT: "It does not."}, ("0.0", "yy", "xw"), blank=True)
+LABEL = ChoiceColumn({FITS: "The label fits.", NOT: "The label does not fit."}, ("0.0", "yy", "xw"), blank=True)
 ANYTHING = TextColumn(what="y, 0 or a text", blank=True)
-"""The release has a sentence among its marks for what is not mathematics."""
+"""One cell of the release has a sentence in the column for messages that are not about mathematics."""
 
 
 def _short(label: str) -> str:
-    """A label's column in the database."""
+    """The database column of a label."""
     return label.replace("-", "_")
 
 
@@ -45,22 +45,35 @@ LABEL_COLUMNS = tuple(
     for name, header in HEADERS.items()
 )
 COLUMNS = (
-    Column("", IntegerColumn(low=0), "The row's number within its annotator, from 0.", "the study", stored="row_index"),
+    Column(
+        "",
+        IntegerColumn(low=0),
+        "The row's number among its annotator's rows, from 0.",
+        "the study",
+        stored="row_index",
+    ),
     Column(
         "problem_declaration",
         TextColumn(blank=True),
-        "The problem that they talked about, where one is known.",
+        "The problem that the conversation is about, if known.",
         "the problem",
     ),
     Column(
         "previous_interactions",
         TextColumn(),
-        "What was said before, a line each: 'User: ...', 'AI: ...'; No prev if nothing was.",
+        "The earlier messages, one per line: 'User: ...', 'AI: ...'; No prev for a first message.",
         DIALOGUE,
     ),
-    Column("user_query", TextColumn(), "The message that is labelled, after 'User: '.", DIALOGUE),
+    Column("user_query", TextColumn(), "The labelled message, prefixed with 'User: '.", DIALOGUE),
     *LABEL_COLUMNS,
-    Column(WRITE_IN_HEADER, ANYTHING, "What no label says, in the rater's words.", RATER, ("other",), stored="other"),
+    Column(
+        WRITE_IN_HEADER,
+        ANYTHING,
+        "The rater's own description, if no label covers the message.",
+        RATER,
+        ("other",),
+        stored="other",
+    ),
     Column(
         "Orig Idx", IntegerColumn(low=0, blank=True), "The message's number, from 0.", "the order", stored="orig_idx"
     ),
@@ -105,7 +118,7 @@ def _labelled(problem: Problem, fact: Event) -> Iterator[tuple[int, dict[str, An
 
 
 def _declared(problem: Problem) -> str | None:
-    """What they talked about; the text of a conversation without a problem is only its last message."""
+    """The problem of the conversation; None without a problem, where the text is only the last message."""
     return None if problem.text == problem.dialogue[-1].text else problem.text
 
 

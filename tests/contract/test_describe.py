@@ -102,7 +102,7 @@ def test_without_a_study_no_wording_is_made_up(tmp_path: Path) -> None:
     found = entry(tmp_path, "confidence")
     assert found["wordings"] == []
     assert found["wording_known"] is False
-    assert "The wording that people saw is not known" in text(tmp_path, "codebook.md")
+    assert "The wording that participants saw is not known" in text(tmp_path, "codebook.md")
     assert "Before you begin" not in text(tmp_path, "codebook.md")
 
 

@@ -26,7 +26,7 @@ def test_simulated_sessions_are_no_release_for_having_been_imported(
     told = card(tmp_path / "again")
     assert "imported from files" in told
     assert "THEY ARE SIMULATED" in told
-    assert "The data are not theirs" in told
+    assert "Those authors did not produce the data." in told
     assert "The licence." in told
     known = json.loads((tmp_path / "again/metadata.json").read_bytes())
     assert not {"license", "citeAs", "url"} & known.keys()
@@ -54,4 +54,4 @@ def test_other_metadata_beside_a_file_say_nothing(
     (tmp_path / "own/metadata.json").write_text(text, encoding="utf-8")
     import_files(database, "mathconverse", [tmp_path / "own"], "again")
     export(database, ExportRequest("again", "mathconverse"), tmp_path / "again")
-    assert "What was said of them there" not in card(tmp_path / "again")
+    assert "Their metadata describe them as" not in card(tmp_path / "again")

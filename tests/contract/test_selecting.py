@@ -225,7 +225,7 @@ def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Da
     whole = contents(tmp_path / "all")
     told = {"README.md", "metadata.json", "SHA256SUMS"}
     assert {name for name in before if before[name] != whole[name]} == told
-    assert b"they are among the data all the same" in whole["README.md"]
+    assert b"The data include them nevertheless" in whole["README.md"]
     export(lab, plain, tmp_path / "again")
     again = contents(tmp_path / "again")
     assert again[FILES[0]] != before[FILES[0]], "who is excluded is left out without asking"

@@ -1,6 +1,6 @@
-"""What lies beside exported data so that they explain themselves: one file of this package for each thing.
+"""Files that describe an export: dataset card, codebook, Croissant metadata, study documents and checksums.
 
-All of it follows from what was exported, so the same data have the same description, to the byte.
+They depend on the exported data alone, so exporting identical data gives identical files.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from storage.db.private_files import writing
 
 README, PAGE, BOOK, METADATA = "README.md", "codebook.md", "codebook.json", "metadata.json"
 NAMES = (README, PAGE, BOOK, METADATA, STUDY, NAME)
-"""What is beside the data of an export; in place of the study there may be several of its versions."""
+"""The describing files of an export; `study.json` is replaced by one file per version if there are several."""
 
 
 def describe(exported: ExportManifest) -> tuple[Path, ...]:
-    """Write what explains an export into its folder; the files that were written."""
+    """Write the describing files into the folder of an export; returns their paths."""
     contents = _contents(exported)
     hashes = {file.path: file.sha256 for file in exported.files}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
@@ -33,7 +33,7 @@ def describe(exported: ExportManifest) -> tuple[Path, ...]:
 
 
 def _remove_older(folder: Path, now: Collection[str]) -> None:
-    """Remove what an earlier export wrote there and this one did not; nothing else, and nothing changed since."""
+    """Remove files of an earlier export that this one has not written, unless they were changed since."""
     known = recorded(folder)
     for name in known:
         if name not in now and is_ours(folder, name, known):
@@ -41,7 +41,7 @@ def _remove_older(folder: Path, now: Collection[str]) -> None:
 
 
 def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
-    """Every file by its name, apart from the checksums."""
+    """The content of every describing file by name, without the checksums."""
     book = codebook(exported)
     return {
         README: dataset_card(exported).encode(),

@@ -1,7 +1,7 @@
-"""The codebook: every column of every file, with what it means, what may stand in it, and what was asked for it.
+"""The codebook: every column of every file, with its meaning, its allowed values and the question behind it.
 
-A value, from which the Markdown for people is written; as JSON it is for programs. What is not known is said to be so:
-`wording_known` is false where the data come without the study that asked for them.
+`codebook` builds it as a value, `codebook_page` writes that as Markdown and `as_json` as JSON. `wording_known` is false
+where the data come without a study file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Asked = Mapping[str, tuple[Wording, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ColumnEntry:
-    """A column. `values` are the allowed ones, with what each means, where there is a list of them."""
+    """A column. `values` maps each allowed value to its meaning; it is empty where there is no closed list."""
 
     name: str
     type: Kind
@@ -57,14 +57,14 @@ class Codebook:
 
 
 def codebook(exported: ExportManifest) -> Codebook:
-    """The codebook of what was exported."""
+    """Build the codebook of an export."""
     asked = wordings(exported.studies)
     sheets = tuple(_sheet(file, asked, known=bool(exported.studies)) for file in exported.files)
     return Codebook(exported.study, exported.schema.name, exported.origin, sheets)
 
 
 def as_json(book: Codebook) -> bytes:
-    """The codebook for programs."""
+    """The codebook as JSON."""
     return orjson.dumps(asdict(book), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
@@ -87,11 +87,11 @@ def _entry(column: Column, asked: Asked, *, known: bool) -> ColumnEntry:
     )
 
 
-NOT_KNOWN = "The wording that people saw is not known: no study file is part of these data."
+NOT_KNOWN = "The wording that participants saw is not known: these data include no study file."
 NOT_ASKED = "No version of the study has a question for this column."
 FILLED = (
-    "Wordings stand as in the study file. `{{names}}` in them were replaced for each participant: `{{problem.text}}` "
-    "by the problem on the screen, `{{number}}` by the number of the turn, `{{count}}` by how many there were."
+    "Wordings are quoted from the study file. Their `{{names}}` were replaced for each participant: `{{problem.text}}` "
+    "by the problem on the screen, `{{number}}` by the number of the turn, `{{count}}` by the number of turns."
 )
 BLANK = "A blank cell of a csv and a `null` in JSON mean that the value is unknown."
 
@@ -115,7 +115,7 @@ def _column_row(entry: ColumnEntry) -> str:
             f"Type: {entry.type}",
             f"Source: {entry.source}",
             f"May be blank: {'yes' if entry.may_be_blank else 'no'}",
-            f"What may stand there: {entry.allowed}",
+            f"Allowed values: {entry.allowed}",
         ]
     )
     labelled = [(code(value), label) for value, label in entry.values.items() if label]
@@ -133,14 +133,14 @@ def _asked(entry: ColumnEntry) -> str:
 
 
 def _wording(wording: Wording) -> str:
-    """What stood on the screen, from the top down, set apart as a quotation; what is stored stands as code."""
+    """The texts on the screen, from the top down, as a block quote; stored values are formatted as code."""
     options = bullets(shown if stored == shown else f"{code(stored)}: {shown}" for stored, shown in wording.options)
     heading = f"**{wording.heading}**" if wording.heading else ""
     matrix = f"**{wording.table}**" if wording.table else ""
     own = "(the problem's own options)" if wording.own_options else ""
     seen = join(heading, wording.instructions, matrix, wording.question, wording.help, options, own)
-    could = "" if wording.required else "; it could be left without an answer"
-    return join(f"What people saw in {_places(wording.places)}{could}:", quote(seen.strip("\n")))
+    could = "" if wording.required else "; an answer was optional"
+    return join(f"What participants saw in {_places(wording.places)}{could}:", quote(seen.strip("\n")))
 
 
 def _places(places: Sequence[WordingKey]) -> str:

@@ -1,8 +1,8 @@
 """`metadata.json`: the data described in Croissant 1.0, from which `mlcroissant` reads the rows.
 
-A file is a record set, called as its path without the ending; a column is a field. Croissant has no word for a JSON
-value, so a conversation is a list of records with `role` and `content`, and what has no form of that kind is left out.
-Nothing is guessed: a licence, a citation and an address are known of published data only, a date of none.
+A file is a record set, named by its path without the suffix; a column is a field. Croissant has no type for JSON
+values: a conversation becomes a list of records with `role` and `content`, and other JSON columns are left out.
+Nothing is guessed: licence, citation and URL are known for published data only, and a date is never known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TYPES: Mapping[Kind, str] = MappingProxyType(
     {"text": "sc:Text", "integer": "sc:Integer", "number": "sc:Float", "json": "sc:Text"}
 )
 MESSAGE = ("role", "content")
-"""What each message of a conversation has."""
+"""The keys of each message of a conversation."""
 CONTEXT: Mapping[str, Any] = MappingProxyType(
     {
         "@language": "en",
@@ -67,7 +67,7 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
         "transform": "cr:transform",
     }
 )
-"""The context that the specification prescribes, to the letter."""
+"""The context as the specification prescribes it."""
 
 
 def metadata(exported: ExportManifest) -> Json:
@@ -106,7 +106,7 @@ def _record_set(file: ExportedFile) -> Json:
     name = record_set(file.path)
     fields = {column.name: _field(name, file, column) for column in file.columns}
     missing = [column for column, found in fields.items() if found is None]
-    left_out = f" Croissant has no type for {', '.join(missing)}; the codebook tells of it." if missing else ""
+    left_out = f" Croissant has no type for {', '.join(missing)}; see the codebook." if missing else ""
     return {
         "@type": "cr:RecordSet",
         "@id": name,
@@ -117,7 +117,7 @@ def _record_set(file: ExportedFile) -> Json:
 
 
 def _field(record_set: str, file: ExportedFile, column: Column) -> Json | None:
-    """The field of a column; None where no type of Croissant fits."""
+    """The field of a column; None if no Croissant type fits."""
     about = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.sql}",
@@ -154,7 +154,7 @@ def _extract(file: ExportedFile, column: Column) -> Json:
 
 
 def _name(file: ExportedFile, column: Column) -> str:
-    """The column's name; where it has none, what pandas, and with it mlcroissant, calls it."""
+    """The column's name; for a column without one, the name that pandas and mlcroissant give it."""
     return column.name or f"Unnamed: {file.columns.index(column)}"
 
 
@@ -169,6 +169,6 @@ def _takes(form: ColumnType, value: Any) -> bool:
 def _description(file: ExportedFile, column: Column) -> str:
     labels = "; ".join(f"{value}: {label}" for value, label in column.form.labels.items() if label)
     called = _name(file, column)
-    nameless = "" if column.name else f" The file has no name for it; pandas and mlcroissant call it {called!r}."
+    nameless = "" if column.name else f" The column has no name in the file; pandas and mlcroissant call it {called!r}."
     said = f"{column.meaning} From: {column.source}. Allowed: {column.form.allowed}."
     return said + (f" {labels}." if labels else "") + nameless

@@ -1,15 +1,15 @@
-"""Cells that a spreadsheet would run as a formula (OWASP ASVS 1.2.10), and what makes them harmless.
+"""Detect and escape cells that a spreadsheet would run as a formula (OWASP ASVS 1.2.10).
 
-A csv says of no cell whether it is text, so a spreadsheet takes what begins with one of these signs for a formula, even
-if a participant wrote it. The exact data keep such cells; only a variant for spreadsheets has them escaped.
+A csv has no cell types, so a spreadsheet takes every cell that begins with one of these characters for a formula, even
+if a participant wrote it. Exact exports keep such cells; only the variant for spreadsheets escapes them.
 """
 
 from __future__ import annotations
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\0", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""With the wide forms of = + - @, which a spreadsheet with a Chinese or Japanese keyboard takes for the same."""
+"""Includes the full-width forms of = + - @, which Chinese and Japanese spreadsheets treat alike."""
 ESCAPE = "'"
-"""What spreadsheets take for: this cell is text."""
+"""Spreadsheets treat a cell with this prefix as text."""
 
 
 def is_formula(cell: str) -> bool:
@@ -18,5 +18,5 @@ def is_formula(cell: str) -> bool:
 
 
 def escaped(cell: str) -> str:
-    """The cell as text for a spreadsheet; it begins with an apostrophe if it would have run."""
+    """The cell, with an apostrophe in front if a spreadsheet would run it."""
     return ESCAPE + cell if is_formula(cell) else cell

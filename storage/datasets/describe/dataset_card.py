@@ -1,6 +1,6 @@
-"""`README.md`: the dataset card, for whoever comes upon the folder and knows nothing of Parley.
+"""`README.md`: the dataset card, for readers who do not know Parley.
 
-It says what is known and lists what is not; it never fills a gap.
+It states what is known and lists what is not known; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -21,51 +21,52 @@ from storage.yaml_text import yaml_text
 
 
 def describe_selection(exported: ExportManifest) -> str:
-    """What was asked of sessions, and how many each rule left out; empty where all of them are there."""
+    """The rules that selected the sessions, and how many sessions each rule left out; empty if all are included."""
     selected = exported.selected
     if selected is None:
         return ""
     whole = [code(file.path) for file in exported.files if file.table.of_study]
-    own = f" What belongs to the study itself is whole: {', '.join(whole)}." if whole else ""
-    said = f"{selected.number:,} of {count(selected.of, 'session')} are here.{own}"
+    own = f" These files belong to the study as a whole and are complete: {', '.join(whole)}." if whole else ""
+    said = f"{selected.number:,} of {count(selected.of, 'session')} are included.{own}"
     return join("## Which sessions", said, _rules(selected), _left_out(selected), _excluded(selected))
 
 
 def _rules(selected: SessionSelection) -> str:
-    return join("What was asked of them:", bullets(selected.rules)) if selected.rules else ""
+    return join("Sessions were selected by these rules:", bullets(selected.rules)) if selected.rules else ""
 
 
 def _left_out(selected: SessionSelection) -> str:
     if not selected.left_out:
-        return "Nobody is left out."
+        return "No session is left out."
     rows = ((why, f"{number:,}") for why, number in selected.left_out)
     return join(
-        "Left out, each session once, by the first of these that holds for it:", table(("why", "sessions"), rows)
+        "Sessions that are left out. Each is counted once, under the first reason that applies:",
+        table(("reason", "sessions"), rows),
     )
 
 
 def _excluded(selected: SessionSelection) -> str:
-    """Researchers' own words, as they stand in the log."""
+    """The sessions that researchers excluded, with the reasons as recorded in the log."""
     if not selected.excluded:
         return ""
-    said = "Researchers excluded these, in their own words; "
-    said += "they are among the data all the same:" if selected.with_excluded else "they are not among the data:"
+    said = "Researchers excluded these sessions, for the reasons that they gave. "
+    said += "The data include them nevertheless:" if selected.with_excluded else "The data do not include them:"
     return join(said, table(("reason", "sessions"), ((code(why), f"{number:,}") for why, number in selected.excluded)))
 
 
 WARNINGS: Mapping[str, str] = {
-    Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as what people did.",
-    Origin.PILOT: "> **PILOT DATA. The study was only tried out.** Do not report it as the study's.",
+    Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as human behaviour.",
+    Origin.PILOT: "> **PILOT DATA. These data are from a trial run.** Do not report them as results of the study.",
 }
 SAFE = (
     "**This is the variant for spreadsheets, not the exact data.** Text that a spreadsheet would run as a formula "
-    "begins with an apostrophe here, and each csv with the mark by which Excel knows UTF-8. For analyses, export "
-    "without `--safe-for-spreadsheets`."
+    "has an apostrophe in front, and each csv begins with a byte order mark, by which Excel recognises UTF-8. For "
+    "analyses, export without `--safe-for-spreadsheets`."
 )
 
 
 def dataset_card(exported: ExportManifest) -> str:
-    """The card as Markdown, with what programs read of it at the top."""
+    """The card as Markdown, with machine-readable metadata at the top."""
     return join(
         f"---\n{yaml_text(_front(exported))}---",
         f"# {title(exported)}",
@@ -87,7 +88,7 @@ def dataset_card(exported: ExportManifest) -> str:
 
 
 def _front(exported: ExportManifest) -> dict[str, Any]:
-    """What Hugging Face reads of a card, as far as it is known."""
+    """The metadata that Hugging Face reads from a card, as far as they are known."""
     languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
     licence = published(exported).get("license", "").lower().replace(" ", "-")
     front = {"pretty_name": title(exported), "language": languages, "license": licence}
@@ -96,13 +97,13 @@ def _front(exported: ExportManifest) -> dict[str, Any]:
 
 
 def _users(exported: ExportManifest) -> str:
-    """Who played the simulated sessions. What a kind of user leaves to chance says nothing of anybody."""
+    """The simulated users that played the sessions."""
     if not exported.users:
         return ""
     rows = ((code(who), f"{number:,}") for who, number in exported.users)
-    said = "All simulated sessions of the study, by the kind of user that played them and the model that spoke for it:"
-    chance = "What a kind of user does not say by its model (answers given alone, confidence) it does by chance."
-    return join("## Who played", said, table(("user", "sessions"), rows), chance)
+    said = "All simulated sessions of the study, by kind of simulated user and the model that it used:"
+    chance = "Whatever a simulated user does not take from its model (answers given alone, confidence) is random."
+    return join("## Simulated users", said, table(("user", "sessions"), rows), chance)
 
 
 def _config(file: ExportedFile) -> str:
@@ -113,16 +114,16 @@ def _files(exported: ExportManifest) -> str:
     rows = ((code(file.path), f"{file.rows:,}", str(len(file.columns))) for file in exported.files)
     beside = bullets(
         [
-            "`codebook.md` and `codebook.json`: every column, its meaning and what people were asked",
-            "`metadata.json`: the same for programs, in Croissant 1.0",
+            "`codebook.md` and `codebook.json`: every column, its meaning and the question that was asked",
+            "`metadata.json`: a machine-readable description of the files and columns, in Croissant 1.0",
             *(
-                f"{code(file_name(study, exported.studies))}: the study as it was, with its protocols and problems"
+                f"{code(file_name(study, exported.studies))}: the study as it ran, with its protocols and problems"
                 for study in exported.studies
             ),
             f"{code(NAME)}: the checksum of every file",
         ]
     )
-    return join("## Files", table(("file", "rows", "columns"), rows), "Beside them:", beside)
+    return join("## Files", table(("file", "rows", "columns"), rows), "Other files in this folder:", beside)
 
 
 def _filtered(exported: ExportManifest) -> str:
@@ -130,7 +131,7 @@ def _filtered(exported: ExportManifest) -> str:
         return ""
     files = ", ".join(code(file.path) for file in exported.files if file.table.filters)
     rows = ((kept.step, f"{kept.people:,}", f"{kept.answers:,}") for kept in exported.filtered)
-    said = f"{files} is filtered; the other files hold everybody. What each step of the filter left:"
+    said = f"{files} is filtered; the other files hold all participants. What remains after each step of the filter:"
     return join("## The filter", said, table(("step", "people", "answers"), rows))
 
 
@@ -146,15 +147,15 @@ def _studies(exported: ExportManifest) -> str:
         )
         for study in exported.studies
     )
-    changed = "The study was changed while it ran. " if len(exported.studies) > 1 else ""
-    said = f"{changed}The hash covers all that could change a result; it is the SHA-256 of the file."
+    changed = "The study was changed while it was running. " if len(exported.studies) > 1 else ""
+    said = f"{changed}The hash is the SHA-256 of the study file, which holds everything that could change a result."
     return join("## The study", said, table(("title", "version", "hash", "file"), rows), _models(exported))
 
 
 def _models(exported: ExportManifest) -> str:
-    """The models under the names that the data know; what is not given was left to the server."""
+    """The models, by their names in the data. Settings that are not listed were left to the model server."""
     models = {(name, _settings(model)): None for study in exported.studies for name, model in study.file.models.items()}
-    said = "Models, under their names in the data; their system prompts are in the study's file:"
+    said = "Models, by their names in the data; their system prompts are in the study file:"
     return join(said, bullets(f"{code(name)}: {settings}" for name, settings in models)) if models else ""
 
 
@@ -171,7 +172,7 @@ def _sources(exported: ExportManifest) -> str:
         (code("/".join(filter(None, (source["part"], source["file"])))), f"{source['rows']:,}", code(source["sha256"]))
         for source in exported.sources
     )
-    said = "These files were read, and the rows of all of them are here."
+    said = "The data were imported from these files. All of their rows are included."
     return join("## Where the data come from", said, table(("file", "rows", "SHA-256"), rows))
 
 
@@ -181,10 +182,10 @@ def _reading(exported: ExportManifest) -> str:
     if exported.files:
         lines.append(f'records = mlcroissant.Dataset("metadata.json").records("{record_set(exported.files[0].path)}")')
     why = (
-        "Without `keep_default_na=False` pandas takes texts such as `None` and `NA` for nothing; so does mlcroissant, "
-        "which has no such switch, and reads digits as numbers."
+        "Without `keep_default_na=False`, pandas reads texts such as `None` and `NA` as missing values. mlcroissant "
+        "does so too and has no option against it; it also reads digits as numbers."
     )
-    return join("## Reading them", "```python\n" + "\n".join(lines) + "\n```", why)
+    return join("## Reading the files", "```python\n" + "\n".join(lines) + "\n```", why)
 
 
 def _line(file: ExportedFile) -> str:
@@ -218,16 +219,17 @@ def _column(name: str) -> str:
 
 
 def _checking() -> str:
-    return join("## Checking them", f"    sha256sum -c {NAME}", "On macOS: `shasum -a 256 -c " + NAME + "`.")
+    return join("## Checking the files", f"    sha256sum -c {NAME}", "On macOS: `shasum -a 256 -c " + NAME + "`.")
 
 
 def _citing(exported: ExportManifest) -> str:
     schema, known = exported.schema, published(exported)
     if "citeAs" in known:
         at = f" <{known['url']}>" if "url" in known else ""
-        return join("## Citing them", f"{known['citeAs']}{at}")
-    said = f"The names and columns of the files are those of {schema.title}: {schema.source} The data are not theirs."
-    return join("## Citing them", said)
+        return join("## Citing the data", f"{known['citeAs']}{at}")
+    said = f"The names and columns of the files are those of {schema.title}: {schema.source} "
+    said += "Those authors did not produce the data."
+    return join("## Citing the data", said)
 
 
 def _unknown(exported: ExportManifest) -> str:
@@ -237,12 +239,12 @@ def _unknown(exported: ExportManifest) -> str:
 def _gaps(exported: ExportManifest) -> Iterator[str]:
     if is_imported(exported):
         yield "Whether the files are the published ones: compare their checksums with the publisher's."
-        yield "The wording that people saw: published files do not come with their study."
+        yield "The wording that participants saw: published files do not include their study."
         if "license" not in published(exported):
             yield "The licence."
     else:
         yield (
-            "The licence, the authors and how to cite the data: whoever publishes them has to say so, here and in "
+            "The licence, the authors and the citation: the publisher of the data has to add them, here and in "
             "`metadata.json`."
         )
     yield "The date of publication."

@@ -1,4 +1,4 @@
-"""Pieces of Markdown that the card and the codebook are made of."""
+"""Markdown building blocks of the dataset card and the codebook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def code(text: str) -> str:
-    """A text as it is, to the character."""
+    """A text as inline code."""
     fence = "``" if "`" in text else "`"
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
@@ -19,7 +19,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def quote(text: str) -> str:
-    """What somebody was told, set apart."""
+    """A block quote."""
     return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
 
 
@@ -29,7 +29,7 @@ def bullets(items: Iterable[str]) -> str:
 
 
 def join(*parts: str) -> str:
-    """Paragraphs one below the other; empty ones are left out."""
+    """Join paragraphs; empty ones are left out."""
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 

@@ -1,7 +1,7 @@
 """The wording that participants saw, found in frozen studies by the names of the questions.
 
-It is the wording as the study has it: `{{names}}` stay as they are, because each participant saw them filled in another
-way. What is the same in several steps or versions is told once, with all its places.
+Wordings are as in the study file: `{{names}}` are not replaced, because their values differ between participants. A
+wording that several steps or versions share is listed once, with all its places.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from experiments.study.step import Step
 
 @dataclass(frozen=True, slots=True)
 class WordingKey:
-    """A step that puts a question: its path in a version of the study, without the numbers of loops' turns."""
+    """A step that asks a question: its path in a version of the study, without the iterations of loops."""
 
     version: int
     hash: str
@@ -28,7 +28,7 @@ class WordingKey:
 class Wording:
     """A question as participants saw it, from the top of the screen down to its options.
 
-    `options` are what is stored and what people read; `own_options` says that they are those of the problem instead.
+    `options` are pairs of stored value and displayed text. With `own_options`, the options are those of the problem.
     """
 
     heading: str

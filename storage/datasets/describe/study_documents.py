@@ -1,4 +1,4 @@
-"""The frozen studies beside the data: their documents to the byte, whose SHA-256 is the hash that sessions carry."""
+"""The frozen study documents of an export, byte for byte: their SHA-256 is the hash recorded with sessions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ HASH_CHARS = 12
 
 
 def documents(studies: Sequence[Study]) -> Mapping[str, bytes]:
-    """Each study's document by the name of its file: `study.json`, or with the hash in it where there are several."""
+    """Each study's document by file name: `study.json`, or `study-<hash>.json` if there are several."""
     return {file_name(study, studies): study.document.encode() for study in studies}
 
 
 def file_name(study: Study, among: Sequence[Study]) -> str:
-    """The name of a study's file."""
+    """The file name of a study's document."""
     return STUDY if len(among) == 1 else f"study-{study.hash[:HASH_CHARS]}.json"

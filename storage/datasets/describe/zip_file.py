@@ -1,6 +1,6 @@
-"""An export as one zip: what its checksums list and nothing else, the same bytes for the same files.
+"""An export as one zip file: the files that its checksums list, and always the same bytes for the same files.
 
-It is written beside the folder under another name and takes its place once it is whole, so nobody fetches half of it.
+It is written under a temporary name and renamed when it is complete, so an incomplete file is never downloaded.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from storage.db.checksums import NAME, recorded
 from storage.db.private_files import FILE, create
 
 BEGINNING = (1980, 1, 1, 0, 0, 0)
-"""The first moment that a zip can tell: when its files were written is no part of the data."""
+"""The earliest time that a zip can store. Modification times are not part of the data."""
 UNIX = 3
 OWN = FILE << 16
 
@@ -34,7 +34,7 @@ def zip_export(folder: Path) -> Path:
 
 
 def _add(archive: ZipFile, path: Path, name: str) -> None:
-    """A file, piece by piece."""
+    """Add a file in chunks."""
     info = ZipInfo(name, BEGINNING)
     info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
     info.file_size = path.stat().st_size

@@ -1,1 +1,1 @@
-"""A study's rows written as the released files: which rows, in which order, in which format."""
+"""Exports: select a study's rows, order them, and write them as released files."""

@@ -1,4 +1,4 @@
-"""The folder of an export: its files take their places together, and nothing that somebody else wrote is lost."""
+"""Write the files of an export into a folder, all of them at once, without overwriting files of other origin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from storage.errors import StorageError
 
 
 class HashingFile(RawIOBase):
-    """Passes bytes on to a file; `sha256` and `bytes` are of all that was written."""
+    """Writes to a file, and computes the SHA-256 and the number of the bytes written."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._hash, self.bytes = file, sha256(), 0
@@ -27,11 +27,11 @@ class HashingFile(RawIOBase):
         return self._hash.hexdigest()
 
     def writable(self) -> bool:
-        """It is."""
+        """True, as for any file opened for writing."""
         return True
 
     def write(self, data: Any) -> int:
-        """Pass on some bytes."""
+        """Write bytes."""
         self._hash.update(data)
         self.bytes += len(data)
         self._file.write(data)
@@ -43,9 +43,9 @@ MOST_NAMED = 5
 
 @contextmanager
 def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
-    """Where to write the files of these names beside their places, which they take once all of them are whole.
+    """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
 
-    Raises StorageError where a file is in the way that is not as an earlier export left it.
+    Raises StorageError if a file of that name exists that is not an unchanged file of an earlier export.
     """
     _nobody_elses(folder, (*names, *NAMES))
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}

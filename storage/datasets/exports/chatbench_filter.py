@@ -1,8 +1,8 @@
 """ChatBench's pre-registered filter (seeds: make_clean_data.py of the release), step by step, over a study's answers.
 
-Of those who answered, only who completed the study and passed every attention check stays, with their answers to the
-other questions. The original's last two steps (the first assignment only, one answer of a kind to a question) change
-nothing here, where a session is assigned once and asks once; they are counted all the same.
+Participants remain who completed the study and passed every attention check, with their answers to the other questions.
+The last two steps of the original (the first assignment only, one answer of a kind to a question) change nothing here,
+because a session has one assignment and asks each question once. They are counted nevertheless.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from storage.log.seats import COMPLETE
 
 ATTENTION = "attention_check"
 TAKEN = ("AWAITING REVIEW", "APPROVED")
-"""What Prolific says of those who completed a study and were not turned away."""
+"""Prolific's statuses of participants who completed a study and were not rejected."""
 ID, STATUS = "participant id", "status"
 KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
-"""The sessions that stay, for as long as an export takes."""
+"""The sessions that pass the filter; a temporary table that exists during an export."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Person:
-    """A session's answers: how many, how many of them to attention checks, wrong ones there, and different others."""
+    """Counts of a session's answers: all, those to attention checks, wrong ones of these, and distinct others."""
 
     stream: str
     answers: int
@@ -42,14 +42,15 @@ class _Person:
 
 @dataclass(frozen=True, slots=True)
 class Statuses:
-    """Who completed the study by a recruiter's export file: their sessions, and how many ids belong to none."""
+    """Participants who completed the study by a recruiter's export file: their sessions, and the number of ids without
+    a session."""
 
     streams: frozenset[str]
     unknown: int
 
 
 def read_prolific(path: Path) -> list[tuple[str, str]]:
-    """The ids and statuses, in capitals, of Prolific's export of a study, as it lists them. Raises BadFile."""
+    """Read ids and upper-case statuses from Prolific's export of a study, in its order. Raises BadFile."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             rows = [{name.strip().lower(): cell for name, cell in row.items() if name} for row in csv.DictReader(file)]
@@ -65,13 +66,13 @@ def read_prolific(path: Path) -> list[tuple[str, str]]:
 
 
 def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
-    """Read Prolific's export of a study; `find` gives the session of an id. Raises BadFile."""
+    """Read Prolific's export of a study; `find` maps an id to its session. Raises BadFile."""
     found = [find(id_) for id_, status in read_prolific(path) if status in TAKEN]
     return Statuses(frozenset(stream for stream in found if stream), found.count(None))
 
 
 def sessions_passing_filter(connection: Connection, answers: RowSelection, done: Statuses | None) -> list[FilterStep]:
-    """Put the sessions that stay into KEPT, and tell what each step left. `done` takes the place of our own outcome."""
+    """Store the passing sessions in KEPT; return the counts after each step. `done` replaces Parley's outcomes."""
     people = _people(connection, answers)
     completed = done.streams if done else _finished(connection, answers.study, answers.origin)
     word = f"{' or '.join(TAKEN).lower()} on Prolific" if done else "completed the study"
@@ -94,7 +95,7 @@ def sessions_passing_filter(connection: Connection, answers: RowSelection, done:
 
 
 def passing_filter() -> Select[tuple[str]]:
-    """The sessions that `kept_sessions` left."""
+    """Select the sessions that `sessions_passing_filter` stored."""
     return select(KEPT.c.stream)
 
 

@@ -1,4 +1,4 @@
-"""An export: a study's rows in a released schema, as files in the released layout, with what explains them."""
+"""Export a study's rows in a released schema: files in the released layout, with files that describe them."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
 
 Tell = Callable[[str, int], None]
-"""Told of a file and how many of its rows are written, again and again; what it raises stops the export."""
+"""Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
 
 
 def _nobody(path: str, rows: int) -> None:
-    """Nobody is told."""
+    """Ignore progress."""
 
 
 def export(database: Database, request: ExportRequest, folder: Path, tell: Tell = _nobody) -> ExportManifest:
-    """Write a study's files and what explains them; raises StorageError with what there is instead."""
+    """Write a study's files and their description; a StorageError names what can be exported instead."""
     try:
         return _export(database, request, folder, tell)
     except OSError as error:
@@ -74,7 +74,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
 
 
 def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str = "") -> int:
-    """Write one file of an export, the first unless it is named; the number of rows. Raises StorageError."""
+    """Write one file of an export (by default the first) and return its number of rows. Raises StorageError."""
     with database.connect() as connection:
         chosen = plan_export(connection, request).named(file)
         filter_files(connection, request, chosen)
@@ -84,7 +84,7 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
 def _write(
     connection: Connection, chosen: RowSelection, paths: Mapping[str, Path], tell: Tell, *, safe: bool
 ) -> ExportedFile:
-    """Write a file beside its place."""
+    """Write a file to its temporary path."""
     name = chosen.path
     with create(paths[name]) as file:
         hashed = HashingFile(file)
@@ -105,7 +105,7 @@ def _rows(
     texts = not chosen.json and chosen.texts
     escaping = safe and not chosen.json
     if escaping:
-        file.write("\ufeff")  # by which Excel knows UTF-8
+        file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark
     header = [column.name for column in chosen.columns]
     writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
     count = 0
@@ -121,7 +121,7 @@ def _rows(
 
 
 def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
-    """The rows with an apostrophe before texts that a spreadsheet would run; numbers stay."""
+    """Put an apostrophe before texts that a spreadsheet would run; numbers are unchanged."""
     texts = [column.kind == "text" for column in columns]
     return [
         tuple(escaped(cell) if text and isinstance(cell, str) else cell for text, cell in zip(texts, row, strict=True))
@@ -130,9 +130,9 @@ def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
 
 
 def _formulas(connection: Connection, chosen: RowSelection) -> dict[str, int]:
-    """How many cells of each column of texts a spreadsheet would run."""
+    """Count, for each text column, the cells that a spreadsheet would run."""
     own = chosen.own.c
-    starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL has none, SQLite sees no first character
+    starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL stores no NUL; SQLite's substr skips it
     counted = {
         column.name: chosen.count(connection, func.substr(cast(own[column.sql], Text), 1, 1).in_(starts))
         for column in chosen.columns
@@ -142,7 +142,7 @@ def _formulas(connection: Connection, chosen: RowSelection) -> dict[str, int]:
 
 
 def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:
-    """How many sessions are in it; of imported data those that the files hold, of which a study may have others."""
+    """Count the sessions in the export. For imported data, only those in its files count; the study may have others."""
     t = tables.sessions.c
     if plan.selected:
         return plan.selected.number

@@ -1,12 +1,11 @@
-"""Conversations as examples on which a user simulator is fine-tuned: JSON lines of OpenAI's `messages` format.
+"""Training examples for fine-tuning a user simulator on conversations: JSON lines in OpenAI's `messages` format.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4: a conversation with k messages of the user gives k + 1
-examples, made of the prompts that the user `two_step` asks with (experiments/instruments/two_step_simulator.py); the
-last one answers.
-The questions are dealt into those for training and those for testing, by a seed, so no question is in both.
+examples, with the prompts of the simulated user `two_step` (experiments/instruments/two_step_simulator.py); the last
+example gives the answer. A seeded split assigns each question either to training or to testing.
 
-It is no released dataset with tables of its own: what is read are ChatBench's `conversations` and `questions` of a
-study, its own or imported, under every filter that an export has.
+The examples have no tables of their own. They are made from ChatBench's `conversations` and `questions` of a study,
+recorded or imported, with all filters of an export.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 NAME = "simulator-finetuning"
 TRAIN, TEST = "train.jsonl", "test.jsonl"
 SHARE = 0.6
-"""How many of the questions are for training. (ChatBench's.)"""
+"""The share of questions for training, as in ChatBench."""
 LETTERS = "ABCD"
 SPEAKERS: Mapping[str, Literal["You", "Bot"]] = MappingProxyType(
     {"You": "You", "user": "You", "Bot": "Bot", "assistant": "Bot"}
@@ -51,7 +50,7 @@ UNKNOWN, UNANSWERED, SILENT = "about a question without its text", "without an a
 
 @dataclass(frozen=True, slots=True)
 class TrainSplit:
-    """How the questions are dealt: the share of them for training, and the seed that says which."""
+    """How questions are split: the share for training, and the seed of the random split."""
 
     share: float = SHARE
     seed: str = "1"
@@ -59,7 +58,7 @@ class TrainSplit:
 
 @dataclass
 class TrainingExamples:
-    """What was written: the export, how many questions each file is about, and conversations that gave none, by why."""
+    """The result: the export, the number of questions per file, and conversations left out, by reason."""
 
     exported: ExportManifest
     questions: Mapping[str, int]
@@ -68,7 +67,7 @@ class TrainingExamples:
 
 @dataclass(frozen=True, slots=True)
 class _ExampleSource:
-    """Where the examples come from: conversations, the questions' texts, and the file that each question is in."""
+    """The sources of examples: conversations, the questions' texts, and the file of each question."""
 
     connection: Connection
     talks: Sequence[RowSelection]
@@ -85,17 +84,17 @@ def _is_example(value: Any) -> bool:
 
 MESSAGES = Column(
     "messages",
-    JsonColumn(_is_example, "a list of objects with a role (system, user or assistant) and content, a text"),
-    "What the simulator is asked, and last what the person wrote or answered then.",
+    JsonColumn(_is_example, "a list of objects with role (system, user or assistant) and content (a text)"),
+    "The prompt of the simulator; the last message is what the participant then wrote or answered.",
     "the participant and the model",
 )
 
 TABLES = {name: ReleasedTable(name.partition(".")[0], name, (MESSAGES,), ()) for name in (TRAIN, TEST)}
-"""The two files; no tables of the database."""
+"""The two files. They have no database tables."""
 
 
 def export_examples(database: Database, request: ExportRequest, folder: Path, split: TrainSplit) -> TrainingExamples:
-    """Write the examples of a study's conversations and what explains them; raises StorageError."""
+    """Write the examples from a study's conversations, with files that describe them; raises StorageError."""
     left_out: Counter[str] = Counter()
     with database.connect() as connection:
         plan = plan_export(connection, replace(request, schema="chatbench"))
@@ -122,7 +121,7 @@ def export_examples(database: Database, request: ExportRequest, folder: Path, sp
 def stream_examples(
     database: Database, request: ExportRequest, out: BinaryIO, split: TrainSplit, file: str = TRAIN
 ) -> None:
-    """Write one of the files, that for training unless it is named; raises StorageError."""
+    """Write one of the files, by default the training file; raises StorageError."""
     if file not in (TRAIN, TEST):
         raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
@@ -133,7 +132,7 @@ def stream_examples(
 
 
 def dealt(ids: Sequence[str], split: TrainSplit) -> dict[str, str]:
-    """The file in which the examples of each question are."""
+    """Assign each question to the training or test file."""
     order = shuffled(ids, split.seed, NAME)
     most = int(len(order) * split.share)
     return {id_: TRAIN if number < most else TEST for number, id_ in enumerate(order)}
@@ -162,7 +161,7 @@ def _source(connection: Connection, plan: ExportPlan, request: ExportRequest, sp
 
 
 def _questions(connection: Connection, asked: RowSelection) -> Iterator[tuple[str, SimulatorQuestion]]:
-    """Each question as people saw it."""
+    """Each question as participants saw it."""
     known = {column.name: column for column in asked.table.columns}
     for rows in replace(asked, columns=tuple(known.values())).stream(connection, texts=False):
         for row in rows:
@@ -173,7 +172,7 @@ def _questions(connection: Connection, asked: RowSelection) -> Iterator[tuple[st
 
 
 def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[str, Prompt]]:
-    """Every example with the file that it is in."""
+    """Yield each example with its file."""
     for chosen in source.talks:
         for rows in chosen.stream(source.connection, texts=False):
             for id_, answer, history in rows:

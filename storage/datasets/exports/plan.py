@@ -1,7 +1,7 @@
-"""What an export is to hold: whose sessions, which files, from which rows; nothing is written here.
+"""Plan an export: the origin of its sessions, its files, and their rows. Nothing is written here.
 
-People's sessions are exported unless a study has none of them, or another origin is asked for. What was imported is
-exported as the files that were imported, with their columns in their order; annotations made since come after these.
+Participants' sessions are exported unless a study has none, or another origin is requested. Imported data are exported
+as the files that were imported, with their columns in their order, followed by annotations made since.
 """
 
 from __future__ import annotations
@@ -28,8 +28,11 @@ from storage.schemas.registry import schema as schema_of
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is exported: a study in a schema. `statuses` says who completed it, in place of our own outcome; `safe`
-    escapes what a spreadsheet would run; `selection` says which sessions."""
+    """A request to export a study in a schema.
+
+    `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
+    `selection` restricts the sessions.
+    """
 
     study: str
     schema: str
@@ -41,7 +44,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
-    """What an export writes, and where it comes from; `passing` is None where every session of the origin is in it."""
+    """The files of an export and their sources. `passing` is None if all sessions of the origin are included."""
 
     origin: str
     files: tuple[RowSelection, ...]
@@ -50,11 +53,11 @@ class ExportPlan:
 
     @property
     def selected(self) -> SessionSelection | None:
-        """Which sessions it is restricted to, if it is."""
+        """The sessions that the export is restricted to; None if it is not."""
         return self.passing.selected if self.passing else None
 
     def named(self, file: str) -> RowSelection:
-        """A file by its path within the export or its name, the first if that is empty; raises StorageError."""
+        """Get a file by path within the export or by name; the first for an empty text. Raises StorageError."""
         files = {chosen.path: chosen for chosen in self.files}
         path = next((path for path in files if not file or file in (path, Path(path).name)), None)
         if path is None:
@@ -63,7 +66,7 @@ class ExportPlan:
 
 
 def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
-    """The plan for a request; raises StorageError with what there is instead."""
+    """Plan an export; a StorageError names what can be exported instead."""
     schema = schema_of(request.schema)
     origin = _origin(connection, request)
     if origin != Origin.IMPORT:
@@ -81,12 +84,12 @@ def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
 
 
 def filter_files(connection: Connection, request: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
-    """Find the sessions that a filtered file holds, and tell what each step left; nothing for any other file."""
+    """Find the sessions of a filtered file and return the counts after each step; empty for other files."""
     return [] if chosen.among is None else sessions_passing_filter(connection, chosen, request.statuses)
 
 
 def _origin(connection: Connection, request: ExportRequest) -> str:
-    """Whose sessions are exported; raises StorageError where the study has none that the schema's tables hold."""
+    """The origin to export; raises StorageError if the schema's tables hold no data of the study."""
     read = [item["schema"] for item in imports(connection, request.study)]
     alone = {Origin.PERSON} if asked_alone(connection, request.study) else ()
     asked = origins(connection, request.study, request.origin, {Origin.IMPORT} if read else (), instead=alone)
@@ -107,7 +110,7 @@ def _origin(connection: Connection, request: ExportRequest) -> str:
 
 
 def _own(connection: Connection, schema: Schema, request: ExportRequest, origin: str) -> ExportPlan:
-    """The files of a study's own sessions; those that belong to the study only where it has such rows."""
+    """The files of a study's own sessions. Files that belong to the study itself are included if they have rows."""
     its = filter_sessions(connection, request.study, origin, request.selection)
     passes = its.clause if its else None
     chosen = [
@@ -124,7 +127,7 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
 
 
 def _imported(connection: Connection, schema: Schema, study: str) -> ExportPlan:
-    """The files that were imported, in the order of the release."""
+    """The imported files, in the order of the release."""
     sources = imports(connection, study, schema.name)
     files = []
     for table in schema.tables:
@@ -139,7 +142,7 @@ def _imported(connection: Connection, schema: Schema, study: str) -> ExportPlan:
 
 
 def _annotated(connection: Connection, chosen: RowSelection) -> tuple[Column, ...]:
-    """The columns that no imported file had, and that annotators have filled since."""
+    """Columns that are in no imported file, but that annotators have filled since."""
     fills = {name for names in chosen.table.annotated.values() for name in names}
     missing = [column for column in chosen.table.columns if column.name in fills and column not in chosen.columns]
     there = [name for name in fills if chosen.count(connection, chosen.own.c[name].is_not(None))] if missing else []

@@ -1,7 +1,8 @@
-"""What can be exported of a study, and what an export would hold: asked while it runs, so quick however large it is.
+"""Preview of exports: the data that a study has to export, and what an export would contain.
 
-Rows are counted as far as a limit, and of a file only the first are read. A filtered file is the exception: who stays
-in it is known only when every answer has been read, so its rows are not counted, and its preview takes that long.
+Previews are fast for running studies of any size: rows are counted up to a limit, and only the first rows of a file are
+read. Filtered files are the exception: the filter reads every answer, so their rows are not counted, and their preview
+takes as long as the filter.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ PREVIEW = 20
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What there is data of: schemas by origin, first what is meant first; and what sessions can be told apart by."""
+    """The available data: schemas by origin, the default first, and the values that sessions can be filtered by."""
 
     schemas: Mapping[str, tuple[str, ...]]
     factors: Mapping[str, list[str]]
@@ -38,8 +39,8 @@ class ExportOptions:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFile:
-    """A file that an export would have. `rows` are as many as were counted, of which there may be `more`; None for a
-    filtered file."""
+    """A file of an export. `rows` is the number counted, None for a filtered file; `more` is true if there may be
+    further rows."""
 
     path: str
     columns: int
@@ -50,8 +51,10 @@ class ExpectedFile:
 
 @dataclass(frozen=True, slots=True)
 class ExportPreview:
-    """What an export would hold; `selected` is None where every session of the origin would be in it. Of imported data
-    the number of sessions is not asked for, as that reads every row."""
+    """The contents of an export. `selected` is None if all sessions of the origin are included.
+
+    The sessions of imported data are not counted, because that would read every row.
+    """
 
     origin: str
     sessions: int | None
@@ -69,7 +72,7 @@ class FilePreview:
 
 
 def export_options(database: Database, study: str) -> ExportOptions:
-    """What can be exported of a study; nothing while nobody has come."""
+    """The data that a study has to export; empty before its first session."""
     t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
@@ -83,7 +86,7 @@ def export_options(database: Database, study: str) -> ExportOptions:
 
 
 def files(database: Database, request: ExportRequest, most: int = MOST_COUNTED) -> ExportPreview:
-    """The files that an export would have, with their rows counted as far as `most`; raises StorageError."""
+    """The files of an export, with rows counted up to `most`; raises StorageError."""
     with database.connect() as connection:
         return _outlook(connection, request, plan_export(connection, request), most)
 
@@ -95,7 +98,7 @@ def preview(database: Database, request: ExportRequest, file: str, most: int = P
 
 
 def preview_export(database: Database, request: ExportRequest, file: str) -> tuple[ExportPreview, FilePreview]:
-    """Both at once, of the first file where the export has no such one; raises StorageError."""
+    """The files and a preview; of the first file if the named one does not exist. Raises StorageError."""
     with database.connect() as connection:
         plan = plan_export(connection, request)
         chosen = next((chosen for chosen in plan.files if chosen.path == file), plan.files[0])

@@ -1,7 +1,7 @@
-"""Which rows of a released table an export holds, in which order, streamed.
+"""Select, order and stream the rows of a released table for an export.
 
-A study's own sessions come in the order of their arrival, each with its rows in the order of its facts; imported rows
-come in the order of the files that they were read from. Cells that an imported file spelled in its own way keep that.
+A study's own sessions are ordered by arrival, and each session's rows by event. Imported rows keep the order of their
+files, and cells that an imported file spelled differently keep their spelling.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ Rows = Sequence[Sequence[Any]]
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Rows of a table: of a study and an origin, of a part of the release, of columns in this order.
+    """Rows of a table: of one study, origin and part of the release, with these columns in order.
 
-    `among` is a query of sessions to which they are restricted, `passes` what sessions must pass, `without` a dataset
-    whose rows are left out; `source` is the table that they are read from where that is another of the same columns.
+    `among` is a query that restricts the sessions, `passes` a condition on sessions, `without` a dataset to leave out.
+    `source` is the table to read from, if it is another one with the same columns.
     """
 
     study: str
@@ -43,7 +43,7 @@ class RowSelection:
 
     @property
     def own(self) -> Table:
-        """The table in the database that they are read from."""
+        """The database table that the rows are read from."""
         return (self.source or self.table).table()
 
     @property
@@ -58,22 +58,22 @@ class RowSelection:
 
     @property
     def texts(self) -> bool:
-        """Whether every cell can come as a text that is written as it is."""
+        """Whether every cell can be read as text and written unchanged."""
         numbers = any(column.kind == "number" for column in self.columns)
         return not numbers and not (self.table.counter and self.origin != Origin.IMPORT)
 
     def count(self, connection: Connection, where: ColumnElement[bool] | None = None) -> int:
-        """How many rows there are, or how many of them of a kind."""
+        """Count the rows, or those that meet a condition."""
         query = self._where(select(func.count()).select_from(self.own))
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 
     def count_to(self, connection: Connection, most: int) -> int:
-        """How many rows there are, as far as `most`: quick however many there are."""
+        """Count the rows up to `most`, which is fast for tables of any size."""
         some = self._where(select(literal_column("1")).select_from(self.own)).limit(most).subquery()
         return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
     def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
-        """The rows, some hundreds at once: all of them, or the first ones."""
+        """Yield all rows or the first ones, in batches of some hundreds."""
         spelled = self._spelled(connection)
         own = self.own
         cells: list[Any] = [own.c[column.sql] for column in self.columns]
@@ -90,7 +90,7 @@ class RowSelection:
             yield rows
 
     def _spelled(self, connection: Connection) -> bool:
-        """Whether some cells are spelled in another way than ours, as they were imported."""
+        """Whether some imported cells are spelled differently from Parley's form."""
         own = self.own.c
         query = select(own["_seq"]).where(
             own["_study"] == self.study, own["_part"] == self.part, own["_written"].is_not(None)
@@ -110,8 +110,8 @@ class RowSelection:
         if self.origin == Origin.IMPORT:
             others = select(t.stream).where(t.study == self.study, t.origin != Origin.IMPORT)
             its = select(t.stream).where(t.stream == own["_session"], t.origin == Origin.IMPORT)
-            query = query.where(or_(~others.exists(), its.exists()))  # the first is asked once, the second of each row
-            return query.where(own["_session"] != literal_column("''"))  # without which SQLite leaves their order alone
+            query = query.where(or_(~others.exists(), its.exists()))  # the first runs once, the second for each row
+            return query.where(own["_session"] != literal_column("''"))  # lets SQLite order by the partial index
         joined = query.join(tables.sessions, own["_session"] == t.stream)
         joined = joined.where(t.study == self.study, t.origin == self.origin)
         return joined if self.passes is None else joined.where(self.passes)
@@ -122,13 +122,13 @@ class RowSelection:
         return self._where(query).order_by(*first, own["_seq"], *(own[name] for name in self.table.key))
 
     def _counted(self, row: Sequence[Any], number: int) -> tuple[Any, ...]:
-        """The row with its number in the file, where that is not known from elsewhere."""
+        """Fill the counter column with the number of the row in the file, unless it has a value."""
         named = zip(self.columns, row, strict=True)
         return tuple(number if cell is None and column.sql == self.table.counter else cell for column, cell in named)
 
 
 def _as_written(rows: Rows, columns: Sequence[Column]) -> Rows:
-    """Rows that end with what their file spells in another way, as the file has them."""
+    """Rows as spelled in their file, from rows that end with the differing cells."""
     places = {column.sql: number for number, column in enumerate(columns)}
     loads = lru_cache(orjson.loads)
     found = []

@@ -1,7 +1,7 @@
-"""Which of a study's own sessions an export holds: those of a condition, of some days, complete ones, in a language.
+"""Filter a study's own sessions for an export: by condition, start time, completion, language or simulated user.
 
-Whom a researcher excluded is left out unless it is said otherwise. Each session that is left out is counted once, by
-the first rule that it does not pass, in the order in which the rules stand here.
+Sessions that a researcher excluded are left out by default. Each session that is left out is counted once, under the
+first rule that it does not pass, in the order of the rules here.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ _seat = tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class SessionFilter:
-    """What is asked of sessions. `where` are factors with their values: of one factor any of its values, of several
-    factors each. They begun at `since_us` or later and before `until_us`, microseconds UTC."""
+    """A filter of sessions.
+
+    `where` are pairs of factor and value. A session must have one of the values given for each factor. It must have
+    started at `since_us` or later and before `until_us`, in microseconds UTC.
+    """
 
     where: tuple[tuple[str, str], ...] = ()
     since_us: int | None = None
@@ -37,11 +40,11 @@ class SessionFilter:
     language: str = ""
     with_excluded: bool = False
     user: str = ""
-    """The kind of simulated user that played them."""
+    """The kind of simulated user that played the session."""
 
     @property
     def factors(self) -> Mapping[str, list[str]]:
-        """The values that are asked for, by factor."""
+        """The requested values, by factor."""
         found: dict[str, list[str]] = {}
         for name, value in self.where:
             found.setdefault(name, []).append(value)
@@ -49,19 +52,19 @@ class SessionFilter:
 
 
 ALL = SessionFilter()
-"""Everybody but those who were excluded."""
+"""All sessions that are not excluded."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterResult:
-    """The sessions that pass: a condition on a query of `session`, and what it leaves out."""
+    """The result of a filter: a condition for queries of `session`, and the numbers left out."""
 
     clause: ColumnElement[bool]
     selected: SessionSelection
 
 
 def moment_of(text: str, *, end: bool = False) -> int | None:
-    """A date or time as microseconds UTC, or None for an empty text; as an end, a date means the end of its day."""
+    """Convert a date or time to microseconds UTC, an empty text to None. A date as an end means the end of its day."""
     if not text.strip():
         return None
     try:
@@ -73,7 +76,7 @@ def moment_of(text: str, *, end: bool = False) -> int | None:
 
 
 def filter_sessions(connection: Connection, study: str, origin: str, asked: SessionFilter) -> FilterResult | None:
-    """The sessions that pass; None where all do and nothing was asked. Raises StorageError for what nobody has."""
+    """Apply a filter; None if it restricts nothing. Raises StorageError for a value that no session has."""
     ours = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)
     reasons = _counted(connection, _seat.excluded, (*ours, _seat.excluded.is_not(None)))
     if asked == ALL and not reasons:
@@ -93,7 +96,7 @@ def filter_sessions(connection: Connection, study: str, origin: str, asked: Sess
 
 
 def count_present_and_withdrawn(connection: Connection, study: str, origin: str) -> tuple[int, int]:
-    """How many sessions of its own a study has data of, and how many withdrew."""
+    """Count a study's own sessions with data, and those that withdrew."""
     query = (
         select(NOT_WITHDRAWN, func.count()).where(_seat.study == study, _seat.origin == origin).group_by(NOT_WITHDRAWN)
     )
@@ -102,7 +105,7 @@ def count_present_and_withdrawn(connection: Connection, study: str, origin: str)
 
 
 def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
-    """The values that each factor has in some cells."""
+    """The values of each factor in the given cells."""
     found: dict[str, dict[str, None]] = {}
     for cell in cells.values():
         for name, value in cell.items():
@@ -111,7 +114,7 @@ def values_of(cells: Mapping[str, Mapping[str, str]]) -> dict[str, list[str]]:
 
 
 def languages_of(connection: Connection, study: str) -> list[str]:
-    """The languages that a study's sessions were taken in."""
+    """The languages of a study's sessions."""
     found = connection.execute(select(_seat.language).where(_seat.study == study).distinct()).scalars()
     return sorted(filter(None, found))
 
@@ -119,7 +122,7 @@ def languages_of(connection: Connection, study: str) -> list[str]:
 def _counted(
     connection: Connection, what: ColumnElement[str], where: Sequence[ColumnElement[bool]]
 ) -> list[tuple[str, int]]:
-    """How many sessions there are of each kind, the most frequent first."""
+    """Count the sessions of each kind, the most frequent first."""
     kinds = select(what.label("kind")).where(*where).subquery().c.kind
     return [
         (kind, count)
@@ -130,7 +133,7 @@ def _counted(
 
 
 def _misses(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
-    """Which sessions do not pass, rule by rule."""
+    """Conditions for the sessions that do not pass, by rule."""
     found: dict[str, ColumnElement[bool]] = {}
     if not asked.with_excluded:
         found[EXCLUDED] = _seat.excluded.is_not(None)
@@ -148,7 +151,7 @@ def _misses(connection: Connection, study: str, asked: SessionFilter) -> dict[st
 
 
 def _asked_by_name(connection: Connection, study: str, asked: SessionFilter) -> dict[str, ColumnElement[bool]]:
-    """The conditions on the language and the kind of simulated user; raises StorageError for one that nobody has."""
+    """Conditions for language and kind of simulated user; raises StorageError for a value that no session has."""
     found: dict[str, ColumnElement[bool]] = {}
     if asked.language:
         known = languages_of(connection, study)
@@ -168,7 +171,7 @@ def _asked_by_name(connection: Connection, study: str, asked: SessionFilter) -> 
 
 
 def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: SessionFilter) -> list[str]:
-    """The cells that have the values that are asked for; raises StorageError for a value that no cell has."""
+    """The cells with the requested values; raises StorageError for a value that no cell has."""
     known = values_of(cells)
     for name, value in asked.where:
         if name not in known:
@@ -180,14 +183,14 @@ def _matching(cells: Mapping[str, Mapping[str, str]], study: str, asked: Session
 
 
 def _in_order(asked: SessionFilter) -> None:
-    """Raises StorageError where the end is not after the beginning."""
+    """Raise StorageError if the end is not after the start."""
     since, until = asked.since_us, asked.until_us
     if since is not None and until is not None and since >= until:
         raise StorageError(f"the period from {_when(since)} to {_when(until)} is empty; give a later end")
 
 
 def _rules(asked: SessionFilter) -> tuple[str, ...]:
-    """What sessions must pass, in words."""
+    """A description of each rule."""
     rules = [f"{name} is {' or '.join(values)}" for name, values in asked.factors.items()]
     rules += [f"started at or after {_when(asked.since_us)}"] if asked.since_us is not None else []
     rules += [f"started before {_when(asked.until_us)}"] if asked.until_us is not None else []

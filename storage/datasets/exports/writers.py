@@ -1,7 +1,7 @@
 """Writers of exported files.
 
-CSV as pandas' `to_csv` writes it: a cell is quoted only if it must be, nothing stands for what is unknown. JSON as the
-releases have it: one array, an object on a line; columns of kind json hold their value.
+CSV as pandas' `to_csv` writes it: a cell is quoted only if necessary, and unknown values are blank. JSON as in the
+releases: one array with an object per line; columns of kind json contain the value itself.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from storage.schemas.base import Column
 
 
 class _Lines:
-    """Where the csv writer writes lines that end in CR LF; here they end in LF.
+    """The output of the csv writer: it writes lines that end in CR LF, which become LF here.
 
-    The writer quotes a cell for any character of its line end, and a carriage return alone tears a row.
+    With CR LF as line end, the csv writer also quotes cells with a lone carriage return, which would break a row.
     """
 
     def __init__(self, file: TextIO) -> None:
@@ -40,7 +40,7 @@ class CsvWriter:
         self._writer.writerows(rows)
 
     def close(self) -> None:
-        """Nothing stands after the last row."""
+        """Do nothing: a csv has no end mark."""
 
 
 class JsonWriter:
@@ -65,5 +65,5 @@ class JsonWriter:
         self._between = b",\n"
 
     def close(self) -> None:
-        """End the list."""
+        """Write the end of the array."""
         self._file.write(b"\n]\n")

@@ -1,1 +1,1 @@
-"""Released files read: found, checked cell by cell, and recorded in the log."""
+"""Imports: find released files, validate every cell, and record the rows in the log."""

@@ -1,4 +1,4 @@
-"""A csv as records: a header, commas, double quotes, UTF-8, as pandas writes it."""
+"""Read the records of a csv as pandas writes it: a header, commas, double quotes, UTF-8."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CsvReader(Reader):
     """The records of a csv with a header."""
 
     def records(self) -> Iterator[FileRecord | CellDeviation]:
-        """Each row, or what is wrong in its place."""
+        """Yield each row, or a deviation in its place."""
         csv.field_size_limit(MOST)
         self._row, self._start, self._escaped = 0, 1, False
         self._pending: list[str] = []
@@ -41,7 +41,7 @@ class CsvReader(Reader):
 
     @property
     def ends_with_line(self) -> bool:
-        """Whether the last line was ended."""
+        """Whether the last line has a line end."""
         return self._ended
 
     def _rows(self) -> Iterator[FileRecord | CellDeviation]:
@@ -50,7 +50,7 @@ class CsvReader(Reader):
                 self.header = tuple(cells)
                 if self._escaped:
                     yield self.encoding(0, 1, "", ",".join(cells))
-                    return  # the names of the columns are not known, nor what the rest is
+                    return  # without column names the rest cannot be read
             elif cells:
                 yield self._record(cells)
             self._row += bool(cells)
@@ -85,11 +85,11 @@ class CsvReader(Reader):
             yield line
 
     def _text(self) -> str:
-        """The beginning of the record that is being read."""
+        """The text of the incomplete record so far."""
         return "".join(self._pending[:CHUNK])[:CHUNK]
 
     def _column(self) -> str:
-        """The column in which a record breaks off."""
+        """The column in which an incomplete record ends."""
         try:
             number = len(next(csv.reader([self._text()]))) - 1
         except csv.Error:

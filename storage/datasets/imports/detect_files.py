@@ -1,7 +1,7 @@
-"""Which of the given paths are which files of a release.
+"""Match given paths to the files of a release.
 
-A folder is a release, or one of its parts, with whichever of its files are there. A file is known by its name, or by
-its columns if its name is another.
+A folder is a release or one of its parts; it may lack some files. A file is recognised by its name, or else by its
+columns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from storage.schemas.base import ReleasedTable, Schema
 
 @dataclass(frozen=True, slots=True)
 class ReleaseFile:
-    """A file of a release: where it is, and which table of which part it holds."""
+    """A file of a release: its path, its table and its part."""
 
     path: Path
     table: ReleasedTable
@@ -27,16 +27,16 @@ class ReleaseFile:
 
     @property
     def released(self) -> str:
-        """Its path in the release."""
+        """The file's path in the release."""
         return self.table.path(self.part)
 
     def open(self) -> Reader:
-        """What reads it, by the format of the released file."""
+        """A reader for the format of the released file."""
         return (JsonReader if self.table.file.endswith(".json") else CsvReader)(self.path)
 
 
 def find_files(schema: Schema, paths: Sequence[Path]) -> list[ReleaseFile]:
-    """The files of a release under these paths, in the release's order; raises BadFile for a path that is none."""
+    """Find the files of a release under these paths, in the release's order; raises BadFile for any other path."""
     found = [item for path in paths for item in (_in_folder(schema, path) if path.is_dir() else [_file(schema, path)])]
     order = {table.name: number for number, table in enumerate(schema.tables)}
     return sorted(found, key=lambda item: (order[item.table.name], item.table.parts.index(item.part)))
@@ -70,7 +70,7 @@ def _file(schema: Schema, path: Path) -> ReleaseFile:
 
 
 def _by_columns(schema: Schema, path: Path) -> ReleasedTable:
-    """The table whose columns are most like the file's; the schema's first if none is at all."""
+    """The table with the most similar columns; the schema's first table if none is similar."""
     files = [table for table in schema.tables if table.file.endswith(".json") == (path.suffix == ".json")]
     if not files:
         raise BadFile(f"{path}: {schema.name} has no {path.suffix or 'such'} file; allowed: {_names(schema)}")

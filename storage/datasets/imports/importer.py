@@ -1,7 +1,7 @@
-"""Importing and validating the files of a release.
+"""Import and validate the files of a release.
 
-An import is one transaction: every deviation and every contradiction of what was recorded before is found, and with
-one of them nothing at all is imported. The same file again is no change.
+An import is one transaction: a single deviation, or a contradiction to recorded data, prevents the whole import.
+Importing a file again changes nothing.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
 AT_ONCE = 1_000
 MOST_TOLD = 20
 MOST_COUNTED = 1_000
-"""Of more deviations than these an import does not speak; `validate` tells every one."""
+"""An import stops counting deviations at this number; `validate` reports all of them."""
 
 Progress = Callable[[Path, int], None]
-"""Told now and then which file is read, and how many bytes of it are."""
+"""Progress callback, called repeatedly with the file being read and the number of bytes read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What was read from a file: its rows, and how many of them were new."""
+    """The result for a file: the number of rows, and how many of them were new."""
 
     path: Path
     released: str
@@ -44,14 +44,16 @@ class Imported:
 
 
 def _silent(path: Path, done: int) -> None:
-    """Tell nobody."""
+    """Ignore progress."""
 
 
 def import_files(
     database: Database, schema: str, paths: Sequence[Path], study: str, progress: Progress = _silent
 ) -> list[Imported]:
-    """Record the files of a release; raises BadFile with the first deviations, or StorageError, and imports nothing
-    then."""
+    """Record the files of a release.
+
+    Raises BadFile with the first deviations, or StorageError; nothing is imported then.
+    """
     if not re.fullmatch(STUDY_NAME, study):
         raise StorageError(
             f"{study!r} is not a valid study name; allowed: a letter, then up to 59 letters, digits, - or _"
@@ -97,7 +99,7 @@ def _import(recorder: Recorder, found: ReleaseFile, faults: list[CellDeviation],
 def deviations(
     schema: str, paths: Sequence[Path], progress: Progress = _silent
 ) -> Iterator[ReleaseFile | CellDeviation]:
-    """Each file of a release, followed by every deviation in it, also between the cells of a row."""
+    """Yield each file of a release, followed by its deviations, including those between the cells of a row."""
     for found in find_files(schema_of(schema), paths):
         yield found
         reader: Reader = found.open()

@@ -1,4 +1,4 @@
-"""A JSON file as records: a list of objects, in UTF-8, read one object at a time."""
+"""Read the records of a JSON file: a list of objects in UTF-8, one object at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class JsonReader(Reader):
     """The records of a JSON file that holds a list of objects, in UTF-8."""
 
     def records(self) -> Iterator[FileRecord | CellDeviation]:
-        """Each object; the header is the keys of the first."""
+        """Yield each object; the keys of the first one are the header."""
         self._decoder = json.JSONDecoder(parse_constant=_constant, parse_float=_finite)
         self._buffer, self._at, self.line, self._row = "", 0, 1, 0
         self._escaped = self._torn = False
@@ -56,7 +56,7 @@ class JsonReader(Reader):
         return FileRecord(self._row, line, value)
 
     def _next(self) -> str:
-        """The next character that is no white space; empty at the end of the file."""
+        """The next character other than white space; empty at the end of the file."""
         while True:
             end = SPACE.match(self._buffer, self._at).end()  # type: ignore[union-attr]
             self.line += self._buffer.count("\n", self._at, end)
@@ -91,7 +91,7 @@ class JsonReader(Reader):
 
 
 def _constant(name: str) -> None:
-    """`NaN` is what Python writes for what is unknown; infinities mean nothing here."""
+    """Convert `NaN`, which Python writes for unknown values; infinities are rejected."""
     if name != "NaN":
         raise ValueError(f"{name} is not JSON")
 

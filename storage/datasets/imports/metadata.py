@@ -1,6 +1,6 @@
-"""What `metadata.json` beside a file says of it, as Parley writes it and other Croissant 1.0 has it.
+"""Read the Croissant 1.0 `metadata.json` beside an imported file, written by Parley or others.
 
-Files with the columns of a release need not be the release: an export of Parley's has them as well.
+Files with the columns of a release are not always the release: Parley's exports have these columns too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ NAME = "metadata.json"
 
 
 def described(file: Path, released: str) -> Mapping[str, str]:
-    """What is said of the data, by Croissant's names; nothing where no metadata tell of this file, whose path in its
-    release is `released`."""
+    """The description of the data, by Croissant's names. Empty if no metadata describe this file, which has the path
+    `released` in its release."""
     folders = [file.parent, file.parent.parent] if "/" in released else [file.parent]
     for folder in folders:
         read = _read(folder / NAME)
@@ -27,7 +27,7 @@ def described(file: Path, released: str) -> Mapping[str, str]:
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    """A file of metadata; nothing where it is none."""
+    """Read a metadata file; empty if it is not one."""
     try:
         found = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):

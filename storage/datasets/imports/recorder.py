@@ -1,7 +1,7 @@
-"""Rows of a file becoming `recorded` facts: which are new, which were recorded before, which contradict what was.
+"""Record the rows of a file as `recorded` events; detect rows recorded before and rows that contradict recorded ones.
 
-A row is known by its digest, which is the key of its fact: 32 hex digits for what it is a row of, 24 for what it says,
-8 for which of several such rows of one file it is.
+The key of an event identifies its row: 32 hex digits for the identity of the row, 24 for its values, and 8 for its
+number among equal rows of one file.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from storage.schemas.base import ReleasedRow, Schema
 
 ABOUT, SAYS = 32, 24
 KEPT = 4_096
-"""Of how many people the stream is kept at hand."""
+"""The number of persons with cached streams."""
 
 
 class Recorder:
-    """The writing side of an import, in a transaction that whoever began it ends."""
+    """Writes an import within the transaction of the caller, who ends it."""
 
     def __init__(self, connection: Connection, schema: Schema, study: str) -> None:
         self.connection, self.schema, self.study = connection, schema, study
@@ -44,7 +44,7 @@ class Recorder:
         self._own = study_stream(study)
 
     def last(self, streams: Collection[str]) -> dict[str, int]:
-        """The number of the last fact of each stream, 0 of a new one; a person who is new gets a session."""
+        """The number of the last event of each stream, 0 for a new one. A new person gets a session."""
         t, e = tables.sessions.c, tables.events.c
         found = self.connection.execute(select(t.stream).where(t.stream.in_(streams))).scalars()
         known = {self._own, *found}
@@ -58,7 +58,7 @@ class Recorder:
         return dict.fromkeys(streams, 0) | {stream: seq for stream, seq in self.connection.execute(query)}
 
     def imported(self, found: ReleaseFile, columns: Iterable[str], rows: int, new: int, sha256: str) -> None:
-        """Record that a file was read."""
+        """Record that a file was imported."""
         data: dict[str, Any] = {
             "study": self.study,
             "schema": self.schema.name,
@@ -78,7 +78,7 @@ class Recorder:
 
 
 class FileRecorder:
-    """The rows of one file, recorded batch by batch."""
+    """Records the rows of one file in batches."""
 
     def __init__(self, recorder: Recorder, found: ReleaseFile) -> None:
         self._recorder, self._found, self._table = recorder, found, found.table
@@ -91,7 +91,7 @@ class FileRecorder:
         self.new = 0
 
     def record(self, rows: Sequence[ReleasedRow]) -> list[CellDeviation]:
-        """Write the rows that are new; or, if others contradict what was recorded, say which."""
+        """Write the new rows, or return the deviations if rows contradict recorded ones."""
         contradicted: list[CellDeviation] = []
         facts, values = [], []
         streams = [self._stream(row) for row in rows]
@@ -99,7 +99,7 @@ class FileRecorder:
         seqs = self._recorder.last(list(dict.fromkeys(streams)))
         known, met = self._told([stream for stream, seq in seqs.items() if seq], abouts)
         for row, stream, about in zip(rows, streams, abouts, strict=True):
-            says = _digest(list(row.values.values()), SAYS)  # however it is spelled
+            says = _digest(list(row.values.values()), SAYS)  # regardless of spelling
             if about not in known:
                 placed = replace(row, seq=self._base + row.seq) if self._base else row
                 seqs[stream] += 1
@@ -120,13 +120,13 @@ class FileRecorder:
         return self._person(str(row.values[self._table.person]) if self._table.person else "")
 
     def _about(self, stream: str, row: ReleasedRow) -> str:
-        """What a row is one of; a row that nothing tells apart from others is what it says."""
+        """The identity of a row; if its identity columns are all blank, all of its values."""
         if all(row.values[name] is None for name in self._table.identity):
             return _digest((stream, row.table, row.part, *row.values.values()), ABOUT)
         return _digest((stream, row.table, row.part, *(row.values[name] for name in self._table.identity)), ABOUT)
 
     def _told(self, streams: Sequence[str], abouts: Sequence[str]) -> tuple[Mapping[str, set[str]], Counter[str]]:
-        """What streams say about what: by facts from before this file, and how many of this file's own do."""
+        """Value digests by identity from events before this file, and the number of this file's events by identity."""
         t = tables.events.c
         known: dict[str, set[str]] = {}
         met: Counter[str] = Counter()
@@ -141,16 +141,16 @@ class FileRecorder:
         return known, met
 
     def _fact(self, stream: str, seq: int, row: ReleasedRow, key: str) -> tuple[str, Event]:
-        at_us: Any = self._table.time(row.values)  # None where the data do not say it
+        at_us: Any = self._table.time(row.values)  # None if the data have no time
         if at_us is not None and at_us.bit_length() > BITS:
-            at_us = None  # no time that the log can hold; the row has what the file says
+            at_us = None  # too large for the log; the row keeps the value of the file
         return stream, Event(seq, at_us, "researcher", self._found.released, "recorded", imported_event(row), key)
 
     def _values(self, stream: str, row: ReleasedRow) -> dict[str, Any]:
         return {**own_columns(RowOwner(self._recorder.study, stream, Origin.IMPORT), row), **row.values}
 
     def _contradiction(self, stream: str, row: ReleasedRow, about: str) -> CellDeviation:
-        """Which cell says something else than what was recorded of the same row."""
+        """The first cell that differs from the recorded row with this identity."""
         t = tables.events.c
         told = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
         before = row_of(self._recorder.connection.execute(told).scalars().all()[0])

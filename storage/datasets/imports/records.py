@@ -1,7 +1,7 @@
-"""A released file as records: cells by column, one after another, whatever the size of the file.
+"""Read a released file of any size as a stream of records, each with its cells by column.
 
-Nothing is held but one record; a line or a record beyond MOST characters is told, not read. A record that is torn, or
-not in UTF-8, comes as a Deviation in its place; after a fault that leaves the rest unreadable the records end.
+Only one record is held in memory. A line or record longer than MOST characters is reported, not read. A broken record,
+or one that is not in UTF-8, is yielded as a deviation; after an error that makes the rest unreadable the stream ends.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 MOST = 1 << 24
-"""The longest line of a csv and the longest record of a JSON file, in characters: a thousand times a long chat."""
+"""The maximal length of a csv line or JSON record in characters: a thousand times a long chat."""
 CHUNK = 1 << 20
 ESCAPED = re.compile("[\udc80-\udcff]")
-"""A byte that is no UTF-8, as `surrogateescape` hands it on."""
+"""A byte that is not valid UTF-8, as decoded by `surrogateescape`."""
 SHOWN = 60
 
 
 @dataclass(frozen=True, slots=True)
 class CellDeviation:
-    """Where a file is not what its schema says; row 0 is the header, and `line` is what an editor shows."""
+    """A deviation of a file from its schema. Row 0 is the header; `line` is the line number in an editor."""
 
     file: str
     row: int
@@ -43,7 +43,7 @@ class CellDeviation:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A record: its number from 1, the line on which it begins, and its cells by column, as they stand in the file."""
+    """A record: its number from 1, its first line, and its cells by column as in the file."""
 
     row: int
     line: int
@@ -51,13 +51,13 @@ class FileRecord:
 
 
 def shown(value: Any) -> str:
-    """A value as it is shown in a message: quoted, and not too long."""
+    """A value for messages: quoted and shortened."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text):,} characters)"
 
 
 class _Counted(RawIOBase):
-    """The bytes of a file, counted and hashed as they are read."""
+    """Counts and hashes the bytes of a file while reading it."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
@@ -78,7 +78,7 @@ class _Counted(RawIOBase):
 
 
 class Reader(ABC):
-    """What reading a csv and reading a JSON file have in common."""
+    """Base class of the csv and JSON readers."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.line = path, 0
@@ -90,33 +90,33 @@ class Reader(ABC):
 
     @abstractmethod
     def records(self) -> Iterator[FileRecord | CellDeviation]:
-        """Each record, or what is wrong in its place; `header` is known with the first."""
+        """Yield each record, or a deviation in its place. `header` is set with the first."""
 
     @property
     def ends_with_line(self) -> bool:
-        """Whether the file ends as a whole one does."""
+        """Whether the file ends like a complete one."""
         return True
 
     @property
     def bytes_read(self) -> int:
-        """How far the reading is."""
+        """The number of bytes read so far."""
         return self._counted.bytes
 
     @property
     def sha256(self) -> str:
-        """The digest of what was read, of the whole file at its end."""
+        """The SHA-256 of the bytes read so far; of the whole file at its end."""
         return self._counted.hash.hexdigest()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.text.close()
 
     def deviation(self, row: int, line: int, column: str, value: str, allowed: str) -> CellDeviation:
-        """A deviation of this file."""
+        """Make a deviation of this file."""
         return CellDeviation(self.path.name, row, line, column, value, allowed)
 
     def encoding(self, row: int, line: int, column: str, text: str) -> CellDeviation:
-        """A cell, or what stands in its place, that is not in UTF-8."""
+        """Make a deviation for a cell or record that is not in UTF-8."""
         found = ESCAPED.search(text)
         byte = f"the byte 0x{ord(found.group()) - 0xDC00:02x} in {shown(text)}" if found else shown(text)
         return self.deviation(row, line, column, byte, "UTF-8; save the file in that encoding")

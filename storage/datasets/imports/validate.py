@@ -1,7 +1,7 @@
-"""A released file's records as rows of its table, or what deviates in them.
+"""Validate the records of a released file and convert them to rows of its table.
 
-Columns may stand in any order and keep it. Every cell goes through the form of its column; what an instrument asked
-has a closed domain, of models, problems and datasets only the form is checked.
+Columns may be in any order, which is kept. Every cell is checked by the type of its column: answers to an instrument
+must be among its options; names of models, problems and datasets may be any valid text.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class ValidatedRows:
-    """The rows of a file, one after another, with the deviations in their places. Use it once.
+    """Iterates over the rows of a file, with deviations in their places. It can be used once.
 
-    With `rules` what does not hold between the cells of a row is a deviation as well, after the row.
+    With `rules`, rules between the cells of a row are checked too; their deviations follow the row.
     """
 
     def __init__(self, found: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
@@ -43,7 +43,7 @@ class ValidatedRows:
     def __iter__(self) -> Iterator[ReleasedRow | CellDeviation]:
         records = self._reader.records()
         first = next(records, None)
-        if isinstance(first, CellDeviation) and not first.row:  # what the columns are is not known
+        if isinstance(first, CellDeviation) and not first.row:  # the columns are unknown
             yield first
             return
         if self._reader.header and (faults := list(self._header())):
@@ -57,7 +57,7 @@ class ValidatedRows:
         yield from self._end()
 
     def _header(self) -> Iterator[CellDeviation]:
-        """What is wrong with the header; a word is enough where it is another file's of these datasets."""
+        """The deviations of the header; only one if it is the header of another released file."""
         faults = list(_header_faults(self._table, self._reader.header))
         if faults and (other := _named(self._reader.header)):
             faults = [("", f"the columns of {other}", f"those of {self._table.file}")]
@@ -91,13 +91,13 @@ class ValidatedRows:
                 yield self._reader.deviation(record.row, record.line, name, shown(record.cells.get(name)), wanted)
 
     def _cell(self, column: Column) -> Callable[[Any], tuple[Any, Any]]:
-        """What reads the column's cells: the value, and the cell itself if it is not how we would write that. Texts
-        that come again and again are read once."""
+        """A function that reads the column's cells: it returns the value, and the cell if its spelling differs from
+        Parley's. Repeated texts are cached."""
         cell = partial(_read, column, json=self._json)
         return lru_cache(cell) if not self._json and (column.form.labels or column.kind == "integer") else cell
 
     def _shape(self, record: FileRecord) -> Iterator[CellDeviation]:
-        """What is missing or surplus in an object of a JSON file, whose keys each record has anew."""
+        """Missing and unknown keys of a JSON object; unlike the columns of a csv they can differ by record."""
         for column, value, wanted in _header_faults(self._table, tuple(record.cells)):
             yield self._reader.deviation(record.row, record.line, column, value, wanted)
         first = self._reader.header
@@ -107,7 +107,7 @@ class ValidatedRows:
                 yield self._reader.deviation(record.row, record.line, name, found, "the columns of the first record")
 
     def _end(self) -> Iterator[CellDeviation]:
-        """A file that ends within a line may have lost the end of its last cell."""
+        """Report a missing final line end, because the last cell may be truncated."""
         header = self._reader.header
         if self.rows and not self._reader.ends_with_line and not self._cut_shows(header[-1]):
             last = "the file ends within its last line, perhaps cut off"
@@ -116,7 +116,7 @@ class ValidatedRows:
             )
 
     def _cut_shows(self, name: str) -> bool:
-        """Whether the last cell is whole; nothing may be there because it was cut off, even where it may be blank."""
+        """Whether the last cell is certainly complete; a blank cell may be a truncated one."""
         return self._columns[name].form.cut_shows and bool(self._last.get(name))
 
 
@@ -136,7 +136,7 @@ def _value(column: Column, cell: Any) -> Any:
         if isinstance(cell, int) and cell.bit_length() > BITS:
             raise ValueTooLarge
         if column.kind != "json":
-            orjson.dumps(cell)  # raises TypeError for what cannot be kept, such as half of a surrogate pair
+            orjson.dumps(cell)  # raises TypeError for values that cannot be stored, such as a lone surrogate
         return column.form.take(cell)
     if not cell.isascii() and SURROGATE.search(cell):
         raise ValueError
@@ -148,13 +148,13 @@ def _dumped(written: Mapping[str, Any]) -> str | None:
 
 
 def _named(header: tuple[str, ...]) -> str:
-    """Which released file has these columns: its schema and name; empty if none has."""
+    """The schema and name of the released file with these columns; empty if there is none."""
     found = ((schema, table) for schema in schemas().values() for table in schema.tables)
     return next((f"{schema.name}, {table.file}" for schema, table in found if set(table.header) == set(header)), "")
 
 
 def _header_faults(table: ReleasedTable, header: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
-    """Columns that are missing, surplus or there twice: the column, what was found, what was allowed."""
+    """Missing, unknown and duplicate columns: each with the value found and the allowed one."""
     wanted = {column.name: column for column in table.columns}
     if len(header) == 1 and len(wanted) > 1 and (other := next((c for c in ";\t|" if c in header[0]), None)):
         yield "", f"cells separated by {other!r}: {shown(header[0])}", "cells separated by a comma"
