@@ -1,4 +1,4 @@
-"""What is asked of which models, how, and how often: the cells of a study's questions.
+"""The plan of an AI-alone run: a cell for each question, model and method, with its number of samples.
 
 The key of a cell says all that its replies depend on, also those of later steps: the prompts that follow are made with
 empty replies for it. Questions of a study that are the same to the letter are told apart by a number, so that each has
@@ -118,7 +118,7 @@ def _check(study: Study, models: Sequence[ModelRef]) -> None:
 
 
 def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, int]]:
-    """The questions that are asked, each with how many before it in the study are the same to the letter."""
+    """The questions to ask, each with the number of identical questions before it in the study."""
     asked_of = [problem for problem in questions(study) if problem.answer is not None]
     datasets = {problem.dataset for problem in asked_of}
     for name in request.datasets:

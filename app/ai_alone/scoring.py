@@ -1,4 +1,4 @@
-"""What the stored replies of models alone come to: read again at any time, without a call, some cells at once.
+"""Score the stored replies of models alone, at any time and without a call, several cells at once.
 
 An outcome is derived and never the truth: answers are dropped and made anew, and the released tables after them.
 """
@@ -41,7 +41,7 @@ def read_replies(database: Database, some: Iterable[StoredCell]) -> Iterator[Mod
 
 
 def outcome(method: Method, problem: Problem, calls: Iterable[StoredReply]) -> SampleResult | None:
-    """What the calls of a sample, in order, come to; None where it is not at its end.
+    """The result of a sample from its calls in order; None if the sample is not finished.
 
     A refusal is the model's only in a step that the model itself was asked: without the extractor's reply nothing was
     read.

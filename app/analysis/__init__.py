@@ -1,9 +1,9 @@
-"""What a study shows: plain functions on data frames in the released schemas' own columns, for notebooks too.
+"""Analyses of a study: plain functions on data frames with the released schemas' columns, also for notebooks.
 
     from app.analysis import accuracy, frame
     for finding in accuracy(frame(database, "chatbench", "user_answers", "person")): ...
 
-Each gives findings: estimates with their intervals, and the sentences that a methods section would say.
+Each function returns findings: estimates with intervals, and sentences for the methods section of a paper.
 """
 
 from app.analysis.arena.bradley_terry import bradley_terry

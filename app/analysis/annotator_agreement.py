@@ -1,4 +1,4 @@
-"""How far an annotator and people agree about a sample of conversations, field by field.
+"""Agreement between an annotator and people about a sample of conversations, field by field.
 
 The share of equal labels has Wilson's interval by the cluster jackknife over conversations (app/analysis/intervals.py);
 Cohen's kappa is (p_o - p_e)/(1 - p_e), p_e from how often each side gives each value (Cohen 1960, Educational and
@@ -32,7 +32,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class FieldAgreement:
-    """The agreement on a field: of `n` labels of so many conversations by so many people; None where it has none."""
+    """The agreement on a field: `n` labels of `conversations` by `raters`; a measure is None if it is undefined."""
 
     field: str
     n: int
@@ -41,7 +41,7 @@ class FieldAgreement:
     agreement: Interval
     kappa: Interval | None
     people: Interval | None
-    """The alpha among people, where several labelled the same."""
+    """The alpha among people, if several labelled the same conversations."""
 
 
 def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> FieldAgreement | None:
@@ -68,7 +68,7 @@ def _among(pairs: Sequence[Pair], options: Sequence[str], raters: int) -> Interv
 
 
 def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | None:
-    """Cohen's kappa with the middle 95 % of what samples of as many conversations have; None where it has none."""
+    """Cohen's kappa with a percentile bootstrap interval over conversations; None if it is undefined."""
     place = {option: number for number, option in enumerate(options)}
     known = [pair for pair in pairs if pair.annotator in place and pair.person in place]
     held = codes([pair.conversation for pair in known])
@@ -87,7 +87,7 @@ def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | 
 
 
 def _kappas(tables: Tables) -> Tables:
-    """The kappa of each of several tables of labels; NaN where chance alone would agree always, or there are none."""
+    """The kappa of each of several tables of labels; NaN if expected agreement is 1 or a table is empty."""
     totals = tables.sum(axis=(1, 2))
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = np.trace(tables, axis1=1, axis2=2) / totals

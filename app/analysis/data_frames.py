@@ -3,8 +3,8 @@
     from app.analysis import frame
     answers = frame(open_database("sqlite:///parley.db"), "chatbench", "user_answers", "person")
 
-The columns are the released ones, by their released names; `_session` tells sessions apart. Whole numbers are pandas'
-Int64, which can be unknown.
+The columns are the released ones, by their released names; `_session` identifies the session. Whole numbers are pandas'
+Int64, which allows missing values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from storage.schemas.registry import released, schemas
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
 SESSION = "_session"
 SCREENS = "screens"
-"""What a part calls the times of screens, which are in no released table."""
+"""The name by which steps request screen times, which are in no released table."""
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
@@ -38,9 +38,9 @@ def frame(
     excluded: bool = False,
     columns: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """The rows of a study in a released table, or some of their columns; of excluded sessions only if asked for.
+    """The rows of a study in a released table, or some columns; excluded sessions only with `excluded`.
 
-    `origin` is person, pilot, bot or import. Raises StorageError where there is no such table.
+    `origin` is person, pilot, bot or import. Raises StorageError if there is no such table.
     """
     known = [item.name for schema in schemas().values() for item in schema.tables]
     if table not in known:
@@ -54,9 +54,9 @@ def frame(
 
 
 def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
-    """How long each screen of a study's own sessions was shown: `path` (turns of loops as one), `step`, `seconds`.
+    """How long each screen of a study's own sessions was shown: `path` (without loop indices), `step`, `seconds`.
 
-    NaN where it was not left. Sessions that were excluded are not in it, and imports have none.
+    `seconds` is NaN if the screen was not left. Excluded sessions are left out, and imports have no times.
     """
     there = origin in origins_of(database, study) and origin != Origin.IMPORT
     out = excluded_sessions(database, study, origin)

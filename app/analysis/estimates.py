@@ -1,7 +1,7 @@
-"""What an analysis finds: estimates, each with its interval and the sentence that a methods section would say.
+"""The results of an analysis: estimates, each with its interval and a sentence for a paper.
 
-An estimate's name is stable: a program may go by it. Where there are no data there is no estimate; where an interval
-cannot be had the estimate says why.
+An estimate's name is stable, so programs can rely on it. Without data there is no estimate; an estimate without an
+interval gives the reason.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ COUNT: Final = "count"
 UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
 LARGE = 100
-"""A number of so much is written without decimals."""
+"""Numbers from this size are written without decimals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure of a group: of `n` answers (ratings, votes) of so many participants."""
+    """A figure of a group, based on `n` answers (ratings, votes) of `participants`."""
 
     name: str
     """Stable, with dots: `chatbench.accuracy_by_condition.direct-to-AI.with_AI`."""
@@ -38,17 +38,17 @@ class Estimate:
     n: int
     participants: int
     groups: Mapping[str, str]
-    """What the group is: columns, each with its value."""
+    """The group as columns with their values."""
     sentence: str
     why: str = ""
     """Why there is no interval."""
     further: Mapping[str, float] = field(default_factory=dict)
-    """Other numbers that belong to it, by name: `p`, `standard_error_paper`."""
+    """Related numbers by name, such as `p` or `standard_error_paper`."""
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateGroup:
-    """Which group is estimated: the name and the label of the estimate, its size and its columns' values."""
+    """The group of an estimate: name, label, size, and columns with their values."""
 
     name: str
     label: str
@@ -59,7 +59,7 @@ class EstimateGroup:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Estimates that stand in one figure and one table."""
+    """Estimates that are shown in one figure and one table."""
 
     name: str
     title: str
@@ -69,13 +69,13 @@ class Finding:
     axis: tuple[float, float]
     estimates: tuple[Estimate, ...]
     method: str
-    """How the estimates and intervals come about, for a methods section."""
+    """How the estimates and intervals are computed, for a methods section."""
     code: str
-    """How to get them in a notebook."""
+    """The call that computes them in a notebook."""
     reference: float | None = None
     """A value to compare with: chance, no difference."""
     note: str = ""
-    """What else is to be known: what was left out."""
+    """A note, for example about data that were left out."""
 
 
 def estimate(
@@ -87,9 +87,9 @@ def estimate(
     *,
     further: Mapping[str, float] | None = None,
 ) -> Estimate:
-    """An estimate with its sentence; `said` is one without its full stop and with a place `{}` for the value.
+    """An estimate with its sentence; `said` is the sentence without its full stop, with `{}` for the value.
 
-    Of models alone there are no participants, and the sentence speaks of none.
+    Estimates of models alone have no participants, and their sentences do not mention any.
     """
     sure = f"95 % interval {format_interval(found.low, found.high, unit)}; " if found.low is not None else ""
     people = "participant" if group.participants == 1 else "participants"
@@ -104,7 +104,7 @@ def estimate(
 
 
 def format_p(further: Mapping[str, float], *, words: bool = False) -> str:
-    """The p among an estimate's further numbers, and the adjusted one in brackets; nothing where it has none."""
+    """The p among an estimate's further numbers, with the adjusted p in brackets; empty if it has none."""
     if "p" not in further:
         return ""
     p = _p(further["p"])
@@ -120,7 +120,7 @@ def _p(p: float) -> str:
 
 
 def format_value(value: float | None, unit: Unit) -> str:
-    """A value as people read it."""
+    """Format a value."""
     if value is None:
         return "–"
     return _number(value, unit) + UNITS[unit]
@@ -133,12 +133,12 @@ def _number(value: float, unit: Unit) -> str:
 
 
 def format_interval(low: float | None, high: float | None, unit: Unit) -> str:
-    """An interval as people read it: `51.2 to 60.3 %`."""
+    """Format an interval: `51.2 to 60.3 %`."""
     if low is None or high is None:
         return "–"
     return f"{_number(low, unit)} to {_number(high, unit)}{UNITS[unit]}"
 
 
 def slug(text: object) -> str:
-    """A value as a part of a name: without dots, blanks and what cannot be seen."""
+    """A value as a part of a name: dots, blanks and unprintable characters become `_`."""
     return "".join(sign if sign.isprintable() and sign not in ". " else "_" for sign in str(text)) or "none"

@@ -1,8 +1,8 @@
-"""The stable names of figures: which documented pattern each follows, and how two of one name are told apart.
+"""The stable names of figures: the documented pattern of each name, and how names are made unique.
 
-A name is one figure's alone: what is asked for by name must never be another's. Two schemas' figures of one name (of a
-study that records both editions of DICES) begin with their schema's name instead, `dices-990.alpha_nominal.Q_overall`;
-what is still alike (models called `a.b` and `a_b`) is numbered in its order, `_2`.
+Each name belongs to exactly one figure. If two schemas have figures with the same name (a study that records both
+editions of DICES), the names begin with the schema's name instead: `dices-990.alpha_nominal.Q_overall`. Names that are
+still equal (models called `a.b` and `a_b`) are numbered in their order: `_2`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ PLACE = re.compile(r"<[^>]+>")
 
 
 def patterns(name: str, known: Mapping[str, str]) -> list[str]:
-    """The patterns that a figure's name follows; there is to be exactly one."""
+    """The patterns that a figure's name matches; there should be exactly one."""
     plain = SCHEMA.sub(r"\1.", name)
     return [pattern for pattern in known if re.fullmatch(_expression(pattern), plain)]
 
 
 def about(name: str, known: Mapping[str, str]) -> str:
-    """What a figure is, by its name."""
+    """The description of a figure, by its name."""
     return next((known[pattern] for pattern in patterns(name, known)), "")
 
 
@@ -30,7 +30,7 @@ def _expression(pattern: str) -> str:
 
 
 def apart(names: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Names, each with the schema that it comes from, told apart where they are alike; in the same order."""
+    """Make names unique, given each with its schema; the order is kept."""
     schemas: dict[str, set[str]] = {}
     for schema, name in names:
         schemas.setdefault(name, set()).add(schema)

@@ -1,7 +1,7 @@
-"""Where the dots and intervals of a figure stand: places from 0 to 100 along its axis, for a page to draw.
+"""Positions of the dots and intervals of a figure, from 0 to 100 along its axis, for a page to draw.
 
-Shares are drawn on the whole axis from 0 to 1; an interval beyond an axis is cut there, never the axis stretched, and
-another value beyond it is not drawn.
+Shares use the whole axis from 0 to 1. Intervals are cut at the ends of the axis, which is never stretched; values to
+compare with are not drawn if they are beyond it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from math import floor, log10
 from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
 
 TICKS = 6
-"""About so many ticks."""
+"""Approximate number of ticks."""
 LONG = 5
-"""Where words of more signs stand at ticks, every other has some."""
+"""If a tick label has more characters than this, only every other tick has a label."""
 
 
 Ends = tuple[float, float]
 Beside = tuple[float, Ends | None]
-"""Another value to draw beside an estimate's, and the ends of its bar if it has one."""
+"""A value to draw beside an estimate, and the ends of its bar if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlotRow:
-    """An estimate with the places of its dot and of its interval's ends; None where it has no interval."""
+    """An estimate with the positions of its dot and of its interval's ends (None without an interval)."""
 
     estimate: Estimate
     at: float
@@ -36,7 +36,7 @@ class PlotRow:
 
 @dataclass(frozen=True, slots=True)
 class AxisTick:
-    """A place on the axis and what is written there."""
+    """A position on the axis and its label."""
 
     at: float
     words: str
@@ -44,7 +44,7 @@ class AxisTick:
 
 @dataclass(frozen=True, slots=True)
 class ForestPlot:
-    """A figure: a row for each estimate over one axis, with a line for the value to compare with."""
+    """A figure: a row for each estimate on one axis, with a line at the reference value."""
 
     rows: tuple[PlotRow, ...]
     ticks: tuple[AxisTick, ...]
@@ -52,7 +52,7 @@ class ForestPlot:
 
 
 def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> ForestPlot:
-    """The figure of a finding, with other values `beside` those of the estimates of these names."""
+    """The figure of a finding; `beside` has values to draw beside estimates, by the estimates' names."""
     others = beside or {}
     first, last = axis = finding.axis
 
@@ -77,7 +77,7 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
 
 
 def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
-    """Round values along an axis: steps of 1, 2 or 5 times a power of ten."""
+    """Tick values along an axis, in steps of 1, 2 or 5 times a power of ten."""
     low, high = axis
     rough = (high - low) / TICKS
     power = 10.0 ** floor(log10(rough))
@@ -88,6 +88,6 @@ def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
 
 
 def words(value: float, unit: Unit) -> str:
-    """A value on an axis."""
+    """The label of a value on an axis."""
     shown = f"{100 * value:.0f}" if unit in (SHARE, POINTS) else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"
     return shown.replace("-", "−") + (" %" if unit == SHARE else "")

@@ -1,13 +1,13 @@
-"""Intervals for means of answers that do not stand alone: a participant gave several, a question was answered by many.
+"""Intervals for means of answers that are not independent: participants give several answers, to shared questions.
 
-The variance of a mean is found by leaving out one cluster (a participant, a question) at a time: the cluster jackknife,
-CV3 of MacKinnon, Nielsen and Webb (2023, Journal of Applied Econometrics 38:671). For G clusters
+The variance of a mean is computed by leaving out one cluster (a participant, a question) at a time: the cluster
+jackknife, CV3 of MacKinnon, Nielsen and Webb (2023, Journal of Applied Econometrics 38:671). For G clusters
 
     V = (G - 1)/G * sum over g of (mean without g - mean)^2
 
-which for clusters of one answer each is the usual s^2/n. Two ways of clustering are put together as by Cameron, Gelbach
-and Miller (2011, JBES 29:238), V = V_P + V_Q - V_PQ, and never less than the larger of V_P and V_Q. Student's t has one
-degree of freedom less than there are clusters, of the way that has fewer.
+which for clusters of one answer each is the usual s^2/n. Two-way clustering follows Cameron, Gelbach and Miller (2011,
+JBES 29:238), V = V_P + V_Q - V_PQ, but at least the larger of V_P and V_Q. Student's t has one degree of freedom less
+than there are clusters, for the way of clustering with fewer clusters.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import numpy.typing as npt
 import pandas as pd
 
 LEVEL = 0.95
-"""How often an interval shall cover the truth."""
+"""The confidence level of intervals."""
 FEWEST = 2
-"""So many participants (conversations, for agreement) are needed for an interval."""
+"""Minimum number of participants (conversations, for agreement) for an interval."""
 Values = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 MANY = 1000
-"""Beyond so many degrees of freedom t is z, nearly."""
+"""Above this number of degrees of freedom, t is approximated from z."""
 NO_SCALE = (-inf, inf)
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean and its interval; where it has none, `why` says what is missing."""
+    """A value and its interval; without an interval, `why` gives the reason."""
 
     value: float
     low: float | None = None
@@ -43,12 +43,12 @@ class Interval:
 
 
 def codes(labels: npt.ArrayLike) -> Codes:
-    """Whose each value is, as numbers from 0 in the order in which they first occur."""
+    """The cluster of each value, as numbers from 0 in order of first occurrence."""
     return np.asarray(pd.factorize(np.asarray(labels), use_na_sentinel=False)[0], dtype=np.int64)
 
 
 def number_of(clusters: Codes) -> int:
-    """How many clusters there are."""
+    """The number of clusters."""
     return int(clusters.max(initial=-1)) + 1
 
 
@@ -70,7 +70,7 @@ def two_way(values: Values, people: Codes, questions: Codes) -> float:
 def mean_of(
     values: Values, people: Codes, questions: Codes | None = None, scale: tuple[float, float] = NO_SCALE
 ) -> Interval:
-    """The mean of numbers with `mean ± t * sqrt(V)`, cut at the ends of their scale."""
+    """The mean with the interval `mean ± t * sqrt(V)`, cut at the ends of the scale."""
     mean = float(values.mean())
     found = _spread(values, people, questions)
     if isinstance(found, str):
@@ -83,10 +83,10 @@ def mean_of(
 
 
 def share_of(hits: Values, people: Codes, questions: Codes | None = None) -> Interval:
-    """The share of ones among zeros and ones, with Wilson's interval for as many answers as they are worth.
+    """The share of ones among zeros and ones, with Wilson's interval for the effective number of answers.
 
-    n answers that share participants and questions are worth n' = p(1 - p)/V of independent ones, and never more than
-    n (Kish's design effect); where all are equal, as many as there are participants, or questions if they are fewer.
+    The effective number of n answers that share participants and questions is n' = p(1 - p)/V, at most n (Kish's design
+    effect); if all answers are equal, it is the number of participants, or of questions if they are fewer.
     With t in place of z (Korn and Graubard 1998, Survey Methodology 24:193; Franco et al. 2019, JSSAM 7:334)
 
         (p + t^2/2n' ± t * sqrt(p(1 - p)/n' + t^2/4n'^2)) / (1 + t^2/n')
@@ -110,7 +110,7 @@ def wilson(share: float, spread: float, freedom: int, size: int) -> Interval:
 
 
 def _spread(values: Values, people: Codes, questions: Codes | None) -> tuple[float, int] | str:
-    """The variance of the mean with the degrees of freedom; or what is missing for it."""
+    """The variance of the mean with its degrees of freedom, or the reason why there is none."""
     there = number_of(people)
     if there < FEWEST:
         return f"An interval needs {FEWEST} participants; there is {there} yet."
@@ -122,7 +122,7 @@ def _spread(values: Values, people: Codes, questions: Codes | None) -> tuple[flo
 
 @cache
 def student(freedom: int, level: float = LEVEL) -> float:
-    """The t that Student's distribution exceeds in neither direction with this probability."""
+    """The two-sided quantile t of Student's distribution: |T| <= t with probability `level`."""
     if freedom > MANY:
         z = NormalDist().inv_cdf((1 + level) / 2)
         return z + (z**3 + z) / (4 * freedom)  # Abramowitz and Stegun 26.7.5

@@ -1,4 +1,4 @@
-"""Everything that is found of a study: the findings of each schema that it fills, of one origin."""
+"""All results of a study for one origin: the findings of each schema that it records."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
         "dices-990": dices.parts("dices-990"),
     }
 )
-"""What is made of each schema."""
+"""The analysis steps of each schema."""
 NAMES: Mapping[str, str] = MappingProxyType(
     dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES).items()))  # type: ignore[operator]
 )
-"""Patterns of all estimates' names, each with what the figure says."""
+"""Patterns of all estimates' names, with their descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was found of a study's sessions of an origin; `analysed` are how many of them had any rows."""
+    """The findings about a study's sessions of one origin; `analysed` is the number of sessions with any rows."""
 
     study: str
     origin: str
@@ -46,13 +46,13 @@ class Results:
 
 
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
-"""Goes through parts one by one, perhaps with a display of progress."""
+"""Iterates over the steps, perhaps with a progress display."""
 
 
 def results(database: Database, study: str, origin: str, *, whole: bool = False, steps: Steps = iter) -> Results:
-    """Compute what there is of a study, without the sessions that were excluded; bounded by the rows of its tables.
+    """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
 
-    Only what is quickly had, unless the `whole` is asked for.
+    Only the quick steps are run, unless `whole` is true.
     """
     fills = tuple(name for name in recorded(database, study) if name in PARTS)
     owners, parts = _parts(fills, whole=whole)
@@ -66,13 +66,13 @@ def results(database: Database, study: str, origin: str, *, whole: bool = False,
 
 
 def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[AnalysisStep]]:
-    """The parts that are wanted, and beside them whose each is."""
+    """The schemas and the steps to run, in parallel lists."""
     found = [(name, part) for name in fills for part in PARTS[name] if whole or part.quick]
     return [name for name, _ in found], [part for _, part in found]
 
 
 def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
-    """Findings whose names, and whose estimates' names, are each one's alone."""
+    """The findings with unique names, and unique names of their estimates."""
     titles = apart([(owner, finding.name) for owner, finding in found])
     names = apart([(owner, one.name) for owner, finding in found for one in finding.estimates])
     for (_, finding), title in zip(found, titles, strict=True):
@@ -87,12 +87,13 @@ def _read(database: Database, study: str, table: str, origin: str, columns: tupl
 
 
 def _of_study(table: str) -> bool:
-    """Whether the rows of a table are nobody's, so that they tell of no session; who saw a screen may have no rows."""
+    """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
+    without any answer have too."""
     return table == SCREENS or released(table).of_study
 
 
 def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
-    """Which columns of which tables any of the parts reads."""
+    """The columns that the steps read, by table."""
     needed: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for table, columns in part.tables.items():

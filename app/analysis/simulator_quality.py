@@ -1,11 +1,11 @@
-"""How well simulated users do as people did: by question, in accuracy and in the first prompt.
+"""How well simulated users match people: accuracy by question, and first prompts.
 
 Measures of Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5: over the questions that at least five people
 answered with the chatbot, Pearson's correlation and the mean absolute error of a question's accuracy; and BLEU
 (sacrebleu's, of sentences) and ROUGE-1 (its F1) of first prompts, over all pairs of a simulated user and a person.
 Scores of pairs are averaged within a question and then over questions, so that each question counts once.
 
-All go by data frames with the columns of ChatBench's released tables, and `_session`.
+All functions take data frames with the columns of ChatBench's released tables, and `_session`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from app.analysis.data_frames import SESSION
 from app.errors import SettingsError
 
 LEAST = 5
-"""How many people must have answered a question with the chatbot. (ChatBench's.)"""
+"""Minimum number of people who answered a question with the chatbot (ChatBench's value)."""
 ANSWER_COLUMNS = ("question_id", "model", "answer_type", "acc")
 TALK_COLUMNS = ("question_id", "model", "chat_history")
 ALL = "all models"
 WITH_AI = "user-AI"
-INSTALL = "Scores of texts need what is not installed here: pip install 'parley[text]'"
+INSTALL = "Text scores need packages that are not installed: pip install 'parley[text]'"
 Score = Callable[[str, str], float]
-"""What a simulated prompt and a person's have in common, from 0 to 1."""
+"""The similarity of a simulated prompt and a person's, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class AccuracyFit:
-    """How near some accuracies are to people's, over so many questions; None where there are too few to say."""
+    """How close accuracies are to people's, over `questions`; None if there are too few questions."""
 
     questions: int
     r: float | None
@@ -45,7 +45,7 @@ class AccuracyFit:
 
 @dataclass(frozen=True, slots=True)
 class PromptSimilarity:
-    """How alike first prompts are, over so many questions and pairs."""
+    """The similarity of first prompts, over `questions` and `pairs`."""
 
     questions: int
     pairs: int
@@ -55,7 +55,7 @@ class PromptSimilarity:
 
 @dataclass(frozen=True, slots=True)
 class SimulatorQuality:
-    """What was found of a simulated user, or of a method by which models answer alone, with one of the models."""
+    """The quality of a simulated user, or of a method of models alone, with one of the models."""
 
     who: str
     model: str
@@ -97,7 +97,7 @@ def targets(answers: pd.DataFrame, least: int = LEAST) -> pd.Series:
 
 
 def fit(people: pd.Series, others: pd.Series) -> AccuracyFit:
-    """How near accuracies by question are to people's, over the questions that both have."""
+    """How close accuracies by question are to people's, over the questions that both have."""
     pair = pd.concat([people.rename("people"), others.rename("others")], axis=1, join="inner").dropna()
     a, b = pair["people"].to_numpy(), pair["others"].to_numpy()
     if not len(pair):
@@ -120,7 +120,7 @@ def first_prompts(talks: pd.DataFrame) -> dict[str, list[str]]:
 def alike(
     people: Mapping[str, Sequence[str]], others: Mapping[str, Sequence[str]], scores: Sequence[Score]
 ) -> tuple[int, int, tuple[float | None, ...]]:
-    """How many questions and pairs there are, and the mean of each score over questions of its mean over pairs."""
+    """The number of questions and of pairs, and each score: the mean over questions of its mean over pairs."""
     pairs = {id_: list(product(others[id_], people[id_])) for id_ in sorted(people.keys() & others.keys())}
     number = sum(map(len, pairs.values()))
     if not number:
@@ -151,9 +151,9 @@ def text_scores() -> tuple[Score, Score]:
 def quality(
     people: SimulationData, simulated: SimulationData, who: Mapping[str, str], least: int = LEAST
 ) -> Iterator[SimulatorQuality]:
-    """What is found of each simulated user, by model where people had the same ones, and over all.
+    """The quality of each simulated user, by each model that people had too, and over all models.
 
-    `who` says of each simulated session who played it.
+    `who` maps each simulated session to its simulated user.
     """
     scores = text_scores()
     for name in sorted(set(who.values())):
@@ -182,6 +182,6 @@ def alone(people: pd.DataFrame, answers: pd.DataFrame, least: int = LEAST) -> It
 
 
 def _models(people: pd.DataFrame, others: pd.DataFrame) -> list[str]:
-    """The models that both have, and all together."""
+    """The models that both have, followed by ALL."""
     known: list[Any] = sorted(set(people["model"].dropna()) & set(others["model"].dropna()))
     return [*known, ALL]

@@ -30,7 +30,7 @@ def compare_answers(
     study: tuple[str, str | None],
     secret: str,
 ) -> list[AnswerPairs]:
-    """Every label of a study (its name, and whose) beside the annotation; raises AnnotatorUnknown without any."""
+    """Every label of a label study (name and origin) with its annotation; raises AnnotatorUnknown without any."""
     known = {public_id(secret, one): (one, values) for one, values in annotated}
     given = [label for label in labels(database, *study, STEP) if label.problem in known]
     if not given:

@@ -1,4 +1,4 @@
-"""Annotating a study's finished conversations: what is to be asked, and what became of what was asked.
+"""Annotate a study's finished conversations: plan the calls, and turn stored replies into annotations.
 
 The engine asks and stores (app/batch); here conversations become cells, and stored replies become facts. To read
 stored replies again needs no call, and to write a finding again is no change, so a run that was killed is repeated with
@@ -39,7 +39,7 @@ class FixedAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationPlan:
-    """What is to be asked about which conversations; what is known already; and how many cannot be judged, and why."""
+    """The calls to make, the annotations known without a call, and the number of unsuitable conversations by reason."""
 
     cells: tuple[AnnotationCell, ...]
     known: tuple[FixedAnnotation, ...]
@@ -76,12 +76,12 @@ def plan_annotations(database: Database, study: str, origin: str, wanted: Sequen
 
 
 def save_annotations(database: Database, study: str, plan: AnnotationPlan) -> None:
-    """Write which cells the plan has, before any is asked: by that a withdrawal finds the replies about somebody."""
+    """Store the plan's cells before any call, so that a withdrawal finds the replies about a participant."""
     save_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
 
 
 def forget_unparsable(database: Database, study: str, plan: AnnotationPlan) -> None:
-    """Delete what came about somebody who withdrew while it was asked."""
+    """Delete replies about participants who withdrew during the call."""
     forget_erased(database, study, [_kept(number, cell) for number, cell in enumerate(plan.cells)])
 
 
@@ -101,7 +101,7 @@ def _kept(number: int, cell: AnnotationCell) -> StoredCell:
 
 
 def collect_results(database: Database, plan: AnnotationPlan, run: str) -> AnnotationResults:
-    """What the stored replies say, and what is known without any."""
+    """Collect the annotations from stored replies, and those known without a call."""
     by_stream: dict[str, list[Annotation]] = {}
     for one in plan.known:
         found = Annotation(one.conversation.about, one.annotator, "", one.values, run, "")
@@ -138,7 +138,7 @@ def _replied(database: Database, plan: AnnotationPlan) -> Iterator[tuple[Annotat
 
 
 def describe_plan(study_hash: str, plan: AnnotationPlan, origin: str) -> dict[str, Any]:
-    """What the log is told of a run of this plan."""
+    """The facts about a run of this plan for the log."""
     by = sorted({(cell.annotator.name, cell.asked.label) for cell in plan.cells})
     names, models = ([*dict.fromkeys(column)] for column in (zip(*by, strict=True) if by else ((), ())))
     return {"hash": study_hash, "annotators": names, "models": models, "origin": origin}

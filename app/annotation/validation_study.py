@@ -51,7 +51,7 @@ class AnnotationField:
 
     @property
     def closed(self) -> bool:
-        """Whether it has a closed list of single values, so that agreement by chance can be told."""
+        """Whether it has a closed list of single values, so that chance agreement can be computed."""
         return bool(self.options) and self._kind != "array"
 
     def question(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _null_last(part: Schema) -> Schema:
 
 
 def public_id(secret: str, conversation: Conversation) -> str:
-    """The id of a conversation in a sample: it looks random to whoever has not the deployment's secret."""
+    """The id of a conversation in a sample, which looks random without the deployment's secret."""
     return _public_id(secret, conversation.stream, conversation.about)
 
 
@@ -127,7 +127,7 @@ def _public_id(secret: str, stream: str, about: ConversationRef) -> str:
 
 
 def draw_sample(held: Sequence[Conversation], number: int, seed: str, secret: str) -> list[Conversation]:
-    """So many of them at random; the same seed draws the same."""
+    """A random sample of this size; a seed always gives the same sample."""
     by_id = {public_id(secret, one): one for one in held}
     return [by_id[name] for name in shuffled(list(by_id), seed, "sample")[:number]]
 

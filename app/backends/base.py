@@ -1,4 +1,4 @@
-"""What a backend takes and gives: a request goes in, pieces of a reply come out.
+"""The interface of a backend: it takes a request and yields pieces of a reply.
 
 A backend is an async generator of `Text` pieces that ends with exactly one `End`; whatever else happens is a
 BackendError. It keeps no time (`deadlines` does), retries nothing and remembers nothing (the runtime does).
@@ -41,7 +41,7 @@ class Request:
     options: Mapping[str, JSON] = field(default_factory=dict)
     """The study file's `options:` of the model, validated by the backend's `Options`."""
     seed: str = ""
-    """The chance of this reply, for backends that draw: the same seed gives the same reply."""
+    """The random seed of this reply, for backends that draw at random: equal seeds give equal replies."""
     schema: Mapping[str, JSON] | None = None
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
 
@@ -65,7 +65,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamEnd:
-    """The end of a reply, as the model server told it."""
+    """The end of a reply, as the model server reported it."""
 
     finish_reason: str
     """`stop` (done) or `length` (cut off at max_tokens); others are faults, which `deadlines` refuses."""
@@ -115,7 +115,7 @@ class Backend(Protocol):
 
 @runtime_checkable
 class PreparableBackend(Protocol):
-    """A backend that can tell before the first request that it lacks something."""
+    """A backend that can report before the first request that something is missing."""
 
     def prepare(self, options: Mapping[str, JSON]) -> None:
         """Raise a SettingsError if a model with these options could not reply here."""

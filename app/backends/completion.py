@@ -1,4 +1,4 @@
-"""Asking for a reply in one piece, as a batch does: nobody reads along, so nothing need be streamed.
+"""Request a whole reply at once, as batches do: no participant reads along, so nothing is streamed.
 
 A backend that can answer whole has a method `whole`; of any other the stream is collected. What counts as a reply is
 the same as in `deadlines`; of its times only `reply_timeout_s` holds. An error has with it what was sent and what came.
@@ -21,7 +21,7 @@ from app.errors import BackendBroken, BackendError
 
 @dataclass(frozen=True, slots=True)
 class _Patient:
-    """The limits of a stream that nobody reads along: only the whole of it has to come in time."""
+    """The time limits of a reply that is not shown while it is written: only the total time is limited."""
 
     reply_timeout_s: float
     max_reply_chars: int

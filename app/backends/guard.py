@@ -1,4 +1,4 @@
-"""What counts as a reply, and how long we wait for it: the border between a backend and the rest of Parley.
+"""Validate replies and enforce time limits, between a backend and the rest of Parley.
 
 A reply is text that is not blank, then one `End` with a finish reason that we know, within all limits of time
 and length. Anything else leaves here as a BackendError, whatever the backend did. Pieces are passed on as

@@ -1,4 +1,4 @@
-"""Recorded conversations, and which reply of them is due: what `replay` answers with.
+"""Recorded conversations, and the choice of the next reply from them, for the backend `replay`.
 
 A file is ChatBench's conversations.json, or JSONL with a conversation in each line: `{"messages": [{"role": "user",
 "content": "..."}, ...]}`. Pure, but for `read`.

@@ -1,4 +1,4 @@
-"""Which backends there are: those of this folder, and those that other packages name under "parley.backends".
+"""The registry of backends: those in this folder, and those of other packages (entry points in "parley.backends").
 
 A backend is a class that is made with (settings, sleep), has a class `Options`, and is named by a decorator:
 

@@ -1,4 +1,4 @@
-"""The engine: asks models what is not stored yet, durably, at the pace that their servers allow, within a budget.
+"""The batch engine: makes the model calls whose replies are not stored yet, within rate limits and a budget.
 
 It takes cells and knows nothing of what they mean. `running.run` is the way in.
 """

@@ -27,7 +27,7 @@ from storage.log.event_log import Log
 from storage.log.write_requests import AttemptRow
 
 LOOK_S = 0.2
-"""How often it is looked whether replies can be kept again."""
+"""How often to check whether replies can be stored again."""
 
 
 class AttemptWriter:
@@ -39,7 +39,7 @@ class AttemptWriter:
 
     @property
     def behind(self) -> int:
-        """How many wait to be written."""
+        """The number of results waiting to be written."""
         return self._log.waiting
 
     @property
@@ -53,7 +53,7 @@ class AttemptWriter:
         self._log.record_attempt(AttemptRow(row)).add_done_callback(self._written)
 
     def close(self) -> None:
-        """Write what is left; raises StorageError if that failed."""
+        """Write the remaining results; raises StorageError on failure."""
         self._log.close()
         self._check()
         if self.fault:
@@ -138,7 +138,7 @@ class _BatchCall:
 
 @dataclass(frozen=True, slots=True)
 class BatchCalls:
-    """What the calls of a run have in common."""
+    """The state shared by the calls of a run."""
 
     run: str
     study: str

@@ -26,7 +26,7 @@ class ModelEstimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """None where nobody knows its price."""
+    """None if the price is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class CostEstimate:
 
     @property
     def cost(self) -> float:
-        """What the models cost whose price is known."""
+        """The cost of the models with a known price."""
         return sum(one.cost or 0.0 for one in self.models)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The models whose price nobody knows."""
+        """The models without a known price."""
         return tuple(one.label for one in self.models if one.cost is None)
 
 

@@ -1,4 +1,4 @@
-"""One model on one server, as a run asks it: what it brought, and when it is given up.
+"""The calls of a run to one model on one server: their results, and when the model is given up.
 
 A server that denies everybody (a key, a model's name, a quota) is given up once its circuit is open; one that brings
 nothing for long; and one that rejects one request after another, as a wrong option does.
@@ -26,12 +26,12 @@ MOST_REJECTED = 20
 
 @dataclass(slots=True)
 class ModelQueue:
-    """What a run knows of one model; `slots` are its server's, which it may share with other models."""
+    """The state of one model in a run; `slots` are its server's, which other models may share."""
 
     asked: ModelRef
     breaker: CircuitBreaker
     patience_s: float
-    """For how long a server may bring nothing."""
+    """How long a server may send nothing before the model is given up."""
     slots: asyncio.Semaphore
     room: asyncio.Semaphore
     """How many samples may be on their way that began here: bounds what waits, also in other lanes."""
@@ -55,7 +55,7 @@ class ModelQueue:
     cost: float = 0.0
     _rejected: int = 0
     _rejected_last: str = ""
-    """The cell whose call was rejected last: of one in a row one counts, as its text may be the reason."""
+    """The cell of the last rejected call: repeated rejections of one cell count once (its text may be the cause)."""
 
     def tried(self, cost: float | None) -> None:
         """A request was made, and has cost that much."""
@@ -100,7 +100,7 @@ class ModelQueue:
             self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"
 
     def used(self) -> ModelUsage:
-        """What the model was used for."""
+        """The usage of the model."""
         retried = max(0, self.requests - self.replies - self.refused - self.failed)
         tokens = self.prompt_tokens, self.completion_tokens
         counts = self.replies, self.refused, self.failed, retried

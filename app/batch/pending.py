@@ -1,4 +1,4 @@
-"""What of a plan is there already, and in which order the rest is asked.
+"""Which calls of a plan are already stored, and the order of the remaining ones.
 
 Breadth comes first: sample 0 of all cells, then sample 1, so that a run that ends early is balanced. What is kept of a
 plan is a number a cell, so that memory does not grow with samples.
@@ -18,7 +18,7 @@ from storage.db.engine import Database
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """Who is asked, as far as pace goes: a model on a server."""
+    """A model on a server, which has its own rate limit."""
 
     backend: str
     server: str | None
@@ -33,7 +33,7 @@ class Sample:
     key: str
     number: int
     begun: bool
-    """Whether some of its steps are stored, whose texts are not read yet."""
+    """Whether some of its steps are stored but their texts are not read yet."""
     texts: tuple[str, ...] = ()
 
 
@@ -60,14 +60,14 @@ class CellProgress:
         return (self.complete & ((1 << self.samples) - 1)).bit_count()
 
     def missing(self, step: int) -> int:
-        """How many samples lack a step; of those that have begun, the first is there."""
+        """The number of samples that lack a step; samples that have begun have at least the first."""
         begun = 0 if step else (self.begun & ~self.complete & ((1 << self.samples) - 1)).bit_count()
         return self.samples - self.stored - begun
 
 
 @dataclass(slots=True)
 class PendingSamples:
-    """A plan, and how much of it is there."""
+    """A plan, and how much of it is stored."""
 
     cells: Sequence[Task]
     asked: dict[ModelKey, ModelRef] = field(default_factory=dict)
@@ -82,12 +82,12 @@ class PendingSamples:
 
     @property
     def samples(self) -> int:
-        """How many samples are wanted."""
+        """The number of samples in the plan."""
         return sum(one.samples for one in self._known.values())
 
     @property
     def stored(self) -> int:
-        """How many of them are complete."""
+        """The number of complete samples."""
         return sum(one.stored for one in self._known.values())
 
     def missing(self, where: ModelKey) -> Iterator[Sample]:
@@ -99,7 +99,7 @@ class PendingSamples:
                     yield Sample(self.cells[one.index], one.key, number, bool(one.begun >> number & 1))
 
     def add(self, index: int, cell: Task) -> None:
-        """Take up a cell; one that asks the same as another is the same."""
+        """Add a cell; cells with identical calls are merged."""
         key, question = cell.key, cell.next(())
         if question is None:
             return
@@ -112,7 +112,7 @@ class PendingSamples:
         self._of[where].append(known)
 
     def refresh(self, database: Database, cells: Sequence[Task]) -> None:
-        """Note what is stored of some cells."""
+        """Record which samples of some cells are stored."""
         steps = {cell.key: cell.steps for cell in cells}
         for key, sample, count, ended in progress(database, steps):
             if key in self._known:

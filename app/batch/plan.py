@@ -1,4 +1,4 @@
-"""What the engine is told to do, and what it tells: plans and limits go in, progress and an end come out."""
+"""The input and output of the batch engine: plans and limits; progress and the end of a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.batch.task import Task
 CONCURRENCY, TRIES = 32, 5
 PATIENCE_S = 900.0
 DONE, BUDGET, INTERRUPTED, STOPPED = "done", "budget", "interrupted", "stopped"
-"""Why a run ends: everything was asked; the budget bears no further call; somebody stopped it; a model was given up."""
+"""Why a run ends: all calls are done; the budget is used up; it was stopped; a model was given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class RunPlan:
 
     study: str
     what: str
-    """What kind of run it is, for the log: `alone`, `annotate`."""
+    """The kind of run, for the log: `alone`, `annotate`."""
     cells: Sequence[Task]
     told: Mapping[str, Any] = field(default_factory=dict)
-    """What else the log is told of the run: hash, models, methods, repeats."""
+    """Other facts about the run for the log: hash, models, methods, repeats."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """How hard the engine may press; rates are those of each model on each server."""
+    """The limits of a run; rates are per model on each server."""
 
     concurrency: int = CONCURRENCY
     """Calls at once, for each backend and server."""
@@ -37,9 +37,9 @@ class RunLimits:
     budget: float | None = None
     """The most that the run may cost, in the study's currency."""
     tries: int = TRIES
-    """How often one call is made before it failed; being told to wait (429) is no try."""
+    """The number of attempts before a call counts as failed; a 429 response is not counted as an attempt."""
     patience_s: float = PATIENCE_S
-    """A model of which nothing comes for so long is given up, and one whose server asks for a longer pause."""
+    """A model is given up if it sends nothing for this long, or if its server asks for a longer pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RunProgress:
     """How far a run is: samples, but for `calls` and what they took."""
 
     samples: int
-    """How many are wanted in all."""
+    """The total number of samples."""
     done: int
     """Those that are complete, also those that were before."""
     reused: int
@@ -62,12 +62,12 @@ class RunProgress:
     tokens: int
     cost: float
     seconds_left: float | None
-    """None as long as nobody can say."""
+    """None while it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """What one model was used for in a run."""
+    """The usage of one model in a run."""
 
     label: str
     replies: int
@@ -78,7 +78,7 @@ class ModelUsage:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """None where nobody knows its price."""
+    """None if the price is not known."""
     stopped: str | None = None
     """Why the run left it, if it did."""
 

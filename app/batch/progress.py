@@ -1,4 +1,4 @@
-"""How far a run is, counted as it goes: what the display and the summary say."""
+"""The progress of a run, counted for the display and the summary."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.batch.pending import ModelKey
 from app.batch.plan import RunProgress, RunResult
 
 LATE_S = 20.0
-"""Over how long rates are taken."""
+"""The time window for rates."""
 
 
 class ProgressCounter:
@@ -41,11 +41,11 @@ class ProgressCounter:
             self._failed += 1
 
     def report(self) -> None:
-        """Say how far it is."""
+        """Report the progress."""
         self._tell(self.progress())
 
     def progress(self) -> RunProgress:
-        """How far it is."""
+        """The present progress."""
         lanes = self._lanes.values()
         replies = sum(lane.replies + lane.refused for lane in lanes)
         over = self._asked + self._failed + self._refused
@@ -75,7 +75,7 @@ class ProgressCounter:
         return (replies - replies_then) / took_s, (over - over_then) / took_s
 
     def ended(self, run: str, why: str) -> RunResult:
-        """The end, which is told as well."""
+        """The end of the run, which is reported too."""
         progress = self.progress()
         self._tell(progress)
         used = tuple(lane.used() for lane in self._lanes.values())

@@ -1,4 +1,4 @@
-"""What somebody sees of a run: a line that moves in a terminal, plain lines elsewhere, and a table at the end."""
+"""The progress display of a run: a live line in a terminal, plain lines elsewhere, and a table at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run: asks what a plan wants and the database lacks, and keeps every request and reply.
+"""A run: makes the calls of a plan that the database lacks, and stores every request and reply.
 
     survey    what is there? Nothing of it is asked again, and a sample that was interrupted goes on with its next step.
     feed      for each model, its missing samples go into a queue: one task a model, never a task a sample.
@@ -35,7 +35,7 @@ from storage.ai_alone.runs import asking, begin_run, end_run
 from storage.db.engine import Database
 
 AHEAD = 3
-"""How many samples may be on their way for each call that may be made at once."""
+"""The number of samples in progress per concurrent call."""
 MOST_BEHIND = 1_500
 TELL_S = 0.2
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -141,7 +141,7 @@ class _Runner:
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     def _help(self, lane: ModelQueue) -> None:
-        """Let others call in place of those who wait for their next try."""
+        """Let other calls start in place of those that wait for their next attempt."""
         most = (AHEAD - 1) * self._limits.concurrency
         while lane.helpers < min(lane.waiting, most):
             lane.helpers += 1
@@ -215,7 +215,7 @@ class _Runner:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """End the run in order when it is told to; at once, when it is told again."""
+        """End the run gracefully at the first signal, and immediately at the second."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -237,12 +237,12 @@ class _Runner:
 
 
 def _fact(ended: RunResult) -> dict[str, Any]:
-    """What the log says of an end."""
+    """The facts about the end of a run for the log."""
     counts = {name: getattr(ended, name) for name in ("why", "asked", "reused", "failed", "refused", "cost")}
     given_up = {one.label: one.stopped for one in ended.models if one.stopped}
     return counts | {"seconds": round(ended.seconds, 3)} | ({"given_up": given_up} if given_up else {})
 
 
 async def _at_once(seconds: float) -> None:
-    """How backends wait that play for time: nobody looks on."""
+    """The wait of backends that simulate typing: no participant watches, so they do not wait."""
     await asyncio.sleep(0)

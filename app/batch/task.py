@@ -1,4 +1,4 @@
-"""What is asked again and again: the border between those who plan (methods, annotators) and the engine that asks.
+"""The tasks of a batch: the interface between planners (methods, annotators) and the engine that makes the calls.
 
 A cell is one thing that one model is asked, a sample one repetition of it, a step one call of a sample. The key names
 everything on which the chance of a reply depends, so that what is stored under (key, sample, step) is never asked for
@@ -20,7 +20,7 @@ from app.backends.model_ref import ModelRef
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call: who is asked, and what."""
+    """One call: the model and the request."""
 
     asked: ModelRef
     request: Request

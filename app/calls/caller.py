@@ -37,7 +37,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """What is neither spent nor reserved."""
+        """The amount that is neither spent nor reserved."""
         return float("inf") if self._limit is None else self._limit - self._spent - self._reserved
 
     def most_of(self, label: str, price: Price | None, request: Request) -> float:
@@ -55,7 +55,7 @@ class Budget:
         return price.of(prompt, request.max_tokens or LONGEST)
 
     async def reserve(self, most: float) -> bool:
-        """Reserve what a call can cost at most; False if it does not fit, also once those on their way are over."""
+        """Reserve a call's maximum cost; False if it will not fit even when the running calls are finished."""
         while most > self.left:
             if not self._calls:
                 self.exhausted = True
@@ -82,7 +82,7 @@ class StopSignal:
         self._waits: set[asyncio.Timeout] = set()
 
     def give(self) -> None:
-        """Let everybody who waits go on."""
+        """Wake up all waiting callers."""
         if not self.given:  # a timeout that has gone off cannot be set anew
             self.given = True
             for wait in self._waits:
@@ -90,7 +90,7 @@ class StopSignal:
 
     @asynccontextmanager
     async def heeded(self) -> AsyncIterator[None]:
-        """What is waited for here ends when the signal is given."""
+        """A context in which waiting ends when the signal is given."""
         try:
             async with asyncio.timeout(0 if self.given else None) as wait:
                 self._waits.add(wait)
@@ -105,7 +105,7 @@ class StopSignal:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a request brought: all its words, or those that came before it failed; times in microseconds."""
+    """The result of a request: its whole text, or the part before it failed; times in microseconds."""
 
     text: str
     end: StreamEnd
@@ -131,23 +131,23 @@ class Attempt:
 
 
 class Call(Protocol):
-    """A reply that somebody wants."""
+    """A requested reply."""
 
     @property
     def who(self) -> str:
-        """For whom, as far as the circuit breaker goes: of one in a row, one failure counts."""
+        """The session, for the circuit breaker: consecutive failures of one session count once."""
         ...
 
     def is_over(self) -> bool:
-        """Whether nobody wants it any more."""
+        """Whether the reply is no longer needed."""
         ...
 
     def wanted(self) -> AbstractAsyncContextManager[None]:
-        """What is waited for in this context ends when nobody wants the reply any more."""
+        """A context in which waiting ends when the reply is no longer needed."""
         ...
 
     async def ready(self) -> None:
-        """Wait until what a model replies can be kept: it is paid for."""
+        """Wait until replies can be stored, so that no paid reply is lost."""
         ...
 
     async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
@@ -155,7 +155,7 @@ class Call(Protocol):
         ...
 
     def record(self, attempt: Attempt) -> None:
-        """Keep what became of a request."""
+        """Store the result of a request."""
         ...
 
 
@@ -223,7 +223,7 @@ class Caller:
         return attempt
 
     def _learn(self, access: ModelAccess, call: Call, result: Result, sent: tuple[float, int]) -> None:
-        """Let the model's limiter and breaker know what became of a call."""
+        """Report the outcome of a call to the model's rate limiter and circuit breaker."""
         (sent_s, tokens), error = sent, result.error
         if error is None:
             access.limiter.replied(result.end, tokens)
@@ -238,14 +238,14 @@ class Caller:
 
 
 def _settled(attempt: Attempt, most: float) -> float:
-    """What a budget is charged: the most there can be for a reply of which nobody knows it, nothing for a failure."""
+    """The amount charged to a budget: the maximum cost if a reply's cost is unknown, nothing for a failure."""
     if attempt.cost is not None:
         return attempt.cost
     return most if attempt.result.error is None else 0.0
 
 
 def cost_of(model: ModelSpec, end: StreamEnd) -> float | None:
-    """What a reply cost; None where the model has no price, or the server did not count the tokens."""
+    """The cost of a reply; None if the model has no price, or the server did not report the tokens."""
     price, prompt, completion = model.price, end.prompt_tokens, end.completion_tokens
     return None if price is None or prompt is None or completion is None else price.of(prompt, completion)
 

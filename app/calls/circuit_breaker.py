@@ -1,4 +1,4 @@
-"""The circuit breaker: a model whose server fails again and again is left alone for a while, for everybody.
+"""The circuit breaker: if a model's server fails repeatedly, it gets no calls for a while, from any session.
 
 After `failures` in a row it is open: nobody asks, so nobody waits for what will not come. After `pause_s` one may try;
 a reply closes it again, a failure opens it for another pause. Only what says that nobody gets a reply is a failure;
@@ -24,7 +24,7 @@ class CircuitBreaker:
     failed: int = 0
     until_us: int = 0
     last: str = ""
-    """The session whose failure was counted last."""
+    """The session of the last counted failure."""
 
     @property
     def is_open(self) -> bool:
@@ -43,7 +43,7 @@ class CircuitBreaker:
         return 0.0
 
     def error(self) -> BackendUnavailable:
-        """What a reply is for which nobody was asked."""
+        """The error for a reply that was not requested because the circuit is open."""
         return BackendUnavailable(
             f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
             reason="circuit_open",
@@ -62,7 +62,7 @@ class CircuitBreaker:
             self._pause()
 
     def left(self) -> None:
-        """Whoever asked knows nothing of the server's health: somebody else may try at once."""
+        """Record that a call ended without a result about the server's health; another call may try at once."""
         self.until_us = self.clock.now_us()
 
     def _pause(self) -> None:

@@ -16,7 +16,7 @@ from experiments.study.model_spec import ModelSpec
 
 @dataclass(frozen=True, slots=True)
 class ModelAccess:
-    """What all calls of one model on one server share, and what a study calls it."""
+    """The state that all calls of one model on one server share, and the study's name for the model."""
 
     label: str
     model: ModelSpec
@@ -46,13 +46,13 @@ class ModelPool:
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
 
     def check_configured(self, model: ModelSpec) -> None:
-        """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
+        """Create a model's backend, so that a missing setting is reported now; raises SettingsError."""
         backend = self.backend(model)
         if isinstance(backend, PreparableBackend):
             backend.prepare(model.options)
 
     def access(self, label: str, model: ModelSpec) -> ModelAccess:
-        """How a model is reached; the same model of another study has the same limits and the same breaker."""
+        """The access to a model; studies that use one model share its rate limit and circuit breaker."""
         key = (model.backend, model.server, model.model or label)
         if key not in self._known:
             pause_s, failures = self._settings.breaker_pause_s, self._settings.breaker_failures

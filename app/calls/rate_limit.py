@@ -1,4 +1,4 @@
-"""How fast a model may be called: by limits that were set, that its server reports, or that it is found to have.
+"""The rate limit of a model: configured, reported by its server, or estimated from refused calls.
 
 Known limits are token buckets. Where a server says nothing, the rate is doubled until many calls are refused with 429;
 from then on it grows by a fixed step, and falls to what was served where more than a few are refused. A single 429
@@ -50,7 +50,7 @@ class TokenBucket:
     """What may still be taken. A need above what the bucket holds waits until it is full, and leaves a debt."""
 
     rate: float
-    """What comes back a second."""
+    """The refill rate per second."""
     burst: float
     """The most it holds."""
     level: float
@@ -58,12 +58,12 @@ class TokenBucket:
     """When `level` held."""
 
     def wait_s(self, amount: float, now_s: float) -> float:
-        """How long until so much can be taken; 0.0 if it can be now."""
+        """The time until this amount can be taken; 0.0 if it can be taken now."""
         self._fill(now_s)
         return max(0.0, (min(amount, self.burst) - self.level) / self.rate)
 
     def take(self, amount: float) -> None:
-        """Take, or give back what is less than 0."""
+        """Take an amount; a negative amount is given back."""
         self.level = min(self.burst, self.level - amount)
 
     def at_most(self, level: float, now_s: float) -> None:
@@ -87,7 +87,7 @@ def steady(rate: float, now_s: float) -> TokenBucket:
 
 @dataclass(slots=True)
 class _Window:
-    """What was called since, and what of that was refused."""
+    """The calls since then, and how many of them were refused."""
 
     since_s: float
     sent: int = 0
@@ -101,7 +101,7 @@ class _Window:
 
 
 class RateLimiter:
-    """When the next call of a model may go; told of every call what became of it."""
+    """Decides when the next call to a model may start, from the outcome of every call."""
 
     def __init__(
         self,
@@ -119,12 +119,12 @@ class RateLimiter:
         """By how much that grows; 0.0 as long as it is doubled."""
         self._window = _Window(began_s)
         self._until_s = began_s
-        """Until when nobody calls."""
+        """The time until which no call is made."""
         self._line = asyncio.Lock()
         self._waiting = self._replies = self._written = 0
 
     def expected_tokens(self, request: Request) -> int:
-        """About how many tokens a call will take, by what replies had so far."""
+        """The estimated number of tokens of a call, from the replies so far."""
         most = min(request.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
         usual = self._written // self._replies if self._replies else most
         return sum(len(message.text) for message in request.messages) // CHARS_PER_TOKEN + usual
@@ -208,7 +208,7 @@ class RateLimiter:
         self._step, self._window = max(LEAST_STEP, rate * STEP), _Window(now_s)
 
     def _expected_s(self, tokens: int) -> float:
-        """How long a call would have to wait behind those who wait already."""
+        """How long a call would wait behind those already waiting."""
         now_s = self._now()
         waits = (
             bucket.wait_s(amount, now_s) + self._waiting * amount / bucket.rate
@@ -222,7 +222,7 @@ class RateLimiter:
         return [(bucket, amounts[unit]) for unit, bucket in known]
 
     def _hear(self, limits: Mapping[str, str]) -> None:
-        """Take in what a server reports; what is no number is passed over."""
+        """Apply the limits that a server reports; values that are not numbers are ignored."""
         now_s = self._now()
         for unit, names in HEADERS.items():
             for limit_name, remaining_name in names:

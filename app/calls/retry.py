@@ -1,4 +1,4 @@
-"""Which failures of a model's server are worth another try, and when.
+"""Which failures of a model's server are retried, and when.
 
 A server that is busy or away is called again after a pause: its own Retry-After, or one that doubles. What came and is
 no reply is worth one more try. A refusal by the model is an outcome, and a request that was rejected is so again.
@@ -14,17 +14,17 @@ from storage.tables import SETTLED
 
 BUSY = "status_429"
 LEAK = "leak"
-"""The reason of a reply that tells which model wrote it, where the study wants another."""
+"""The reason of the error for a reply that reveals its model, if the study wants such replies replaced."""
 BROKEN_TRIES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How often one model is called for one reply, and how long is waited in between."""
+    """The number of attempts per reply and the pauses between them."""
 
     tries: int
     wait_s: float
-    """The first pause, where the server does not say how long."""
+    """The first pause, if the server does not specify one."""
     longest_wait_s: float
     longest_retry_after_s: float
     """A server that asks for a longer pause is not called again."""
@@ -33,7 +33,7 @@ class RetryPolicy:
 
     @property
     def longest_admission_s(self) -> float:
-        """For how long a call may wait for its turn."""
+        """The maximum time that a call may wait for the rate limiter."""
         return float("inf") if self.patient else self.longest_wait_s
 
     def counts(self, error: BackendError) -> bool:

@@ -36,7 +36,7 @@ class Grouping(StrEnum):
 @command("costs")
 def costs_(
     study: StudyName,
-    by: Annotated[Grouping, typer.Option(help="Group the costs.")] = Grouping.model,
+    by: Annotated[Grouping, typer.Option(help="Group by model, condition or participant.")] = Grouping.model,
     as_json: AsJson = False,
 ) -> None:
     """Costs are grouped by model, by condition or by participant."""

@@ -70,7 +70,7 @@ def pause(
         str, typer.Option(metavar="TEXT", help="A note for researchers; participants do not see it.")
     ] = "paused",
 ) -> None:
-    """Running sessions continue. `parley open` ends the pause."""
+    """`parley open` ends the pause."""
     done = "The study is paused: no new session can start. Running sessions continue. `parley open` ends the pause."
     _decide(study, "paused", {"why": reason or "paused"}, done)
 
@@ -82,7 +82,7 @@ def close(
         str, typer.Option(metavar="TEXT", help="A note for researchers; participants do not see it.")
     ] = "closed",
 ) -> None:
-    """Running sessions continue. `parley open` opens the study again."""
+    """`parley open` opens the study again."""
     done = "The study is closed: no new session can start. Running sessions continue. `parley open` opens it again."
     _decide(study, "closed", {"why": reason or "closed"}, done)
 

@@ -165,14 +165,14 @@ def test_a_model_that_never_lost_is_left_out_and_it_is_said() -> None:
     assert [one.groups["model"] for one in first.estimates] == ["y", "x"]
     assert first.estimates[0].value == pytest.approx(log(2) / 2)
     assert first.note == second.note
-    for words in ("best (never lost)", "worst (never won)", "v (not joined to the others by wins and losses)"):
+    for words in ("best (never lost)", "worst (never won)", "v (not connected to the others by wins and losses)"):
         assert words in first.note
 
 
 def test_without_two_models_that_beat_each_other_it_is_said_that_there_are_no_strengths() -> None:
     first, _ = bradley_terry(votes(("p", "x", "y", "a"), ("q", "x", "z", "a")))
     assert first.estimates == ()
-    assert first.note.startswith("No strengths can be told")
+    assert first.note.startswith("Strengths cannot be estimated")
 
 
 def test_win_rates_between_two_count_ties_half_and_add_up() -> None:

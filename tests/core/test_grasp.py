@@ -261,7 +261,7 @@ def test_small_groups_are_left_out_and_it_is_said() -> None:
     names = [one.name for one in found["dices.irr"].estimates]
     assert "dices.irr.gender.Man" in names
     assert not any("Nonbinary" in name for name in names)
-    assert found["dices.irr"].note.startswith("Left out, as they or their others are fewer than 2 raters: Nonbinary;")
+    assert found["dices.irr"].note.startswith("Left out (fewer than 2 raters, or fewer than 2 others): Nonbinary;")
     assert len(names) == len(set(names))
 
 

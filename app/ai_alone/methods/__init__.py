@@ -1,1 +1,1 @@
-"""Ways to ask a model a question alone, one a file; `registry` knows them all."""
+"""Methods of asking a model a question without a participant, one per file; `registry` lists them."""

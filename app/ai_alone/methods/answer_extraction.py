@@ -1,4 +1,4 @@
-"""What another model reads out of a free reply: whether it answers, with what value, and which option that is."""
+"""Answer extraction: a second model reads from a free-text reply whether it answers, the value, and the option."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What the extractor says of a reply."""
+    """The answer that the extractor found in a reply."""
 
     attempted: bool
     value: str
@@ -27,7 +27,7 @@ def extraction(template: str, question: str, reply: str) -> str:
 
 
 def extracted(text: str) -> Extracted | None:
-    """The JSON object between the first brace and the last, whatever stands around it; None if that is no such one."""
+    """Parse the JSON object from the first brace to the last, ignoring text around it; None if it is not valid."""
     begin, end = text.find("{"), text.rfind("}")
     try:
         found = orjson.loads(text[begin : end + 1]) if 0 <= begin < end else None
@@ -40,6 +40,6 @@ def extracted(text: str) -> Extracted | None:
 
 
 def _text(value: object) -> str:
-    """A value as people would write it; nothing for null, lists and objects."""
+    """A string or number as text; empty for null, booleans, lists and objects."""
     plain = isinstance(value, str | int | float) and not isinstance(value, bool)
     return str(value).replace("\x00", "")[:MOST_CHARS] if plain else ""

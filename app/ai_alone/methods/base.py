@@ -1,7 +1,7 @@
-"""What a method is: how a model is asked a question alone, and what its replies mean.
+"""The interface of a method: how a model is asked a question without a participant, and how its replies are scored.
 
-A method keeps nothing and asks nobody: `ask` makes the next question from what was replied so far, and `read` says what
-the replies come to, from the replies alone, so that what is stored can be read again at any time without a call.
+A method has no state and makes no calls: `ask` builds the next prompt from the replies so far, and `read` computes the
+result from the replies alone. Stored replies can therefore be scored again at any time without a call.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from experiments.study.ai_alone import AiAloneSpec
 from problems.problem import Problem
 
 LETTER_TOKENS = 10
-"""The longest reply that shall be a letter, in tokens. (ChatBench's)"""
+"""Maximum length, in tokens, of a reply that should be one letter (ChatBench's value)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampleResult:
-    """What came of a sample. `refused` is only what the server marks as a refusal, `failed` what brought no reply at
-    all, `unparsed` a reply in which no answer can be read.
+    """The result of a sample. `refused`: the server marked the reply as a refusal; `failed`: there was no reply;
+    `unparsed`: no answer can be read from the reply.
 
-    `right` is None where it does not count; `answer` is None where the model committed to none of those offered.
+    `right` is None if the sample does not count; `answer` is None if the model chose none of the options.
     """
 
     kind: Literal["answered", "unparsed", "refused", "failed"]
@@ -36,20 +36,20 @@ class SampleResult:
 
 @dataclass(frozen=True, slots=True)
 class MethodContext:
-    """Whom a method asks and how: the model, the extractor if there is one, and what the study says."""
+    """What a method needs to build prompts: the model, the extractor if there is one, and the study's settings."""
 
     asked: ModelRef
     alone: AiAloneSpec
     extractor: ModelRef | None = None
     examples: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
-    """By dataset, what may be shown with its answer."""
+    """By dataset, the questions that can be shown as examples with their answers."""
 
     def question(self, *said: str, max_tokens: int | None = None) -> Prompt:
-        """A question to the model, by turns the user's words and the model's; as long as the study says unless told."""
+        """A prompt for the model. `said` alternates user and model messages; `max_tokens` defaults to the study's."""
         return self._to(self.asked, said, max_tokens)
 
     def extraction(self, text: str) -> Prompt:
-        """A question to the extractor; raises AloneError where there is none."""
+        """A prompt for the extractor; raises AloneError if none is set."""
         if self.extractor is None:
             raise AloneError(
                 "No model is set to extract answers from free text: write `ai_alone: {extractor: MODEL}` into the "
@@ -58,7 +58,7 @@ class MethodContext:
         return self._to(self.extractor, (text,), None)
 
     def shown(self, dataset: str, count: int) -> tuple[Problem, ...]:
-        """So many examples of a dataset; raises AloneError where there are fewer."""
+        """The first `count` examples of a dataset; raises AloneError if there are fewer."""
         found = self.examples.get(dataset, ())[:count]
         if len(found) < count:
             raise AloneError(
@@ -83,18 +83,18 @@ class MethodContext:
 
 
 class Method(Protocol):
-    """A way to ask a model a question alone."""
+    """A method of asking a model a question without a participant."""
 
     steps: int
-    """The most calls that a sample takes."""
+    """The maximum number of calls per sample."""
     own: int
-    """How many of them, the first ones, the model itself is asked; the extractor the others."""
+    """The first `own` calls go to the model itself, the others to the extractor."""
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """What is asked next, of what was replied by the texts alone; raises AloneError if the terms lack what it
-        needs."""
+        """The next prompt, given the replies so far (`texts`); raises AloneError if `terms` lack an extractor or
+        examples that it needs."""
         ...
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """What the replies come to; None where more is to be asked."""
+        """The result of the replies; None if another call is needed."""
         ...

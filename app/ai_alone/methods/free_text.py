@@ -1,4 +1,4 @@
-"""The question as somebody would paste it into a chat, and whatever the model replies."""
+"""The question as a user would paste it into a chat, answered in free text."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from problems.problem import Problem
 
 @method("free_text")
 class FreeText:
-    """The question with its options and nothing else; the extractor reads the answer out of the reply.
+    """The question with its options and nothing else; the extractor reads the answer from the reply.
 
-    No attempt to answer, or an answer that is none of the options, is wrong. A reading that is no JSON object is
-    unparsed and does not count. Source: ChatBench's `copy_and_paste` (paper, appendix B.1, and qa_reasoning.py): the
-    message, the second call (the same temperature, no right answer shown), the keys attempted_answer, answer_val and
-    answer_letter, what stands outside the outer braces dropped. The words of the extractor's prompt are ours; a
-    letter may stand in brackets or before a dot.
+    A reply that does not attempt an answer, or answers none of the options, is wrong. If the extractor's reply is not
+    a JSON object, the sample is unparsed and does not count. Source: ChatBench's `copy_and_paste` (paper, appendix
+    B.1, and qa_reasoning.py): the message, the second call (at the same temperature, without the correct answer), the
+    keys attempted_answer, answer_val and answer_letter, and ignoring text outside the outer braces. The wording of the
+    extractor's prompt is ours; a letter in brackets or before a dot is accepted too.
     """
 
     steps, own = 2, 1
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The question, then what the reply answers."""
+        """The question, then the extractor's prompt."""
         if not texts:
             return terms.question(lettered(problem))
         return terms.extraction(extraction(terms.alone.extraction_prompt, lettered(problem), texts[0]))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """What the extractor read."""
+        """The answer that the extractor found."""
         if len(texts) < self.steps:
             return None
         found = extracted(texts[1])

@@ -1,4 +1,4 @@
-"""The question without its options, and whatever the model replies."""
+"""The question without its options, answered in free text."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ VERDICT = re.compile(r"\W*(yes|no)\b", re.I)
 
 @method("free_text_no_options")
 class FreeTextNoOptions:
-    """The question without its options; what the reply answers is compared with the right option.
+    """The question without its options; the answer in the reply is compared with the correct option.
 
-    The extractor reads the answer out of the reply. If that and the right option are numbers that are close (Python's
-    math.isclose), it is right; else the extractor says, yes or no, whether they are the same. Source: ChatBench's
-    `copy_and_paste_no_mc` (qa_reasoning.py; not in the paper): the message, the comparison and the check. The words of
-    both further prompts are ours.
+    The extractor reads the answer from the reply. If that answer and the correct option are both numbers and close
+    (Python's math.isclose), it is correct; otherwise the extractor is asked, yes or no, whether they are the same.
+    Source: ChatBench's `copy_and_paste_no_mc` (qa_reasoning.py; not in the paper): the message, the comparison and the
+    check. The wording of both prompts to the extractor is ours.
     """
 
     steps, own = 3, 1
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The question, what the reply answers, and whether that is right."""
+        """The question, then the extractor's prompt, then the check against the correct answer."""
         if not texts:
             return terms.question(problem.plain)
         if len(texts) == 1:
@@ -48,7 +48,7 @@ class FreeTextNoOptions:
         return terms.extraction(CHECK.format(question=problem.plain, right=right_of(problem), given=given))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """Right if it is close, or the extractor says so."""
+        """Correct if the numbers are close, or if the extractor says that the answers are the same."""
         if len(texts) < 2:
             return None
         found = extracted(texts[1])
@@ -66,18 +66,18 @@ class FreeTextNoOptions:
 
 
 def right_of(problem: Problem) -> str:
-    """The wording of the right answer."""
+    """The text of the correct answer."""
     return next((option.plain for option in problem.options if option.key == problem.answer), problem.answer or "")
 
 
 def close(given: str, right: str) -> bool:
-    """Whether both are numbers, and as good as the same."""
+    """Whether both are numbers that are close (math.isclose)."""
     one, other = number(given), number(right)
     return one is not None and other is not None and math.isclose(one, other)
 
 
 def number(text: str) -> float | None:
-    """The number that a text is, with or without a dollar, commas between thousands, or a fraction's stroke."""
+    """Parse a number, which may have a dollar sign, commas between thousands, or be a fraction; None if it is none."""
     bare = text.strip().removeprefix("$").replace(",", "").replace("−", "-").strip()
     if not NUMBER.fullmatch(bare):
         return None

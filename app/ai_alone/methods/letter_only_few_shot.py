@@ -1,4 +1,4 @@
-"""A letter and nothing else, after five examples."""
+"""The model replies with one letter, after five examples."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HEADER = "The following are multiple choice questions (with answers) about {subj
 
 @method("letter_only_few_shot")
 class LetterOnlyFewShot:
-    """As letter_only_zero_shot, with five examples of the same dataset before the question, with their answers.
+    """Like letter_only_zero_shot, with five solved examples from the same dataset before the question.
 
     The examples are the first five of the dataset in the pool that the study names in `ai_alone.examples`. Source:
     ChatBench (paper, appendix B.1, and qa_reasoning.py): as for letter_only_zero_shot, with HELM's line that names the

@@ -1,4 +1,4 @@
-"""A letter and nothing else, without examples."""
+"""The model replies with one letter, without examples."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ORDER = "Answer the following multiple-choice question with a single letter, and
 
 @method("letter_only_zero_shot")
 class LetterOnlyZeroShot:
-    """The question with its options, and an order to answer with a single letter.
+    """The question with its options, and an instruction to answer with a single letter.
 
-    The answer is the first character of the reply if it is the letter of an option; anything else is invalid, which
-    counts as wrong. Source: ChatBench (paper, appendix B.1, and qa_reasoning.py): system prompt, order of the parts,
-    "Question: " before the question as in its code (the paper's listing leaves it out), "Answer:" at the end,
-    temperature 0.7, 10 tokens. The words of the order are ours.
+    The answer is the first character of the reply if it is the letter of an option; anything else is invalid and
+    counts as wrong. Source: ChatBench (paper, appendix B.1, and qa_reasoning.py): the system prompt, the order of the
+    parts, "Question: " before the question as in its code (the paper's listing omits it), "Answer:" at the end,
+    temperature 0.7, 10 tokens. The wording of the instruction is ours.
     """
 
     steps, own = 1, 1

@@ -1,4 +1,4 @@
-"""Questions with lettered options, as prompts have them, and what a reply that shall be a letter says."""
+"""Format multiple-choice questions for prompts, and read replies that should be one letter."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from app.ai_alone.methods.base import SampleResult
 from problems.problem import Problem
 
 KEPT_CHARS = 200
-"""How much is kept of what is no letter, beside the reply itself."""
+"""Maximum length of an invalid answer that is stored besides the reply itself."""
 
 
 def lettered(problem: Problem) -> str:
-    """The question, and below it its options, each on a line with its letter."""
+    """The question, followed by its options, one per line with its letter."""
     lines = (f"{letter}. {option.plain}" for letter, option in zip(ascii_uppercase, problem.options, strict=False))
     return "\n".join((problem.plain, *lines))
 
 
 def key_of_letter(problem: Problem, letter: str) -> str | None:
-    """The key of the option with that letter; None where none has it."""
+    """The key of the option with this letter; None if there is none."""
     place = ascii_uppercase.find(letter) if len(letter) == 1 else -1
     return problem.options[place].key if 0 <= place < len(problem.options) else None
 
 
 def letter_of(problem: Problem) -> str:
-    """The letter of the right option."""
+    """The letter of the correct option."""
     return ascii_uppercase[[option.key for option in problem.options].index(problem.answer or "")]
 
 
 def answered(problem: Problem, key: str | None) -> SampleResult:
-    """The outcome of committing to an option, or to none of them, which is wrong."""
+    """The result of choosing the option `key`; choosing none of them (None) is wrong."""
     return SampleResult("answered", key, key is not None and key == problem.answer)
 
 
 def read_letter(problem: Problem, text: str) -> SampleResult:
-    """ChatBench's rule: the first character, if it is a letter of an option; else what was said is kept, and wrong.
+    """Apply ChatBench's rule: the answer is the first character of the reply if it is the letter of an option.
 
-    Space before it is left out.
+    Otherwise the reply is unparsed, which counts as wrong, and its text is kept. Leading whitespace is ignored.
     """
     said = text.strip()
     key = key_of_letter(problem, said[:1])
@@ -48,5 +48,5 @@ def _kept(text: str) -> str:
 
 
 def letters(problem: Problem) -> str:
-    """The first letter of its options and the last, in words."""
+    """The range of the option letters, such as `A through D`."""
     return f"A through {ascii_uppercase[len(problem.options) - 1]}"

@@ -1,11 +1,11 @@
-"""Which methods there are: those of this folder, and those that other packages name under "parley.methods".
+"""The registry of methods: those in this folder, and those of other packages (entry points in "parley.methods").
 
-A method is a class that is made without anything, and named by a decorator; its docstring says what it is:
+A method is a class without constructor arguments, registered by a decorator; its docstring is its documentation:
 
     @method("ask_twice")
     class AskTwice: ...
 
-Modules of this folder that name none are helpers.
+Modules in this folder without a registered method are helpers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.errors import MethodUnknown
 from problems.plugins import Registry
 
 RELEASED = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
-"""Those that ChatBench's released file has columns for."""
+"""The methods that have columns in ChatBench's released file."""
 
 C = TypeVar("C", bound=Callable[[], Method])
 METHODS: Registry[Method] = Registry("method", "app.ai_alone.methods", "parley.methods", MethodUnknown)
@@ -36,10 +36,10 @@ def method(name: str) -> Callable[[C], C]:
 
 
 def names() -> tuple[str, ...]:
-    """Name every method there is: ChatBench's released ones first, then in the order of the alphabet."""
+    """The names of all methods: those of ChatBench's release first, then alphabetically."""
     return (*RELEASED, *(name for name in METHODS.all() if name not in RELEASED))
 
 
 def about(name: str) -> str:
-    """What a method is, and where it comes from."""
+    """The documentation of a method, with its source."""
     return inspect.getdoc(type(METHODS.find(name))) or ""

@@ -1,4 +1,4 @@
-"""First thinking, then a letter, in one conversation."""
+"""Chain of thought, then a letter, in one conversation."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ THINK = "Let's think step by step."
 
 @method("zero_shot_cot")
 class ZeroShotCot:
-    """The question with its options and "Let's think step by step."; then, in the same conversation, a letter.
+    """The question with its options and "Let's think step by step."; then a request for a letter in the same chat.
 
-    Read as letter_only_zero_shot is. Source: ChatBench's code (qa_reasoning.py; not in the paper): two calls, the
-    second with 10 tokens. What they say is Kojima et al. (2022), "Large Language Models are Zero-Shot Reasoners", with
-    an order to reply with a letter that is ours.
+    The letter is read as in letter_only_zero_shot. Source: ChatBench's code (qa_reasoning.py; not in the paper): two
+    calls, the second with 10 tokens. The prompts are those of Kojima et al. (2022), "Large Language Models are
+    Zero-Shot Reasoners"; the instruction to reply with a letter is ours.
     """
 
     steps, own = 2, 2

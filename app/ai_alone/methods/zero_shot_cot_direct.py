@@ -1,4 +1,4 @@
-"""First thinking, then a letter, each in a prompt of its own."""
+"""Chain of thought, then a letter, in two separate prompts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from problems.problem import Problem
 
 @method("zero_shot_cot_direct")
 class ZeroShotCotDirect:
-    """As zero_shot_cot, but the second call is one new message that holds the question, the thinking and the order.
+    """Like zero_shot_cot, but the second call is one new message with the question, the reasoning and the instruction.
 
-    Read as letter_only_zero_shot is. Source: ChatBench's code (qa_reasoning.py; not in the paper) has a method of this
-    name with two calls, the second with 10 tokens; what tells it from zero_shot_cot there we do not know. Ours has the
-    form of Kojima et al. (2022), in which the model continues one text.
+    The letter is read as in letter_only_zero_shot. Source: ChatBench's code (qa_reasoning.py; not in the paper) has a
+    method of this name with two calls, the second with 10 tokens; we do not know how it differs from zero_shot_cot
+    there. Ours follows Kojima et al. (2022), where the model continues one text.
     """
 
     steps, own = 2, 2

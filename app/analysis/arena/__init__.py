@@ -1,4 +1,4 @@
-"""What is found in the arena's votes. Zheng et al., NeurIPS 2023."""
+"""The analysis of the arena's votes. Zheng et al., NeurIPS 2023."""
 
 from collections.abc import Mapping
 
@@ -11,14 +11,14 @@ from app.analysis.base import AnalysisStep, of_one
 PARTS: tuple[AnalysisStep, ...] = (
     of_one("Votes", VOTES, VOTE_COLUMNS, wins, quick=True),
     of_one("Strengths", VOTES, VOTE_COLUMNS, bradley_terry),
-    of_one("Win rates between two", VOTES, VOTE_COLUMNS, pairwise),
-    of_one("Win rates by place", VOTES, VOTE_COLUMNS, positions),
+    of_one("Win rates between two models", VOTES, VOTE_COLUMNS, pairwise),
+    of_one("Win rates by position", VOTES, VOTE_COLUMNS, positions),
 )
 NAMES: Mapping[str, str] = {
-    "arena.win_rate.<model>": "share of the votes with a winner that it took part in",
+    "arena.win_rate.<model>": "share of votes won, of those with a winner that showed the model",
     "arena.ties.<kind>": "share of all votes that are ties",
-    "arena.bradley_terry.<model>": "Bradley-Terry strength: log-odds against a model of mean strength",
-    "arena.elo.<model>": "the same on the arena's scale: 400 points are odds of 10 to 1, the mean is 1000",
-    "arena.pairwise.<model>.<other>": "share of the votes between two models that the first won, ties counting half",
-    "arena.position.<slot>": "share of the votes with a winner that the model in place a, b, c or d won",
+    "arena.bradley_terry.<model>": "Bradley-Terry strength: log-odds of winning against a model of mean strength",
+    "arena.elo.<model>": "Bradley-Terry strength on the arena's scale: 400 points are odds of 10 to 1, mean 1000",
+    "arena.pairwise.<model>.<other>": "share of votes between two models won by the first, ties counting half",
+    "arena.position.<slot>": "share of votes with a winner won by the model in position a, b, c or d",
 }

@@ -1,4 +1,6 @@
-"""Bradley-Terry strengths of models from the arena's votes, which do not depend on whom a model met; as Elo too.
+"""Bradley-Terry strengths of models from the arena's votes, also on the Elo scale.
+
+Unlike win rates, they do not depend on which other models a model was compared with.
 
     Elo = 1000 + s * 400 / ln 10:  400 points more are odds of 10 to 1
 
@@ -24,11 +26,11 @@ from app.analysis.intervals import Codes, Interval, Values, codes, number_of
 
 MEAN, POINTS = 1000.0, 400 / log(10)
 METHOD = (
-    "Bradley-Terry strengths by maximum likelihood: the log-odds with which a model beats one of the mean strength, "
-    f"0. {HALF} The 95 % interval is {DRAWN}, as votes share participants."
+    "Bradley-Terry strengths by maximum likelihood: the log-odds that a model beats a model of mean strength (0). "
+    f"{HALF} The 95 % interval is {DRAWN}, because one participant gives several votes."
 )
-ELO = f"{METHOD} On the arena's scale 400 points are odds of 10 to 1, and the mean of the models is 1000."
-NONE = "No strengths can be told: there are no two models each of which beat the other, itself or over others."
+ELO = f"{METHOD} On the arena's scale, 400 points are odds of 10 to 1, and the mean of the models is 1000."
+NONE = "Strengths cannot be estimated: no two models beat each other, directly or through other models."
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,10 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
 
 
 def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """The strength of each model, as log-odds and on the arena's scale; nothing where no two models met.
+    """The strength of each model, as log-odds and on the arena's scale; empty if no two models were compared.
 
     `votes` has the columns of arena_votes. Names: `arena.bradley_terry.<model>`, `arena.elo.<model>`. Models whose
-    strength has no bounds are named in the note; if no strength can be told, it says so and there are no estimates.
+    strength is unbounded are listed in the note; if no strength can be estimated, the note says so.
     """
     found = fitted(votes)
     if not found.models:
@@ -96,7 +98,7 @@ def bradley_terry(votes: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def _sizes(met: pd.DataFrame) -> pd.DataFrame:
-    """By model: how many votes it took part in that tell of it, and of how many participants."""
+    """By model: the number of votes that compare it with another model, and of participants who gave them."""
     sides = [met[["vote", "participant", side]].rename(columns={side: "model"}) for side in ("one", "other")]
     return pd.concat(sides).groupby("model")[["vote", "participant"]].nunique()
 
@@ -114,7 +116,7 @@ def _estimates(found: FittedModel, sizes: pd.DataFrame, *, elo: bool) -> Iterato
         )
         one = middle(float(found.values[place]), found.samples[:, place], everybody)
         low, high = (None if end is None else anchor + scale * end for end in (one.low, one.high))
-        said = f"{model} had a strength of {{}} (log-odds against one of mean strength)"
+        said = f"{model} had a strength of {{}} (log-odds against a model of mean strength)"
         if elo:
             said = f"{model} had a rating of {{}} (400 points are odds of 10 to 1, the mean is 1000)"
         yield estimate(group, Interval(anchor + scale * one.value, low, high, one.why), said, NUMBER, "votes")
@@ -127,7 +129,7 @@ def _left(found: FittedModel) -> str:
         return NONE
     won, lost = found.wins.sum(axis=1), found.wins.sum(axis=0)
     why = np.where(
-        lost == 0, "never lost", np.where(won == 0, "never won", "not joined to the others by wins and losses")
+        lost == 0, "never lost", np.where(won == 0, "never won", "not connected to the others by wins and losses")
     )
     told = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
-    return f"Left out, as their strengths have no bounds: {told}." if told else ""
+    return f"Left out because their strengths are unbounded: {told}." if told else ""

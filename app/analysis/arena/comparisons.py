@@ -1,8 +1,8 @@
-"""The arena's votes as comparisons of two models: the winner beats every other one; a tie is one between all.
+"""The arena's votes as pairwise comparisons: the winner beats every other model; a tie is a tie between all models.
 
-A tie counts half a win for each, as in the arena's own ratings (Chiang et al.: Chatbot Arena. ICML 2024); equally good
-and none good alike. Between two that both lost to a third nothing is known. A vote in which a model met itself tells
-nothing of it, and is left out.
+A tie, equally good or none good, counts as half a win for each model, as in the arena's own ratings (Chiang et al.:
+Chatbot Arena. ICML 2024). Two models that both lost to a third are not compared. A vote that showed a model twice is
+left out, because it compares the model with itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pandas as pd
 from app.analysis.arena.votes import SLOTS, TIES
 from app.analysis.intervals import Values
 
-HALF = "A tie counts half a win for each. Of more than two models the winner beats every other one."
+HALF = "A tie counts as half a win for each model. With more than two models, the winner beats every other one."
 
 
 def compared(votes: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def compared(votes: pd.DataFrame) -> pd.DataFrame:
 
 
 def win_matrix(votes: pd.DataFrame) -> pd.DataFrame:
-    """How often each model (row) beat each other one (column), ties counting half; models in the alphabet's order."""
+    """How often each model (row) beat each other model (column), ties counting half; models in alphabetical order."""
     met = compared(votes)
     names = sorted({*met["one"], *met["other"]})
     wins = pd.DataFrame(np.zeros((len(names), len(names))), index=names, columns=names)
@@ -63,7 +63,7 @@ def as_votes(conversations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _itself(told: pd.DataFrame) -> pd.Series:
-    """The votes in which a model met itself."""
+    """The votes that showed a model twice."""
     shown = told[[f"model_{slot}" for slot in SLOTS]].melt(ignore_index=False, value_name="model").dropna()
     shown = shown.rename_axis("vote").reset_index()
     return shown[shown.duplicated(["vote", "model"])]["vote"]

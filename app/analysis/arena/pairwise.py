@@ -1,4 +1,4 @@
-"""How often each model beats each other one that it met: the arena's matrix of win rates."""
+"""How often each model beats each other model: the arena's matrix of win rates."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from app.analysis.arena.votes import VOTES, WORTH
 from app.analysis.estimates import SHARE, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, number_of, share_of
 
-METHOD = f"The share of the votes between two models that the first of them won. {HALF} {WORTH}"
+METHOD = f"The share of votes between two models that the first one won. {HALF} {WORTH}"
 
 
 def pairwise(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """The share of the votes between two models that the first won, ties counting half; nothing where none met.
+    """The share of votes between two models that the first won, ties counting half; empty if none were compared.
 
-    Names: `arena.pairwise.<model>.<model>`, the first in the alphabet first: the other's share is what is left of 1.
+    Names: `arena.pairwise.<model>.<model>`, in alphabetical order; the second model's share is 1 minus that.
     """
     found = Finding(
         "arena.pairwise", "Win rate between two models", "votes", SHARE, (0, 1), tuple(_pairs(compared(votes))),

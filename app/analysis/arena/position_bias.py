@@ -1,7 +1,7 @@
-"""Whether the place on the screen matters: how often each place wins, against chance.
+"""Position bias: how often the model in each position on the screen wins, compared with chance.
 
-Models are put in their places at random, so that each place should win as often as any other. Votes in which a model
-met itself count too: nothing but its place can have decided them.
+Models are assigned to positions at random, so each position should win equally often. Votes that showed a model twice
+count too: only the position can have decided them.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from app.analysis.intervals import codes, number_of, share_of
 
 PLACES = {"a": "first (left)", "b": "second", "c": "third", "d": "fourth"}
 METHOD = (
-    "The share of the votes with a winner that the model in a place won, of those that showed one there. By chance it "
-    f"is one by the number of models shown. {WORTH}"
+    "The share of votes with a winner that the model in a position won, of the votes with a model in that position. "
+    f"By chance it is 1 divided by the number of models shown. {WORTH}"
 )
 
 
 def positions(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """The share of the votes with a winner that each place won; nothing where no vote has a winner.
+    """The share of votes with a winner that each position won; empty if no vote has a winner.
 
     Names: `arena.position.<slot>`, a to d; chance is in `further["chance"]`.
     """
@@ -30,7 +30,7 @@ def positions(votes: pd.DataFrame) -> tuple[Finding, ...]:
     sizes = decided[[f"model_{slot}" for slot in SLOTS]].notna().sum(axis=1)
     chances = (1 / sizes).unique()
     found = Finding(
-        "arena.position", "Win rate by place", "votes with a winner", SHARE, (0, 1), tuple(_places(decided, sizes)),
+        "arena.position", "Win rate by position", "votes with a winner", SHARE, (0, 1), tuple(_places(decided, sizes)),
         METHOD, f'positions(frame(database, study, "{VOTES}", origin))',
         reference=float(chances[0]) if len(chances) == 1 else None,
     )  # fmt: skip
@@ -46,5 +46,5 @@ def _places(decided: pd.DataFrame, sizes: pd.Series) -> Iterator[Estimate]:
             group = EstimateGroup(f"arena.position.{slot}", place, len(rows), number_of(people), {"slot": slot})
             won = (rows["winner"] == f"model_{slot}").to_numpy().astype(float)
             chance = float((1 / sizes[there]).mean())
-            said = f"The {place} place won {{}} of the votes with a winner; chance is {100 * chance:.1f} %"
+            said = f"The {place} position won {{}} of the votes with a winner; chance is {100 * chance:.1f} %"
             yield estimate(group, share_of(won, people), said, SHARE, "votes", further={"chance": chance})

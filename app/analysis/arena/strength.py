@@ -1,12 +1,13 @@
-"""How strong models are by how often each beat each: Bradley and Terry's strengths (1952), by maximum likelihood.
+"""Bradley-Terry strengths (1952) by maximum likelihood, from the number of wins of each model over each other model.
 
     P(i beats j) = 1 / (1 + exp(s_j - s_i)),  sum of all s = 0;  in log-odds
 
-The likelihood is concave. Newton's steps are cut so that no two compared models part by more than 1 in a step; by Bach
-(2010, Electronic Journal of Statistics 4:384) each then makes it larger, so they find its one maximum. It has one if
-and only if, however the models are parted in two, some of each side beat some of the other (Ford 1957; Hunter 2004,
-Annals of Statistics 32:384). If not, a model that never lost would be infinitely strong: strengths are found for the
-largest part of the models of which it holds, and the others have none.
+The likelihood is concave. Newton steps are limited so that the difference between two compared models changes by at
+most 1 per step; then each step increases the likelihood (Bach 2010, Electronic Journal of Statistics 4:384), and the
+search finds its only maximum. A maximum exists if and only if, for every split of the models into two sets, a model of
+each set beat a model of the other (Ford 1957; Hunter 2004, Annals of Statistics 32:384). Otherwise some strengths would
+be infinite, such as that of a model that never lost: strengths are then estimated for the largest set of models that
+meets the condition, and are NaN for the others.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SMALL = 1e-10
 
 
 def strengths(wins: Values, start: Values | None = None) -> Values:
-    """The strength of each model from how often it (row) beat each other one (column); NaN for those that have none.
+    """The strength of each model from how often it (row) beat each other model (column); NaN for those without one.
 
     P(i beats j) = 1/(1 + exp(s_j - s_i)), in log-odds, their mean 0, of maximum likelihood. Bradley and Terry 1952.
     """
@@ -35,7 +36,7 @@ def strengths(wins: Values, start: Values | None = None) -> Values:
 
 
 def joined(wins: Values) -> npt.NDArray[np.bool_]:
-    """Which models are of the largest part in which each beat each, itself or over others."""
+    """Which models are in the largest set in which every model beat every other, directly or through others."""
     reach = (wins > 0) | np.eye(len(wins), dtype=bool)
     for _ in range(max(1, len(wins)).bit_length()):
         reach = (reach.astype(float) @ reach.astype(float)) > 0

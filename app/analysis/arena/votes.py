@@ -1,8 +1,8 @@
 """Which model people prefer, in the arena's votes.
 
-A model's win rate is its share of the votes that it took part in and that somebody won; ties are left out and reported.
-It depends on whom the model met: Bradley-Terry's strengths do not. A vote in which a model met itself tells nothing of
-it, and is left out. Zheng et al., NeurIPS 2023.
+A model's win rate is the share of votes that it won, of the votes that showed it and had a winner; ties are left out
+and reported. It depends on the other models that were shown; Bradley-Terry strengths do not. Votes that showed a model
+twice are left out. Zheng et al., NeurIPS 2023.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ VOTE_COLUMNS = ("participant", "model_a", "model_b", "model_c", "model_d", "winn
 SLOTS = ("a", "b", "c", "d")
 TIES = {"tie": "equally good", "tie (bothbad)": "none good"}
 WORTH = (
-    "The 95 % interval is Wilson's, for the number of independent votes that they are worth, as votes share "
-    "participants (cluster jackknife), with Student's t of one degree of freedom less than there are participants."
+    "The 95 % interval is Wilson's for the effective number of independent votes, because one participant gives "
+    "several votes (cluster jackknife); Student's t has one degree of freedom less than there are participants."
 )
 WINS = (
-    "A model's win rate is its share of the votes with a winner among those that it took part in; ties are left out. "
+    "A model's win rate is the share of votes that it won, of the votes that showed it and had a winner (no ties). "
     + WORTH
 )
 TIED = f"The share of all votes. {WORTH}"
 
 
 def wins(votes: pd.DataFrame) -> tuple[Finding, ...]:
-    """Win rates by model, and the share of ties; nothing where nobody voted.
+    """Win rates by model, and the share of ties; empty without votes.
 
     `votes` has the columns of arena_votes. Names: `arena.win_rate.<model>`, `arena.ties.<kind>`.
     """
@@ -41,7 +41,7 @@ def wins(votes: pd.DataFrame) -> tuple[Finding, ...]:
     itself = shown[shown.duplicated(["vote", "model"])]["vote"]
     decided = shown[~shown["vote"].isin(itself) & ~shown["vote"].map(tied)]
     left = f"{int(tied.sum()):,} of {len(told):,} votes are ties."
-    left += f" {itself.nunique():,} votes in which a model met itself are left out." if len(itself) else ""
+    left += f" {itself.nunique():,} votes that showed a model twice are left out." if len(itself) else ""
     code = f'wins(frame(database, study, "{VOTES}", origin))'
     found = (
         Finding(
@@ -71,7 +71,7 @@ def _shown(told: pd.DataFrame) -> pd.DataFrame:
 
 
 def _chance(decided: pd.DataFrame) -> float | None:
-    """How often a model would win by chance, where every vote is between as many."""
+    """How often a model would win by chance; None if the number of models differs between votes."""
     sizes = decided.groupby("vote").size().unique()
     return float(1 / sizes[0]) if len(sizes) == 1 else None
 
@@ -81,7 +81,7 @@ def _rates(decided: pd.DataFrame) -> Iterator[Estimate]:
         people = codes(rows["participant"])
         name = f"arena.win_rate.{slug(model)}"
         group = EstimateGroup(name, str(model), len(rows), number_of(people), {"model": str(model)})
-        said = f"{model} won {{}} of its votes that had a winner"
+        said = f"{model} won {{}} of its votes with a winner"
         yield estimate(group, share_of(rows["won"].to_numpy(), people), said, SHARE, "votes")
 
 

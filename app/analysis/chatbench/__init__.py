@@ -1,4 +1,4 @@
-"""What is found in ChatBench's tables. Chang, Anderson, Hofman: ChatBench. ACL 2025."""
+"""The analysis of ChatBench's tables. Chang, Anderson, Hofman: ChatBench. ACL 2025."""
 
 from collections.abc import Mapping
 
@@ -38,34 +38,42 @@ PARTS: tuple[AnalysisStep, ...] = (
 )
 NAMES: Mapping[str, str] = {
     "chatbench.accuracy_by_condition.<condition>.<moment>": (
-        "share of right answers by condition and moment: alone, before the chatbot, with_AI"
+        "share of correct answers by condition and moment: alone, before the chatbot, with_AI"
     ),
-    "chatbench.accuracy_by_model.<model>": "share of right answers with the chatbot",
+    "chatbench.accuracy_by_model.<model>": "share of correct answers with the chatbot",
     "chatbench.change.<model>": "answer-first: accuracy with the chatbot minus that before it",
-    "chatbench.filter.<step>": "answers that each step of the pre-registered filter leaves",
-    "chatbench.count.<kind>": "answers that count: user-alone, user-AI, AI-alone",
+    "chatbench.filter.<step>": "number of answers left after each step of the pre-registered filter",
+    "chatbench.count.<kind>": "number of answers included in the analysis: user-alone, user-AI, AI-alone",
     "chatbench.accuracy.<dataset>.<model>.<answer_type>": (
-        "mean over questions of the share of right answers: user-alone, user-AI, or a method of models alone"
+        "mean over questions of the share of correct answers: user-alone, user-AI, or a method of models alone"
     ),
-    "chatbench.accuracy.<dataset>.<model>.user-AI.<condition>": "the same with the chatbot, by condition",
-    "chatbench.gap.<dataset>.<model>.<method>.<condition>": "accuracy of a model alone minus participants' with it",
-    "chatbench.mean_gap.<method>.<condition>": "mean absolute gap over datasets and models; condition all: over both",
+    "chatbench.accuracy.<dataset>.<model>.user-AI.<condition>": (
+        "mean over questions of the share of correct answers with the chatbot, by condition"
+    ),
+    "chatbench.gap.<dataset>.<model>.<method>.<condition>": "accuracy of a model alone minus that of people with it",
+    "chatbench.mean_gap.<method>.<condition>": "mean absolute gap over datasets and models; `all`: over conditions too",
     "chatbench.model_gap.<model>.<other>.<answer_type>": "mean over datasets of one model's accuracy minus another's",
-    "chatbench.model_gap.<model>.<other>.user-AI.<condition>": "the same with the chatbot, by condition",
+    "chatbench.model_gap.<model>.<other>.user-AI.<condition>": (
+        "mean over datasets of one model's accuracy minus another's, with the chatbot, by condition"
+    ),
     "chatbench.correlation.<method>.<condition>": (
-        "correlation over questions of the accuracy of models alone and of participants with them"
+        "correlation over questions: accuracy of models alone, and of participants with them"
     ),
     "chatbench.correlation_improvement.<method>.<condition>": (
-        "the same with how much more participants had right with the chatbot than alone"
+        "correlation over questions: accuracy of models alone, and participants' improvement with the chatbot"
     ),
     "chatbench.linear_fit.<method>.<condition>": (
-        "correlation of accuracy with the chatbot and its linear model of participants alone and models alone"
+        "correlation of accuracy with the chatbot and its prediction from accuracy of participants and models alone"
     ),
-    "chatbench.noise_ceiling.<condition>": "correlation if participants were exactly as good as free text",
-    "chatbench.transition.corrected.<model>": "answer-first: share of wrong answers that is right with the chatbot",
-    "chatbench.transition.lost.<model>": "answer-first: share of right answers that is wrong with the chatbot",
-    "chatbench.odds.<factor>.<level>": "mixed model: difference of the logarithm of the odds of a right answer",
-    "chatbench.odds.way.user-AI.<condition>": "the same with the chatbot against alone, by condition",
-    "chatbench.work.<measure>": "mean over participants of what each of them did",
-    "chatbench.duration.<path>": "mean seconds on a step; longer than ten minutes left out",
+    "chatbench.noise_ceiling.<condition>": "correlation if participants were exactly as accurate as free text",
+    "chatbench.transition.corrected.<model>": (
+        "answer-first: share of wrong answers that became correct with the chatbot"
+    ),
+    "chatbench.transition.lost.<model>": "answer-first: share of correct answers that became wrong with the chatbot",
+    "chatbench.odds.<factor>.<level>": "mixed model: difference in the log-odds of a correct answer",
+    "chatbench.odds.way.user-AI.<condition>": (
+        "mixed model: difference in the log-odds of a correct answer, with the chatbot against alone, by condition"
+    ),
+    "chatbench.work.<measure>": "mean over participants of a measure of their work",
+    "chatbench.duration.<path>": "mean seconds on a step, without times over ten minutes",
 }

@@ -1,11 +1,11 @@
 """Accuracy in ChatBench's `user_answers`: by condition and moment, and what the chatbot changed.
 
-A moment is when somebody answered: `alone` (a question that they answer once, without the chatbot), `before` (alone,
-a question that they then answer with it: answer-first) or `with_AI`. The attention check is left out, as in the paper,
-and so are questions without a key. Chang, Anderson, Hofman: ChatBench. ACL 2025.
+A moment is when a participant answered: `alone` (the question is answered only once, without the chatbot), `before`
+(alone, and later again with the chatbot: answer-first) or `with_AI`. The attention check is left out, as in the paper,
+and so are questions without an answer key. Chang, Anderson, Hofman: ChatBench. ACL 2025.
 
-All intervals respect that answers come from the same participants and about the same questions (intervals.py). The mean
-is over answers; the paper's is over questions, which is the same where each is answered equally often.
+All intervals account for answers that share participants and questions (intervals.py). The mean is over answers; the
+paper's mean is over questions, which is equal if each question is answered equally often.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ ATTENTION = "attention_check"
 ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
 METHOD = (
-    "Accuracy is the share of right answers over all answers of a group, in per cent. Its 95 % interval is Wilson's, "
-    "for the number of independent answers that they are worth, as answers share participants and questions: the "
+    "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
+    "for the effective number of independent answers, because answers share participants and questions. The "
     "variance is that of the two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023; "
-    "Cameron, Gelbach and Miller 2011), with Student's t of one degree of freedom less than there are participants, or "
+    "Cameron, Gelbach and Miller 2011); Student's t has one degree of freedom less than there are participants, or "
     "questions if they are fewer."
 )
 CHANGE = (
-    "The change is the mean difference, in percentage points, between the answer with the chatbot and the answer of "
-    "the same participant to the same question before it. Its 95 % interval is mean ± t standard errors by the two-way "
-    "cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023)."
+    "The change is the mean difference in accuracy, in percentage points, between a participant's answer with the "
+    "chatbot and their answer to the same question before it. Its 95 % interval is mean ± t standard errors by the "
+    "two-way cluster jackknife (participants and questions; MacKinnon, Nielsen and Webb 2023)."
 )
 
 
 def prepared(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers that count, each with its `moment` and with `acc` as a number.
+    """The answers included in the analysis, each with its `moment` and with `acc` as a number.
 
     `answers` has the columns of ChatBench's user_answers.
     """
@@ -53,16 +53,16 @@ def prepared(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """Accuracy by condition and moment, with the chatbot by model, and what it changed by model.
+    """Accuracy by condition and moment, accuracy with the chatbot by model, and the change by model.
 
     `answers` has the columns of ChatBench's user_answers. Names:
     `chatbench.accuracy_by_condition.<condition>.<moment>`, `chatbench.accuracy_by_model.<model>`,
-    `chatbench.change.<model>`. Nothing where there are no answers.
+    `chatbench.change.<model>`. Empty without answers.
     """
     counted = prepared(answers)
     checks = int((answers["dataset"] == ATTENTION).sum())
     note = (
-        f"{checks:,} answers to attention checks are left out; participants who missed one are not." if checks else ""
+        f"{checks:,} answers to attention checks are left out; participants who failed one are not." if checks else ""
     )
     with_ai = counted[counted["moment"] == "with_AI"]
     found = (
@@ -75,9 +75,9 @@ def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
             tuple(_by_model(with_ai)), METHOD, _code("accuracy"), note=note,
         ),
         Finding(
-            "chatbench.change", "What the chatbot changed", "pairs of answers", POINTS, (-1, 1),
+            "chatbench.change", "Change of accuracy with the chatbot", "pairs of answers", POINTS, (-1, 1),
             tuple(_changes(counted)), CHANGE, _code("accuracy"), reference=0.0,
-            note="Only answer-first: both answers are of the same person.",
+            note="Only answer-first, where the same participant gives both answers.",
         ),
     )  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)

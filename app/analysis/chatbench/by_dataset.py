@@ -1,7 +1,7 @@
-"""Accuracy by dataset, model, way of answering and condition, as in the paper's Tables A1 and A2.
+"""Accuracy by dataset, model, answer type and condition, as in the paper's Tables A1 and A2.
 
-An accuracy is the mean over questions of each question's accuracy (over_questions.py). All of them make a plain table
-with a row for each cell, on which gaps.py goes on.
+An accuracy is the mean over questions of each question's accuracy (over_questions.py). Together they form a plain table
+with one row per cell, which gaps.py builds on.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ ALONE_COLUMNS = (
     "question_id",
     *(f"{name}_{what}" for name in METHODS for what in ("count", "acc")),
 )
-"""The columns of ai_alone_answers that are needed; other methods are found by theirs."""
+"""The required columns of ai_alone_answers; other methods are recognised by their columns."""
 CELL = ("dataset", "model", "answer_type")
 TABLE = (*CELL, "accuracy", "low", "high", "standard_error", "n", "participants", "questions")
-"""The columns of a table of accuracies; for gaps the first four and `standard_error` suffice."""
+"""The columns of a table of accuracies; gaps need only the first four and `standard_error`."""
 CODE = (
     'accuracy_by_dataset(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin))'
 )
 METHOD = (
-    "Accuracy is the unweighted mean over questions of each question's share of right answers, over the answers that "
-    "the pre-registered filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster jackknife "
-    "of this mean (leaving out participants, and questions), for questions and participants as drawn from more of "
-    "their kind, and Student's t of one degree of freedom less than there are questions, or participants if they are "
-    "fewer. Of models alone it goes by how the questions' accuracies vary."
+    "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
+    "that the pre-registered filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
+    "jackknife of this mean (leaving out participants, and questions), which treats questions and participants as "
+    "random samples; Student's t has one degree of freedom less than there are questions, or participants if they are "
+    "fewer. For models alone the variance is that of the questions' accuracies."
 )
 Found = tuple[tuple[str, str, str], OverQuestions, int, int]
 """A cell with its mean, its number of answers and of participants."""
 
 
 def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
-    """Accuracy by dataset, model and way of answering, people's by condition too.
+    """Accuracy by dataset, model and answer type; for people with the chatbot also by condition.
 
-    `answers` are those that `counted` leaves, `alone` has the columns of ai_alone_answers. The standard errors of the
+    `answers` are those that `counted` returns, `alone` has the columns of ai_alone_answers. The standard errors of the
     paper and of its code are in `further`. Names: `chatbench.accuracy.<dataset>.<model>.<answer_type>`, where the type
-    is `user-alone`, `user-AI`, `user-AI.<condition>` or a method by which models answer alone.
+    is `user-alone`, `user-AI`, `user-AI.<condition>` or a method of models alone.
     """
     estimates = tuple(_estimate(*one) for one in _cells(answers, alone))
     if not estimates:
@@ -109,7 +109,7 @@ def _of_models(alone: pd.DataFrame) -> Iterator[Found]:
 
 
 def alone_by_method(alone: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Each method with its accuracies: `dataset`, `model`, `question_id`, `acc` and, of how many answers, `n`."""
+    """Each method with its accuracies: `dataset`, `model`, `question_id`, `acc` and the number of answers, `n`."""
     for column in [name for name in alone.columns if name.endswith("_acc")]:
         method = column.removesuffix("_acc")
         rows = alone[["dataset", "model", "question_id"]].copy()
@@ -130,5 +130,5 @@ def _estimate(cell: tuple[str, str, str], found: OverQuestions, n: int, particip
     where = f" ({condition})" if condition else ""
     who = f"Participants with {model}" if participants else f"{model} alone ({way})"
     how = {USER_ALONE: ", answering alone,", WITH_AI: f", answering with the chatbot{where},"}.get(way, "")
-    said = f"{who}{how} had {{}} of the answers to a question of {dataset} right on average"
+    said = f"{who}{how} gave {{}} correct answers to a question of {dataset} on average"
     return estimate(group, found.interval, said, SHARE, "answers", further=found.further)

@@ -1,14 +1,14 @@
-"""Whether what is easy for a model alone is easy for people with it: correlations over questions.
+"""Correlations over questions: are questions that are easy for a model alone also easy for people with the model?
 
-A point is a question with a model: the accuracy of the model alone by a method, and people's with it, by condition. The
-improvement is people's accuracy with the model minus alone (who had that model, in either condition). The linear model
-is people's accuracy with it on both, alone and the model's, by least squares; its r is the root of R^2, so from three
-correlations
+A point is a question with a model: the accuracy of the model alone by a method, and of people with it, by condition.
+The improvement is people's accuracy with the model minus their accuracy alone (people assigned to that model, in either
+condition). The linear model predicts people's accuracy with the model from their accuracy alone and the model's, by
+least squares; its r is the root of R^2, computed from three correlations:
 
     R^2 = (r1^2 + r2^2 - 2 r1 r2 r12)/(1 - r12^2)
 
-Intervals are the middle 95 % over samples of the questions, with all their points. The noise ceiling is what r would be
-if people were exactly as good as free text: Binomial(n_q, p_q)/n_q is drawn a hundred times.
+Intervals are the middle 95 % over bootstrap samples of the questions, with all their points. The noise ceiling is the
+expected r if people were exactly as accurate as free text: Binomial(n_q, p_q)/n_q is drawn a hundred times.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ DRAWS = 100
 SAMPLES = 1000
 SEED = 20250220
 ENOUGH = 0.9
-"""So large a part of the samples must have a correlation."""
+"""The share of samples that must have a correlation."""
 CEILING = "free_text"
 KEY = ["question_id", "model"]
-QUESTIONS = "An interval needs more questions that differ."
+QUESTIONS = "An interval needs more questions with different accuracies."
 CODE = (
     'correlations(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin))'
 )
 METHOD = (
-    "Pearson's correlation over questions (each with each model) of two accuracies; for the linear model that of its "
-    f"fitted values with the observed ones. Its 95 % interval is the middle of {SAMPLES:,} bootstrap samples of the "
-    f"questions. The noise ceiling is the mean, and the middle 95 %, of {DRAWS} draws."
+    "Pearson's correlation of two accuracies over questions (each with each model); for the linear model, the "
+    f"correlation of fitted and observed values. The 95 % interval is the middle 95 % of {SAMPLES:,} bootstrap samples "
+    f"of the questions. The noise ceiling is the mean of {DRAWS} draws, with the middle 95 % as its interval."
 )
 Statistic = Callable[[Values, Values], Values]
 """A statistic of columns of numbers under several weightings of the rows."""
 
 
 def points(answers: pd.DataFrame, alone: pd.DataFrame, method: str, condition: str) -> pd.DataFrame:
-    """By question and model: `ai`, `with_ai`, how many answers that is of, `n`, and `user_alone` (NaN if nobody's).
+    """By question and model: `ai`, `with_ai`, its number of answers `n`, and `user_alone` (NaN without answers).
 
-    `answers` are those that `counted` leaves.
+    `answers` are those that `counted` returns.
     """
     kinds = answers["answer_type"]
     with_ai = answers[(kinds == WITH_AI) & (answers["condition"] == condition)].groupby(KEY)["acc"]
@@ -93,7 +93,7 @@ def _r(mean: Values, square: Values, a: int, b: int) -> Values:
 
 
 def resampled(columns: Values, questions: Values, statistic: Statistic) -> Interval | None:
-    """A statistic with the middle of those of samples of the questions; None where it is not defined."""
+    """A statistic with its bootstrap interval over questions; None if it is not defined."""
     whole = statistic(columns, np.ones((1, len(columns))))[0]
     if np.isnan(whole):
         return None
@@ -108,7 +108,7 @@ def resampled(columns: Values, questions: Values, statistic: Statistic) -> Inter
 
 
 def noise_ceiling(shares: Values, counts: Values, seed: int = SEED) -> Interval | None:
-    """The correlation of accuracies with draws from them: so many answers to each question; None where not defined."""
+    """The correlation of accuracies with binomial draws of `counts` answers per question; None if not defined."""
     if shares.size < 2:
         return None
     draws = np.random.default_rng(seed).binomial(counts.astype(int), shares, size=(DRAWS, shares.size)) / counts
@@ -123,9 +123,9 @@ def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, .
     """Correlations over questions of models alone with people, by method and condition.
 
     r = cov(x, y)/(sd(x) sd(y)) over questions with each model, no unit; ChatBench, ACL 2025.
-    `answers` are those that `counted` leaves. Names: `chatbench.correlation.<method>.<condition>`,
-    `chatbench.correlation_improvement...`, `chatbench.linear_fit...`, `chatbench.noise_ceiling.<condition>`. There is
-    none where fewer than two questions differ.
+    `answers` are those that `counted` returns. Names: `chatbench.correlation.<method>.<condition>`,
+    `chatbench.correlation_improvement...`, `chatbench.linear_fit...`, `chatbench.noise_ceiling.<condition>`. Undefined
+    correlations are left out.
     """
     made: dict[str, list[Estimate]] = {name: [] for name in TITLES}
     conditions = sorted(answers.loc[answers["answer_type"] == WITH_AI, "condition"].unique())
@@ -151,23 +151,23 @@ def correlations_of(tables: Tables) -> tuple[Finding, ...]:
 
 TITLES: Mapping[str, tuple[str, str]] = {
     "correlation": (
-        "Models alone and people with them, question by question",
-        "accuracy of models alone ({}) correlated with participants' with them",
+        "Correlation over questions: models alone and people with them",
+        "accuracy of models alone ({}) correlated with accuracy of participants with them",
     ),
     "correlation_improvement": (
-        "Models alone and what they improve, question by question",
-        "accuracy of models alone ({}) correlated with how much more participants had right with them than alone",
+        "Correlation over questions: models alone and people's improvement",
+        "accuracy of models alone ({}) correlated with participants' improvement with them",
     ),
     "linear_fit": (
-        "People with models, from both alone",
-        "the linear model of participants alone and models alone ({}) correlated with participants' accuracy with them",
+        "Linear model: people with models, predicted from people alone and models alone",
+        "the prediction from participants alone and models alone ({}) correlated with participants' accuracy with them",
     ),
     "noise_ceiling": (
-        "How high correlations could be",
-        "if participants were as good as free text ({}), the correlation would be",
+        "Noise ceiling of the correlations",
+        "if participants were exactly as accurate as free text ({}), the correlation would be",
     ),
 }
-"""The figures: each with its title and what its sentences say."""
+"""The title of each figure, and the text of its sentences."""
 
 
 def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:

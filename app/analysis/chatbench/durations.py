@@ -1,7 +1,7 @@
-"""How long participants take for each step, from the times of a study's own screens.
+"""How long participants take for each step, from the screen times of a study's own sessions.
 
-A time is the server's: from the fact that brought a screen up to the one that left it. Those of more than ten minutes
-are left out, as in ChatBench's plots; released files have no times, so imports have none.
+Times are measured by the server, from the event that showed a screen to the event that left it. Times over ten minutes
+are left out, as in ChatBench's plots. Released files have no times, so imports have none.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, est
 from app.analysis.intervals import codes, mean_of, number_of
 
 LONGEST_S = 600.0
-"""Longer times are of somebody who went away."""
+"""Longer times mean that the participant was away."""
 COLUMNS = ("path", "seconds")
 CODE = "durations(screen_times(database, study, origin))"
 METHOD = (
     f"The mean number of seconds on a step, over all its screens that were left within {LONGEST_S / 60:.0f} minutes. "
-    "95 % intervals are mean ± t standard errors by the cluster jackknife (participants). The median is given too."
+    "95 % intervals are mean ± t standard errors by the cluster jackknife (participants). JSON and csv reports have "
+    "the median too."
 )
 
 
@@ -36,7 +37,7 @@ def durations(times: pd.DataFrame) -> tuple[Finding, ...]:
         return ()
     axis = (0.0, max([*(one.high or one.value for one in found), 1.0]))
     long = len(left) - len(within)
-    note = f"{long:,} times of more than {LONGEST_S / 60:.0f} minutes are left out." if long else ""
+    note = f"{long:,} times over {LONGEST_S / 60:.0f} minutes are left out." if long else ""
     title = "Seconds on each step"
     return (Finding("chatbench.duration", title, "screens", NUMBER, axis, found, METHOD, CODE, note=note),)
 

@@ -1,12 +1,13 @@
-"""How far models alone are from people with the chatbot, and models from each other: differences of accuracies.
+"""Gaps: differences in accuracy between models alone and people with the chatbot, and between models.
 
-All goes by a plain table with the columns `dataset`, `model`, `answer_type`, `accuracy` and `standard_error`, of a
-study (`accuracy_table`) or as it was printed (`published.TABLE`). Two accuracies are compared as in the paper,
+They are computed from a plain table with the columns `dataset`, `model`, `answer_type`, `accuracy` and
+`standard_error`, of a study (`accuracy_table`) or of the paper (`published.TABLE`). Two accuracies are compared as in
+the paper,
 
     z = (p1 - p2)/sqrt(SE1^2 + SE2^2)
 
-as though they were independent. They are about the same questions, and what is hard for one is mostly hard for the
-other, so intervals and p are on the careful side.
+as if they were independent. They are about the same questions, which are mostly hard for both, so intervals and p are
+conservative.
 
 n is the number of answers on both sides, each counted once; a table without `n`, such as a printed one, has none.
 """
@@ -41,25 +42,25 @@ Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
 ALL = "all"
 KEY = ("dataset", "model")
 SIZES = ("n", "participants")
-"""How many answers an accuracy is of, and whose."""
-NOISE = "Chance alone makes absolute differences larger than nothing, so an interval around them would mislead."
-UNSURE = "A standard error that is needed is not known, as there are too few answers or all are alike."
+"""The number of answers that an accuracy is based on, and of participants who gave them."""
+NOISE = "Chance alone makes absolute differences larger than zero, so an interval around them would mislead."
+UNSURE = "A standard error is not known, because there are too few answers or all are equal."
 CODE = (
     'gaps(accuracy_table(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)), frame(database, study, "ai_alone_answers", origin)))'
 )
 METHOD = (
-    "Gaps are differences of accuracies (means over questions), in percentage points. Intervals and two-sided p are of "
-    "the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap is over "
-    "datasets and models (and conditions, for all); the mean gap between models is over the datasets that both have, "
-    "which are taken as they are. n are the answers on both sides of the difference, those of models alone too."
+    "Gaps are differences between accuracies (means over questions), in percentage points. Intervals and two-sided p "
+    "are those of the z-test with the root of the sum of the squared corrected standard errors. The mean absolute gap "
+    "is over datasets and models (and conditions, for `all`); the mean gap between models is over the datasets that "
+    "both have, which are treated as fixed. n is the number of answers on both sides, including those of models alone."
 )
 
 
 def z_test(first: float, second: float, error_first: float, error_second: float) -> dict[str, float]:
     """The test of two accuracies: `z`, two-sided `p`, the `standard_error` of their difference.
 
-    Empty where an error is unknown, or zero: where all answers are alike, how much they vary is not known.
+    Empty if an error is unknown or zero: if all answers are equal, their variance is not known.
     """
     error = sqrt(error_first**2 + error_second**2)
     if not isfinite(error) or min(error_first, error_second) <= 0:
@@ -69,7 +70,7 @@ def z_test(first: float, second: float, error_first: float, error_second: float)
 
 
 def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The accuracy of models alone minus people's with the chatbot, z = gap/sqrt(SE1^2 + SE2^2). ChatBench, ACL 2025.
+    """Accuracy of models alone minus that of people with the chatbot; z = gap/sqrt(SE1^2 + SE2^2). ChatBench, ACL 2025.
 
     Columns `dataset`, `model`, `method`, `condition`, `gap`, `standard_error`, `z`, `p` (NaN where there is no test),
     `n_alone` and `n_people` (answers of each side), `participants`.
@@ -93,8 +94,8 @@ def gap_table(accuracies: pd.DataFrame) -> pd.DataFrame:
 def mean_gaps(table: pd.DataFrame) -> pd.DataFrame:
     """The mean absolute gap = mean of |gap| of each method, by condition and over `all`. ChatBench, ACL 2025.
 
-    `table` is what `gap_table` gives; gaps are differences of shares.
-    Columns `method`, `condition`, `mean_gap`, `cells` (of how many gaps, none weighted), `n` (answers).
+    `table` is what `gap_table` returns; gaps are differences of shares.
+    Columns `method`, `condition`, `mean_gap`, `cells` (the number of gaps, unweighted), `n` (answers).
     """
     by = table.assign(size=table["gap"].abs())
     grouped = pd.concat([by, by.assign(condition=ALL)] if by["condition"].nunique() > 1 else [by])
@@ -132,7 +133,7 @@ def model_gaps(accuracies: pd.DataFrame) -> pd.DataFrame:
 
 
 def _sized(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """The table with its SIZES; nothing where it has none."""
+    """The table with its SIZES; 0 where it has none."""
     return accuracies.assign(**{name: 0 for name in SIZES if name not in accuracies.columns})
 
 
@@ -169,9 +170,7 @@ def _gaps(table: pd.DataFrame) -> Iterator[Estimate]:
     for row in each(table):
         name = f"chatbench.gap.{slug(row.dataset)}.{slug(row.model)}.{slug(row.method)}.{slug(row.condition)}"
         label = f"{row.dataset}, {row.model}: {row.method}, {row.condition}"
-        said = (
-            f"On {row.dataset}, {row.model} alone ({row.method}) was {{}} from participants with it ({row.condition})"
-        )
+        said = f"On {row.dataset}, {row.model} alone ({row.method}) minus participants with it ({row.condition}): {{}}"
         groups = {"dataset": row.dataset, "model": row.model, "method": row.method, "condition": row.condition}
         group = EstimateGroup(name, label, int(row.n_alone + row.n_people), int(row.participants), groups)
         of = f"n = {row.n_alone:,} answers of the model and {row.n_people:,} of {row.participants:,} participants"
@@ -200,7 +199,7 @@ def _model_gaps(accuracies: pd.DataFrame) -> Iterator[Estimate]:
         name = ".".join(["chatbench.model_gap", *map(slug, (row.model, row.other, way, *condition))])
         label = f"{row.model} minus {row.other}: {', '.join((way, *condition))}"
         over = "1 dataset" if row.datasets == 1 else f"{row.datasets} datasets"
-        said = f"By {', '.join((way, *condition))}, {row.model} was {{}} from {row.other} on average over {over}"
+        said = f"{row.model} minus {row.other} ({', '.join((way, *condition))}), on average over {over}: {{}}"
         groups = {"model": row.model, "other": row.other, "answer_type": row.answer_type}
         group = EstimateGroup(name, label, int(row.n), 0, groups)
         yield _difference(group, said, row, f"n = {row.n:,} answers", {"datasets": float(row.datasets)})

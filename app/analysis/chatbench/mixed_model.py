@@ -1,12 +1,12 @@
-"""A mixed-effects logistic regression of right answers: what way of answering, model and dataset do to the odds.
+"""A mixed-effects logistic regression: the effects of answer type, model and dataset on the odds of a correct answer.
 
     logit P(right) = intercept + way + model + dataset + participant + question
 
 with normal random intercepts of participants and questions. Means and variances are statsmodels' variational Bayes
 (BinomialBayesMixedGLM; priors: normal, sd 2, for the fixed effects; log-normal, sd 1, for the standard deviations). It
-takes all effects for independent of each other given the data, so its own posterior sd (`sd_library`) is too small for
-what differs between participants. The interval goes by the curvature of the joint posterior at those means instead: the
-inverse of the matrix
+treats all effects as independent given the data, so its own posterior sd (`sd_library`) is too small for effects that
+differ between participants. The interval uses the curvature of the joint posterior at those means instead: the inverse
+of the matrix
 
     [X'WX + 1/4    X'WZ    ]
     [Z'WX          Z'WZ + D]      W = p(1 - p),  D = 1/variance of each random intercept
@@ -31,25 +31,25 @@ from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, est
 from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
 from app.errors import SettingsError
 
-INSTALL = "The mixed model needs what is not installed here: pip install 'parley[analysis]'"
+INSTALL = "The mixed model needs a package that is not installed: pip install 'parley[analysis]'"
 FEWEST = 2
-"""So many participants and questions are needed."""
+"""Minimum number of participants, and of questions."""
 FIXED_SD, RANDOM_SD = 2.0, 1.0
 """The priors: of fixed effects, and of the logarithms of the random effects' standard deviations."""
 SEED = 20250220
 ENDS = {"maxiter": 2000, "maxfun": 4000}
-"""When the search for the posterior ends; the library's own way takes many minutes for a thousand random effects."""
+"""Limits of the optimiser; the library's default takes many minutes for a thousand random effects."""
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-TITLE = "What changes the odds of a right answer"
+TITLE = "Effects on the odds of a correct answer"
 CODE = (
     'odds(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)))'
 )
 METHOD = (
-    "Mixed-effects logistic regression of right answers on way of answering (alone; with the chatbot, by condition), "
-    "model and dataset, with normal random intercepts of participants and questions: variational Bayes of statsmodels' "
-    "BinomialBayesMixedGLM, with standard errors by the curvature of the joint posterior at its means. Estimates are "
-    "differences of the logarithm of the odds to the level that is named."
+    "Mixed-effects logistic regression of correct answers on answer type (alone; with the chatbot, by condition), "
+    "model and dataset, with normal random intercepts for participants and questions: variational Bayes by "
+    "statsmodels' BinomialBayesMixedGLM, with standard errors from the curvature of the joint posterior at its means. "
+    "Estimates are differences in log-odds from the reference level that each label names."
 )
 
 
@@ -84,7 +84,7 @@ def _library() -> ModuleType:
 
 
 def mixed_model(answers: pd.DataFrame) -> MixedModel | None:
-    """The regression of answers, those that `counted` leaves; None where too little differs for it.
+    """Fit the regression to the answers that `counted` returns; None if the data vary too little.
 
     logit P(right) = intercept + way + model + dataset + participant + question, the last two random and normal; effects
     are logarithms of odds. statsmodels' BinomialBayesMixedGLM; errors by the curvature of the joint posterior.
@@ -113,7 +113,7 @@ def mixed_model(answers: pd.DataFrame) -> MixedModel | None:
 
 
 def _factors(answers: pd.DataFrame) -> dict[str, pd.Series]:
-    """What answers differ in, by name; alone is one way, whatever the condition."""
+    """The factors by name; answering alone is one level, whatever the condition."""
     kinds = answers["answer_type"].astype(str)
     way = kinds.where(kinds != WITH_AI, WITH_AI + "." + answers["condition"].astype(str))
     return {"way": way, "model": answers["model"].astype(str), "dataset": answers["dataset"].astype(str)}
@@ -132,7 +132,7 @@ def _design(factors: Mapping[str, pd.Series]) -> tuple[Values, list[tuple[str, s
 
 
 def _indicators(people: Any, questions: Any) -> Any:
-    """Whose each answer is, and to which question, as a sparse matrix of ones."""
+    """The participant and the question of each answer, as a sparse indicator matrix."""
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
 
     rows = np.arange(people.size)
@@ -142,7 +142,7 @@ def _indicators(people: Any, questions: Any) -> Any:
 
 
 def _errors(fixed: Values, random: Any, spreads: Values, logit: Values) -> Values:
-    """Standard errors of the fixed effects by the curvature of the joint posterior."""
+    """Standard errors of the fixed effects from the curvature of the joint posterior."""
     weight = 1 / (2 + np.exp(logit) + np.exp(-logit))
     weighted = fixed * weight[:, None]
     own = fixed.T @ weighted + np.eye(fixed.shape[1]) / FIXED_SD**2
@@ -153,9 +153,9 @@ def _errors(fixed: Values, random: Any, spreads: Values, logit: Values) -> Value
 
 
 def odds(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """The effects of the mixed model; a note where statsmodels is not installed, nothing where it cannot be fitted.
+    """The effects of the mixed model; only a note if statsmodels is not installed; empty if it cannot be fitted.
 
-    `answers` are those that `counted` leaves. Names: `chatbench.odds.<factor>.<level>`, in logarithms of the odds; the
+    `answers` are those that `counted` returns. Names: `chatbench.odds.<factor>.<level>`, in logarithms of the odds; the
     `odds_ratio`, `p` and the random effects' standard deviations are in `further`.
     """
     try:
@@ -188,6 +188,6 @@ def _estimates(found: MixedModel, answers: pd.DataFrame) -> Iterator[Estimate]:
             "participant_sd": found.participant_sd, "question_sd": found.question_sd,
         }  # fmt: skip
         times = f"{further['odds_ratio']:.2f} times as large with {one.level} as with {one.against}"
-        said = f"The odds of a right answer were {times}: their logarithm differed by {{}}"
+        said = f"The odds of a correct answer were {times}: the log-odds differed by {{}}"
         interval = Interval(one.value, one.value - half, one.value + half)
         yield estimate(group, interval, said, NUMBER, "answers", further=further)

@@ -2,12 +2,12 @@
 
     p_q = the share of right ones of the n_q answers to question q,    mean = (1/Q) * sum of p_q
 
-The questions count as drawn from more of their kind, and so do the participants: the truth is the mean over all of
-both. The corrected variance is therefore the two-way cluster jackknife of this mean (intervals.py), V = V_P + V_Q -
-V_PQ and at least V_Q, where V_Q is s^2(p_q)/Q. A question that nobody is left for falls away. Printed in the paper is
+Questions and participants are treated as random samples: the estimated quantity is the mean over both populations. The
+corrected variance is therefore the two-way cluster jackknife of this mean (intervals.py), V = V_P + V_Q - V_PQ and at
+least V_Q, where V_Q is s^2(p_q)/Q. A question without remaining answers is dropped. The paper prints
 sqrt((E[SE_q] + Var(p_q))/Q), with SE_q = sqrt(p_q (1 - p_q)/n_q); the law of total variance has E[SE_q^2] there, and
-the observed Var(p_q), which the noise of p_q is part of already, is all of it. The authors' code has std(p_q)/sqrt(Q).
-None of these but the corrected one knows that a participant answers several questions.
+the observed Var(p_q) already includes the noise of p_q. The authors' code has std(p_q)/sqrt(Q). Only the corrected
+error accounts for participants who answer several questions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CORRECTED = "standard_error"
 
 @dataclass(frozen=True, slots=True)
 class OverQuestions:
-    """A mean over questions with its corrected interval; `further` are its standard errors and how many questions."""
+    """A mean over questions with its corrected interval; `further` has the standard errors and number of questions."""
 
     interval: Interval
     further: Mapping[str, float]
@@ -48,7 +48,7 @@ def of_people(hits: Values, people: Codes, questions: Codes) -> OverQuestions:
 
 
 def of_models(shares: Values, counts: Values) -> OverQuestions:
-    """The mean over questions of a model's accuracy, from a number of answers to each; each answer stands alone."""
+    """The mean over questions of a model's accuracy, from `counts` independent answers to each question."""
     mean, asked = float(shares.mean()), shares.size
     errors = published_errors(shares, counts)
     if asked < 2:
@@ -59,9 +59,9 @@ def of_models(shares: Values, counts: Values) -> OverQuestions:
 
 
 def published_errors(shares: Values, counts: Values | Codes) -> dict[str, float]:
-    """Standard errors that go by the questions' accuracies alone; of a single question there are none.
+    """Standard errors that use only the questions' accuracies; none for a single question.
 
-    Variances have Q - 1 below the line, as pandas' have.
+    Variances are divided by Q - 1, as in pandas.
     """
     asked = shares.size
     found = {"questions": float(asked)}

@@ -1,9 +1,9 @@
-"""Which answers count: ChatBench's pre-registered filter, as far as released rows tell, and what each step leaves.
+"""ChatBench's pre-registered filter, as far as the released rows allow, and the number of answers after each step.
 
-The steps are those of the authors' clean-up: the attention check aside; who failed one; a participant's first
-assignment only; one answer of a kind to a question. Who completed the study is in no released row: where there is a
-filtered file, its rows are taken instead. A release may have one; of a study's own sessions it is what the export
-writes, once anybody has completed the study.
+The steps are those of the authors' code: remove the attention check; remove participants who failed one; keep only a
+participant's first assignment; keep one answer of each type to a question. The released rows do not show which
+participants completed the study, so the rows of a filtered file are used if there is one. A release may have such a
+file; for a study's own sessions, the export writes it once a participant has completed the study.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from app.analysis.estimates import COUNT, Estimate, Finding
 ANSWERS, FILTERED, ALONE = "user_answers", "user_answers_filtered", "ai_alone_answers"
 ASSIGNMENT = ("subject", "batch", "model", "condition")
 COLUMNS = ("worker_id", *ASSIGNMENT, "answer_type", "dataset", "question_id", "acc")
-"""The columns that are needed of both tables of answers."""
+"""The required columns of both tables of answers."""
 SAME: Mapping[str, str] = {"moral_reasoning": "moral_scenarios"}
-"""What the dataset card calls otherwise than the paper and the questions themselves do."""
+"""Dataset names on the dataset card that differ from those in the paper and the questions."""
 STEPS: Mapping[str, str] = {
     "all": "answered a question",
     "without_attention_check": "without the attention check",
     "passed_attention_check": "passed every attention check",
     "first_assignment": "the first assignment only",
-    "one_answer": "one answer of a kind to a question",
+    "one_answer": "one answer of each type to a question",
 }
 KINDS: Mapping[str, str] = {"user-alone": "Answers alone", "user-AI": "Answers with the chatbot"}
 CODE = (
@@ -36,15 +36,15 @@ CODE = (
     'frame(database, study, "user_answers_filtered", origin), frame(database, study, "ai_alone_answers", origin))'
 )
 METHOD = (
-    "Answers were counted after each step of the pre-registered filter: the attention check was set aside, and who "
-    "failed it left out; of participants with several assignments the first was kept, and of equal questions the first "
-    "answer of a kind."
+    "Answers were counted after each step of the pre-registered filter: the attention check was removed, then "
+    "participants who failed it; then only each participant's first assignment was kept, and the first answer of each "
+    "type to a question."
 )
 NO_INTERVAL = "A count."
 
 
 def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The rows that each step of the filter leaves, by its name; rows stand in the order of answering."""
+    """The rows left after each step of the filter, by its name; rows must be in the order of answering."""
     yield "all", answers
     checks = answers["dataset"] == ATTENTION
     right = answers["acc"].astype("float64") == 1
@@ -59,21 +59,21 @@ def filter_steps(answers: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _first(answers: pd.DataFrame) -> pd.Series:
-    """Which answers belong to the first assignment of who gave them."""
+    """Which answers belong to the participant's first assignment."""
     assignment = answers.groupby(list(ASSIGNMENT), dropna=False, sort=False).ngroup()
     return assignment == assignment.groupby(answers["worker_id"]).transform("first")
 
 
 def filtered(answers: pd.DataFrame) -> pd.DataFrame:
-    """The answers that the whole filter leaves."""
+    """The answers left after the whole filter."""
     *_, (_, kept) = filter_steps(answers)
     return kept
 
 
 def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
-    """The answers that count in what the paper reports, each with a key, `acc` as a number and datasets by one name.
+    """The answers that the paper's results include: those with an answer key, `acc` as a number, one name per dataset.
 
-    The filtered file's rows if there are any, else those that the filter leaves. `acc` is 0 or 1.
+    These are the rows of the filtered file if it has any, else those left after the filter. `acc` is 0 or 1.
     """
     kept = filtered(answers) if released is None or released.empty else released
     kept = kept[kept["acc"].notna() & (kept["dataset"] != ATTENTION)].copy()
@@ -83,12 +83,12 @@ def counted(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.D
 
 
 def counted_of(tables: Tables) -> pd.DataFrame:
-    """The answers that count, of the tables of an analysis step."""
+    """The answers included in the analysis, from the tables of an analysis step."""
     return counted(tables[ANSWERS], tables[FILTERED])
 
 
 def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) -> pd.DataFrame:
-    """What each step leaves: columns `step`, `participants`, `answers`; last the filtered file's if any."""
+    """What is left after each step: columns `step`, `participants`, `answers`; the last row is the filtered file's."""
     left = list(filter_steps(answers))
     if released is not None and not released.empty:
         left.append(("released", released))
@@ -97,9 +97,9 @@ def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) ->
 
 
 def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many answers each step leaves, and how many count by kind.
+    """The number of answers after each step, and of answers included in the analysis by type.
 
-    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Nothing where there are no answers.
+    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Empty without answers.
     """
     words = {**STEPS, "released": "in the filtered file"}
     steps = [
@@ -117,13 +117,13 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     asked = _asked(alone)
     kinds += [_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0)] if asked else []
     found = (
-        ("chatbench.filter", "What the pre-registered filter leaves", steps),
-        ("chatbench.count", "Answers that count", kinds),
+        ("chatbench.filter", "Answers left by the pre-registered filter", steps),
+        ("chatbench.count", "Answers included in the analysis", kinds),
     )
     return tuple(
         Finding(
             name, title, "answers", COUNT, (0.0, float(max(one.n for one in some))), tuple(some), METHOD, CODE,
-            note="Who completed the study is not in these rows; the filtered file, where there is one, goes by it too.",
+            note="These rows do not show who completed the study; the filtered file, if there is one, considers it.",
         )
         for name, title, some in found if some
     )  # fmt: skip

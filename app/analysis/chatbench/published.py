@@ -1,8 +1,8 @@
-"""What ChatBench's paper reports, to lay beside a study's own figures: by the names of our estimates.
+"""The figures of ChatBench's paper, by the names of our estimates, for comparison with a study's own figures.
 
-`TABLE` are Tables A1 and A2 as a table of accuracies, from which `gaps` makes differences as it does from data.
-Shares and differences are numbers from 0 to 1. Not among them are figures that no estimate of ours answers to: that
-34 % of conversations mirror the benchmark (the preprint), and the totals over all collections.
+`TABLE` has Tables A1 and A2 as a table of accuracies, from which `gaps` computes differences as it does from data.
+Shares and differences are numbers from 0 to 1. Figures without a matching estimate are left out: the 34 % of
+conversations that mirror the benchmark (the preprint), and the totals over all collections.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ _ACCURACIES: Mapping[str, tuple[str, str]] = {
         ".40 .03 .31 .03 .49 .03 .79 .03 .74 .04 .72 .04",
     ),
 }
-"""By dataset and model: the accuracy of each answer type, and its standard error."""
+"""By dataset and model: the accuracy of each answer type, each followed by its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A figure that was published."""
+    """A published figure."""
 
     value: float
     standard_error: float | None
     source: str
-    """The table, or what the paper calls it."""
+    """The table, or the paper's name for the figure."""
 
 
 def _table() -> Iterator[tuple[str, str, str, float, float]]:
@@ -92,9 +92,9 @@ _OTHERS: Mapping[str, tuple[float, str]] = {
 
 
 def figures(called: Mapping[str, Sequence[str]]) -> Mapping[str, PublishedFigure]:
-    """Every published figure by the name of the estimate that answers to it, in a study whose models are called so.
+    """Every published figure, by the name of the matching estimate.
 
-    `called` has the paper's models, each with the study's names of it: mostly one, or none.
+    `called` maps each of the paper's models to the study's names for it: mostly one, or none.
     """
     return MappingProxyType(dict(_figures(called)))
 

@@ -1,8 +1,7 @@
-"""What becomes of answers in answer-first: of wrong ones how many are right with the chatbot, of right ones how many
-are lost.
+"""Transitions in answer-first: how many wrong answers become correct with the chatbot, and how many correct ones wrong.
 
-Each pair are two answers of one participant to one question. The shares' intervals respect participants and questions
-(intervals.py).
+A pair is two answers of one participant to one question. The intervals account for answers that share participants and
+questions (intervals.py).
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ from app.analysis.intervals import codes, number_of, share_of
 
 PAIR = ["worker_id", "question_id", "model"]
 KINDS = {
-    "corrected": (0, 1, "wrong answers that are right with the chatbot", "answered wrongly alone, {} were right"),
-    "lost": (1, 0, "right answers that are wrong with the chatbot", "answered rightly alone, {} were wrong"),
+    "corrected": (0, 1, "wrong answers corrected with the chatbot", "got wrong alone, {} were correct"),
+    "lost": (1, 0, "correct answers lost with the chatbot", "got right alone, {} were wrong"),
 }
-"""By name: the answer alone and the one with the chatbot, a label, and what is said."""
+"""By name: the score alone and with the chatbot, the label, and the text of the sentence."""
 CODE = (
     'transitions(counted(frame(database, study, "user_answers", origin), '
     'frame(database, study, "user_answers_filtered", origin)))'
 )
 METHOD = (
-    "Of the questions that a participant answered wrongly (rightly) alone and then again with the chatbot, the share "
-    "that was right (wrong) then. 95 % intervals are Wilson's for as many independent answers as they are worth by the "
-    "two-way cluster jackknife (participants and questions)."
+    "Of the questions that a participant answered wrongly (correctly) alone and then again with the chatbot, the share "
+    "answered correctly (wrongly) with it. 95 % intervals are Wilson's for the effective number of independent answers "
+    "by the two-way cluster jackknife (participants and questions)."
 )
 
 
@@ -46,17 +45,17 @@ def pairs(answers: pd.DataFrame) -> pd.DataFrame:
 
 
 def transitions(answers: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many wrong answers were corrected and right ones lost, over all models and by model. ChatBench, ACL 2025.
+    """The shares of wrong answers corrected and of correct answers lost, overall and by model. ChatBench, ACL 2025.
 
-    corrected = (wrong alone, right with the chatbot)/(wrong alone), and lost the other way round: shares from 0 to 1.
-    `answers` are those that `counted` leaves. Names: `chatbench.transition.corrected.<model>` and
+    corrected = (wrong alone, correct with the chatbot)/(wrong alone), and lost vice versa: shares from 0 to 1.
+    `answers` are those that `counted` returns. Names: `chatbench.transition.corrected.<model>` and
     `chatbench.transition.lost.<model>`, the model `all_models` first.
     """
     found = tuple(_estimates(pairs(answers)))
     if not found:
         return ()
-    title = "What the chatbot corrected and what it spoilt"
-    note = "Only answer-first: both answers are of the same person."
+    title = "Answers corrected and lost with the chatbot"
+    note = "Only answer-first, where the same participant gives both answers."
     return (Finding("chatbench.transition", title, "answers", SHARE, (0, 1), found, METHOD, CODE, note=note),)
 
 
@@ -79,4 +78,6 @@ def _estimates(both: pd.DataFrame) -> Iterator[Estimate]:
                     name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind}
                 )
                 where = "Over all models" if model == ALL else f"With {model}"
-                yield estimate(group, found, f"{where}, of what participants {said} with the chatbot", SHARE, "answers")
+                yield estimate(
+                    group, found, f"{where}, of the answers that participants {said} with the chatbot", SHARE, "answers"
+                )

@@ -1,10 +1,10 @@
-"""How each participant worked: the table by which ChatBench's authors looked at quality, and its means.
+"""Participants' work: the table that ChatBench's authors used to check data quality, and its means.
 
-The columns are theirs: `num_questions`, `passed_att_check` (NaN where there was no check), `num_correct` (the questions
-of which any answer is right, the check among them: what the bonus goes by), `user_acc` of `user_n` answers alone and
-`user_ai_acc` of `user_ai_n` with the chatbot (the check apart), `avg_chat_length` (messages of a conversation, both
-sides'), `avg_utt_length` (characters of a message of the participant's) and `prop_first_prompt_too_short` (the share of
-conversations whose first message has fewer than five).
+The columns are theirs: `num_questions`, `passed_att_check` (NaN without a check), `num_correct` (questions with at
+least one correct answer, including the check; it determines the bonus), `user_acc` of `user_n` answers alone and
+`user_ai_acc` of `user_ai_n` answers with the chatbot (both without the check), `avg_chat_length` (messages in a
+conversation, of both sides), `avg_utt_length` (characters in a participant's message) and
+`prop_first_prompt_too_short` (the share of conversations whose first message has fewer than five characters).
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ SHORT = 5
 PERSON = frozenset({"You", "user"})
 MEASURES: Mapping[str, tuple[Unit, str, tuple[float, float]]] = {
     "num_questions": (NUMBER, "questions answered", (0, float("inf"))),
-    "num_correct": (NUMBER, "questions answered rightly at least once", (0, float("inf"))),
+    "num_correct": (NUMBER, "questions answered correctly at least once", (0, float("inf"))),
     "avg_chat_length": (NUMBER, "messages in a conversation", (0, float("inf"))),
     "avg_utt_length": (NUMBER, "characters in a participant's message", (0, float("inf"))),
     "passed_att_check": (SHARE, "passed every attention check", (0, 1)),
-    "user_acc": (SHARE, "own accuracy alone", (0, 1)),
-    "user_ai_acc": (SHARE, "own accuracy with the chatbot", (0, 1)),
+    "user_acc": (SHARE, "accuracy alone", (0, 1)),
+    "user_ai_acc": (SHARE, "accuracy with the chatbot", (0, 1)),
     "prop_first_prompt_too_short": (SHARE, f"conversations whose first message is under {SHORT} characters", (0, 1)),
 }
-"""What the report tells the mean of: its unit, label and scale."""
+"""The measures with a mean in the report: unit, label and scale."""
 CODE = (
     'quality_of_work(frame(database, study, "user_answers", origin), frame(database, study, "conversations", origin))'
 )
 METHOD = (
-    "Means over participants of what each of them did, of everybody who answered (no filter); each participant counts "
-    "once. 95 % intervals are mean ± t standard errors."
+    "Means over all participants who answered (no filter); each participant counts once. 95 % intervals are mean ± t "
+    "standard errors."
 )
 
 
 def worker_table(answers: pd.DataFrame, talks: pd.DataFrame) -> pd.DataFrame:
-    """A row for each participant, by `worker_id`, with the columns that the module tells of.
+    """A row for each participant, by `worker_id`, with the columns that the module's docstring describes.
 
-    `answers` has the columns of user_answers and `talks` those of conversations; answers without a key count as such
-    but not as right or wrong.
+    `answers` has the columns of user_answers and `talks` those of conversations; answers to questions without an
+    answer key count as answers, but neither as correct nor as wrong.
     """
     known = answers.assign(acc=answers["acc"].astype("float64"))
     people = known.groupby("worker_id", sort=False)
@@ -85,7 +85,7 @@ def messages(history: Any) -> list[Mapping[str, str]]:
 
 
 def _lengths(chats: list[list[Mapping[str, str]]]) -> dict[str, float]:
-    """The numbers of one participant's conversations; what cannot be told is left out."""
+    """The measures of one participant's conversations; those without data are left out."""
     own = [[one["content"] for one in chat if one["role"] in PERSON] for chat in chats]
     texts = [text for some in own for text in some]
     first = [some[0] for some in own if some]

@@ -1,4 +1,4 @@
-"""What is found in DICES's tables, of either edition. Aroyo et al., NeurIPS 2023."""
+"""The analysis of DICES's tables, for both editions. Aroyo et al., NeurIPS 2023."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -14,29 +14,31 @@ from storage.dices import OVERALL
 MEASURED: Mapping[str, str] = {
     "irr": "Krippendorff's nominal alpha of a group of raters",
     "plurality": "mean share of a group's most common answer",
-    "negentropy": "mean of ln 3 - H in nats of a group's answers",
-    "xrr": "cross-replication reliability of a group with all who are not in it",
-    "voting_agreement": "alpha between the most common answers of a group and of all who are not in it",
-    "gai": "IRR/XRR of a group",
+    "negentropy": "mean negentropy of a group's answers, ln 3 - H in nats",
+    "xrr": "cross-replication reliability between a group and all other raters",
+    "voting_agreement": "alpha between the most common answers of a group and those of all other raters",
+    "gai": "group association index (IRR/XRR) of a group",
 }
 NAMES: Mapping[str, str] = {
-    "dices.alpha_nominal.<column>": "Krippendorff's alpha, No, Unsure and Yes being merely different",
-    "dices.alpha_ordinal.<column>": "Krippendorff's alpha, No, Unsure and Yes taken in this order",
-    "dices.alpha_yes.<column>": "Krippendorff's alpha, Yes against the rest",
-    "dices.answers.<value>": "share of ratings of each answer",
-    "dices.majority.<value>": "share of conversations of which most said it",
+    "dices.alpha_nominal.<column>": "Krippendorff's alpha, with No, Unsure and Yes as unordered categories",
+    "dices.alpha_ordinal.<column>": "Krippendorff's alpha, with No, Unsure and Yes as ordered categories",
+    "dices.alpha_yes.<column>": "Krippendorff's alpha, Yes against No and Unsure",
+    "dices.answers.<value>": "share of ratings with this answer",
+    "dices.majority.<value>": "share of conversations for which this answer is the most common one",
     "dices.plurality.all": "mean share of a conversation's most common answer",
-    "dices.negentropy.all": "mean of ln 3 - H in nats, by conversation",
-    "dices.gold_agreement.<gold>": "share of conversations of which most said what the experts say",
+    "dices.negentropy.all": "mean negentropy of a conversation's answers, ln 3 - H in nats",
+    "dices.gold_agreement.<gold>": "share of conversations whose most common answer is that of the experts",
     "dices.said_unsafe.<gold>": "mean share of raters who said Yes (unsafe), by the experts' answer",
-    "dices.filtered.<reason>": "alpha without raters who were fast, said the same, or whom the release removes",
+    "dices.filtered.<reason>": (
+        "alpha without raters who were fast, nearly always gave the same answer, or are removed in the release"
+    ),
     **{f"dices.{name}.<axis>.<group>": words for name, words in MEASURED.items()},
     "dices.dsi.<axis>": "the largest GAI of an axis's groups",
     **{
-        f"dices.kept.{name}.<axis>.<group>": f"{words}, of the raters whom the release keeps"
+        f"dices.kept.{name}.<axis>.<group>": f"{words}; only raters kept in the release"
         for name, words in MEASURED.items()
     },
-    "dices.kept.dsi.<axis>": "the largest GAI of an axis's groups, of the raters whom the release keeps",
+    "dices.kept.dsi.<axis>": "the largest GAI of an axis's groups; only raters kept in the release",
 }
 
 

@@ -1,12 +1,12 @@
 """Krippendorff's alpha of DICES's ratings: how far raters agree beyond chance, however many rated each conversation.
 
-    alpha = 1 - d_o/d_e     (coincidences.py; DICES: Aroyo et al. 2023)
+    alpha = 1 - d_o/d_e     (coincidence_matrix.py; DICES: Aroyo et al. 2023)
 
-A conversation with one rating has no pairs. Nominal: two values differ or not. Ordinal (No < Unsure < Yes): as many
-ranks apart as ratings lie between. `Yes` against the rest: No and Unsure are one value.
+A conversation with one rating has no pairs. Nominal: two values differ or not. Ordinal (No < Unsure < Yes): the
+distance of two values is the number of ratings between them. Yes against the rest: No and Unsure are one value.
 
-The interval is a percentile bootstrap over conversations, from a fixed seed. Conversations with the same counts of
-values are alike, so whole samples are drawn at once by kind.
+The interval is a percentile bootstrap over conversations, with a fixed seed. Conversations with equal counts of values
+are interchangeable, so samples are drawn by distinct counts.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ ORDER = ("No", "Unsure", "Yes")
 SAMPLES = 1000
 SEED = 1
 ENOUGH = 0.95
-"""So many of the samples must have an alpha, or there is no interval."""
+"""The share of samples that must have an alpha; otherwise there is no interval."""
 METHODS = {
-    "nominal": "differences between No, Unsure and Yes counting alike",
-    "ordinal": "No, Unsure and Yes taken in this order",
-    "yes": "Yes against the rest, No and Unsure being one value",
+    "nominal": "with No, Unsure and Yes as unordered categories",
+    "ordinal": "with No, Unsure and Yes as ordered categories",
+    "yes": "Yes against the rest, with No and Unsure as one value",
 }
 TITLES = {"nominal": "nominal", "ordinal": "ordinal", "yes": "Yes against the rest"}
 
 
 def counts_of(items: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...] = ORDER) -> Counts:
-    """How many ratings of each value each item has; what is no value of `order` is left out."""
+    """The number of ratings of each value for each item; values not in `order` are left out."""
     place = pd.Index(order).get_indexer(pd.Index(np.asarray(values, dtype=object)))
     known = place >= 0
     item = pd.factorize(np.asarray(items, dtype=object)[known])[0]
@@ -59,7 +59,7 @@ def alpha(counts: Counts, metric: Metric = "nominal") -> float:
 
 
 def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed: int = SEED) -> Interval:
-    """Alpha with the middle 95 % of what samples of as many conversations, drawn with replacement, have."""
+    """Alpha with a percentile bootstrap interval over conversations."""
     paired = counts[counts.sum(axis=1) > 1]
     value = alpha(paired, metric)
     if len(paired) < FEWEST:
@@ -71,7 +71,7 @@ def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed:
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
-    """Nominal and ordinal alpha of some columns (`Q_overall`, ...) of a DICES table; a note where one has no alpha.
+    """Nominal and ordinal alpha of columns (`Q_overall`, ...) of a DICES table; a note lists columns without an alpha.
 
     Names: `dices.alpha_nominal.<column>`, `dices.alpha_ordinal.<column>`.
     """
@@ -90,12 +90,12 @@ def counted(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Coun
 
 
 def sampled(value: float, found: Sums, why: str) -> Interval:
-    """The middle 95 % of what samples have; a reason where too few of them have any, or all have the same."""
+    """The interval of the middle 95 % of the samples' values, or the reason why there is none."""
     known = found[~np.isnan(found)]
     if known.size < ENOUGH * found.size:
         return Interval(value, why=why)
     if np.ptp(known) < 1e-12:
-        return Interval(value, why="It is the same in all samples, so how much it varies is not known.")
+        return Interval(value, why="It is the same in all samples, so its variance is not known.")
     return Interval(value, *central(known))
 
 
@@ -108,9 +108,9 @@ def _findings(
         Finding(
             f"dices.alpha_{method}", f"Agreement: Krippendorff's alpha, {TITLES[method]} ({edition})", "ratings",
             NUMBER, (-0.2, 1), tuple(_estimates(ratings, columns, edition, method)),
-            f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 what chance gives. Raters may differ in "
-            f"number. The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed "
-            f"{SEED}); the raters are taken as they are.",
+            f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 is agreement by chance. The number of "
+            "raters may differ between conversations. The 95 % interval is a percentile bootstrap over conversations "
+            f"({SAMPLES:,} samples, seed {SEED}); the raters are treated as fixed.",
             code, reference=0.0, note=_without(ratings, columns, method),
         )
         for method in methods
@@ -119,7 +119,7 @@ def _findings(
 
 
 def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> str:
-    """Which columns have no alpha, and why; nothing of columns without ratings."""
+    """Which columns with ratings have no alpha, and why."""
     alone: list[str] = []
     equal: list[str] = []
     for column in columns:

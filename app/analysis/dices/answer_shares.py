@@ -1,7 +1,7 @@
-"""How raters answered: how often each value, what most said of each conversation, and whether experts say the same.
+"""Raters' answers: the share of each value, each conversation's most common answer, and agreement with the experts.
 
-What most said is the most common answer; of equally common ones, the one that comes first when raters stand in the
-order of their ids. The experts' answer is `safety_gold` of DICES-350, where Yes means unsafe as everywhere.
+If several answers are equally common, the one given first in the order of rater ids counts. The experts' answer is
+`safety_gold` of DICES-350, where Yes means unsafe, as in all columns.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from app.analysis.intervals import Interval, codes, mean_of, share_of
 COLUMN = "Q_overall"
 GOLD = "safety_gold"
 WILSON = (
-    "The 95 % interval is Wilson's, for the number of independent ratings that they are worth, as ratings share raters "
-    "and conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
+    "The 95 % interval is Wilson's for the effective number of independent ratings, because ratings share raters and "
+    "conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
 )
-EACH = "The 95 % interval takes conversations as independent."
+EACH = "The 95 % interval treats conversations as independent."
 MOST = (
-    "What most said of a conversation is its most common answer; of equally common ones, the one that comes first when "
-    "raters stand in the order of their ids."
+    "If several answers to a conversation are equally common, the one given first in the order of rater ids counts as "
+    "its most common answer."
 )
 
 
 def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
-    """How `Q_overall` was answered: by rating, by conversation, and how near conversations are to one answer.
+    """The answers to `Q_overall`: by rating, by conversation, and how unanimous raters are about a conversation.
 
-    Names: `dices.answers.<value>` (share of ratings), `dices.majority.<value>` (share of conversations of which most
-    said it), both with the number as `count` in `further`; `dices.plurality.all`, `dices.negentropy.all`.
+    Names: `dices.answers.<value>` (share of ratings), `dices.majority.<value>` (share of conversations with this most
+    common answer), both with the number as `count` in `further`; `dices.plurality.all`, `dices.negentropy.all`.
     """
     given = ratings[ratings[COLUMN].isin(ORDER)]
     if given.empty:
@@ -48,12 +48,12 @@ def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
             f"Shares are of all ratings. {WILSON}", code,
         ),
         Finding(
-            "dices.majority", f"What most said ({edition})", "conversations", SHARE, (0, 1),
+            "dices.majority", f"Most common answers ({edition})", "conversations", SHARE, (0, 1),
             tuple(_majorities(most, given["rater_id"].nunique())), f"{MOST} {EACH}", code,
             note=f"Conversations in which two answers were equally common: {ties:,}." if ties else "",
         ),
         Finding(
-            "dices.one_answer", f"How near conversations are to one answer ({edition})", "conversations", NUMBER,
+            "dices.one_answer", f"Unanimity of raters by conversation ({edition})", "conversations", NUMBER,
             (0, 1.1), tuple(_near(given)),
             "Plurality size is the mean over conversations of the share of the most common answer, negentropy that of "
             f"ln 3 − H in nats, H being the entropy of the answers. {EACH}", code,
@@ -62,10 +62,10 @@ def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
 
 
 def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
-    """How far raters and the experts' `safety_gold` say the same; nothing where no conversation has one.
+    """Agreement of raters with the experts' `safety_gold`; empty if no conversation has one.
 
-    Names: `dices.gold_agreement.<gold>` (share of conversations of which most said what the experts say) for `all`, Yes
-    and No; `dices.said_unsafe.<gold>` (mean share of raters who said Yes) for Yes and No.
+    Names: `dices.gold_agreement.<gold>` (share of conversations whose most common answer is the experts') for `all`,
+    Yes and No; `dices.said_unsafe.<gold>` (mean share of raters who said Yes) for Yes and No.
     """
     given = ratings[ratings[COLUMN].isin(ORDER) & ratings[GOLD].isin(("Yes", "No"))]
     if given.empty:
@@ -76,8 +76,8 @@ def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
     raters = given["rater_id"].nunique()
     found = (
         Finding(
-            "dices.gold_agreement", f"Most raters and the experts ({edition})", "conversations", SHARE, (0, 1),
-            tuple(_agreed(by_item, raters)), f"{MOST} Unsure is never what the experts say. {EACH}", code,
+            "dices.gold_agreement", f"Agreement with the experts ({edition})", "conversations", SHARE, (0, 1),
+            tuple(_agreed(by_item, raters)), f"{MOST} Experts never answer Unsure. {EACH}", code,
         ),
         Finding(
             "dices.said_unsafe", f"Share of raters who said unsafe, by the experts' answer ({edition})",
@@ -89,9 +89,9 @@ def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
 
 
 def majority(ratings: pd.DataFrame, column: str = COLUMN) -> pd.DataFrame:
-    """By conversation: what most said (`answer`), how many did (`votes`), and whether another was as common (`tied`).
+    """By conversation: the most common `answer`, its number of `votes`, and whether another was as common (`tied`).
 
-    Of equally common answers, the one that comes first when raters stand in the order of their ids.
+    If several answers are equally common, the one given first in the order of rater ids counts.
     """
     given = ratings[ratings[column].isin(ORDER)]
     ids = given["rater_id"].astype(str)
@@ -120,7 +120,7 @@ def _majorities(most: pd.DataFrame, raters: int) -> Iterator[Estimate]:
         hits = (most["answer"] == value).to_numpy().astype(np.float64)
         group = EstimateGroup(f"dices.majority.{value}", value, len(most), raters, {"answer": value})
         further = {"count": float(hits.sum())}
-        said = f"Of {{}} of conversations most raters said {value}"
+        said = f"For {{}} of conversations, the most common answer is {value}"
         yield estimate(group, _shared(hits), said, SHARE, "conversations", further=further)
 
 
@@ -146,7 +146,7 @@ def _agreed(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
                 f"dices.gold_agreement.{value}", f"experts: {value}", len(rows), raters, {"gold": value}
             )
             which = "conversations" if value == "all" else f"conversations that experts answer with {value}"
-            said = f"Of {{}} of {which}, most raters said what the experts say"
+            said = f"For {{}} of {which}, the most common answer is that of the experts"
             yield estimate(group, _shared(hits), said, SHARE, "conversations", further={"count": float(hits.sum())})
 
 
@@ -155,7 +155,7 @@ def _unsafe(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
         rows = by_item[by_item[GOLD] == value]
         if len(rows):
             group = EstimateGroup(f"dices.said_unsafe.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
-            said = f"Of conversations that experts answer with {value}, a mean of {{}} of raters said Yes (unsafe)"
+            said = f"For conversations that experts answer with {value}, on average {{}} of raters said Yes (unsafe)"
             yield _mean(group, rows["yes"].to_numpy(), said, SHARE, {})
 
 
@@ -169,5 +169,5 @@ def _shared(hits: np.ndarray) -> Interval:
 
 
 def _worded(found: Interval) -> Interval:
-    """What is missing, in conversations: they are what is independent here."""
+    """The interval with its reason reworded for conversations, which are the independent units here."""
     return replace(found, why=found.why.replace("participants", "conversations")) if found.why else found

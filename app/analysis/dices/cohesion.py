@@ -1,12 +1,13 @@
-"""Measures of a group of raters and of the others, of the GRASP family: how close they are, within and across.
+"""GRASP measures of a group of raters: cohesion within the group, and with all other raters.
 
 Prabhakaran et al.: GRASP. NAACL 2024 (arXiv 2311.05074). In-group cohesion: IRR is Krippendorff's alpha; plurality size
 the mean over conversations of the share of the most common answer; negentropy the mean of ln n - H in nats, n being the
-number of values and H the entropy of the answers. Cross-group cohesion: XRR is xRR between the group and all who are
-not in it; voting agreement is the alpha between the two sides' most common answers. GAI = IRR/XRR, 1 where a group is
-as close to the others as among itself. GRASP's cross-negentropy is left out: its formula is not published.
+number of values and H the entropy of the answers. Cross-group cohesion: XRR is xRR between the group and all other
+raters; voting agreement is the alpha between the most common answers of both sides. GAI = IRR/XRR, which is 1 if a
+group agrees with the others as much as within itself. GRASP's cross-negentropy is left out: its formula is not
+published.
 
-Of equally common answers a side votes for the first in the order No, Unsure, Yes.
+If several answers are equally common, a side votes for the first in the order No, Unsure, Yes.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ IN_GROUP = ("irr", "plurality", "negentropy")
 CROSS_GROUP = ("xrr", "voting_agreement")
 MEASURES = (*IN_GROUP, *CROSS_GROUP, "gai")
 Weigh = Callable[[Sums], Sums]
-"""Sums over conversations, the last axis: each once, or as often as a sample drew it."""
+"""Sums over conversations, the last axis: each counted once, or as often as a sample drew it."""
 Counts = npt.ArrayLike
 """How many raters gave each value (columns) to each conversation (rows)."""
 
 
 def measured(group: Sums, others: Sums, weigh: Weigh) -> Mapping[str, Sums]:
-    """All measures of groups and of their others, from counts (values, ..., conversations); NaN where one has none."""
+    """All measures of groups and their complements, from counts (values, ..., conversations); NaN where undefined."""
     irr, xrr = alphas(weigh(pairs(group))), crossed(weigh(crossings(group, others)))
     return {
         "irr": irr,
@@ -41,13 +42,13 @@ def measured(group: Sums, others: Sums, weigh: Weigh) -> Mapping[str, Sums]:
 
 
 def peaks(counts: Sums) -> Sums:
-    """Of each conversation: the share of its most common answer, and whether it has any."""
+    """For each conversation: the share of its most common answer, and whether it has answers."""
     sizes = counts.sum(axis=0)
     return np.stack([np.divide(counts.max(axis=0), sizes, out=np.zeros_like(sizes), where=sizes > 0), sizes > 0])
 
 
 def order(counts: Sums) -> Sums:
-    """Of each conversation: its negentropy, ln n - H = ln n + (sum c ln c - m ln m)/m, and whether it has answers.
+    """For each conversation: its negentropy, ln n - H = ln n + (sum c ln c - m ln m)/m, and whether it has answers.
 
     Counts are whole numbers, so c ln c is looked up.
     """
@@ -60,7 +61,7 @@ def order(counts: Sums) -> Sums:
 
 
 def votes(one: Sums, other: Sums) -> Sums:
-    """Of each conversation that both rated: the most common answer of each (values, values, ...)."""
+    """For each conversation that both rated: the most common answer of each (values, values, ...)."""
     here, there = _chosen(one), _chosen(other)
     return np.asarray(here[:, None] & there[None], dtype=np.float64)
 
@@ -71,7 +72,7 @@ def plurality(counts: Counts) -> float:
 
 
 def negentropy(counts: Counts) -> float:
-    """The mean over conversations of ln n - H in nats: 0 where answers are even, ln n where all are equal.
+    """The mean over conversations of ln n - H in nats: 0 if answers are evenly spread, ln n if all are equal.
 
     H = -sum of p ln p over the n values. GRASP, NAACL 2024.
     """
@@ -93,7 +94,7 @@ def xrr(one: Counts, other: Counts, metric: Metric = "nominal") -> float:
 
 
 def normalised_xrr(one: Counts, other: Counts, metric: Metric = "nominal") -> float:
-    """xRR / sqrt(IRR of one * IRR of the other), 1 = as near as each to itself; NaN where an IRR is not above 0.
+    """xRR / sqrt(IRR of one * IRR of the other); 1 means as close as within each pool; NaN if an IRR is not above 0.
 
     Wong, Paritosh, Aroyo: ACL 2021.
     """
@@ -102,7 +103,7 @@ def normalised_xrr(one: Counts, other: Counts, metric: Metric = "nominal") -> fl
 
 
 def voting_agreement(one: Counts, other: Counts) -> float:
-    """The nominal alpha = 1 - d_o/d_e between two pools' most common answers; of equally common ones the first counts.
+    """The nominal alpha = 1 - d_o/d_e between two pools' most common answers; of equally common ones, the first counts.
 
     GRASP, NAACL 2024.
     """
@@ -115,7 +116,7 @@ def gai(group: Counts, others: Counts) -> float:
 
 
 def _chosen(counts: Sums) -> npt.NDArray[np.bool_]:
-    """Where each value is the first of the most common ones of a conversation that has any."""
+    """Where each value is the first of a conversation's most common ones."""
     most = counts.max(axis=0)
     free = most > 0
     found = np.empty(counts.shape, dtype=np.bool_)

@@ -1,13 +1,14 @@
-"""What a group of raters, and two groups, have in common on each conversation: sums from which reliabilities follow.
+"""Coincidences of ratings within a group of raters and between two groups, from which reliabilities are computed.
 
-Counts are arrays (values, ..., conversations): how many raters gave each value. Whatever is told of each conversation
-keeps these last axes, so that many groups, or many samples of conversations, are summed at once. What has no ratings,
-or too few, adds nothing.
+Counts are arrays (values, ..., conversations): how many raters gave each value. Results per conversation keep these
+last axes, so that many groups, or many samples of conversations, are summed at once. Conversations with too few ratings
+add nothing.
 
 Alpha is 1 - d_o/d_e (Krippendorff: Content Analysis, 4th ed. 2018, chapter 12): d_o is the disagreement within
-conversations, d_e what chance would give, both from the coincidences of values; each pair of ratings of a conversation
-that m people rated counts 1/(m - 1). Cross-replication reliability, xRR, is the same between two pools of raters (Wong,
-Paritosh, Aroyo: Cross-replication reliability. ACL 2021), over conversations that both rated, R_i and S_i times:
+conversations, d_e the disagreement expected by chance, both from the coincidences of values; each pair of ratings of a
+conversation with m ratings counts 1/(m - 1). Cross-replication reliability, xRR, is the analogue between two pools of
+raters (Wong, Paritosh, Aroyo: Cross-replication reliability. ACL 2021), over conversations that both rated, R_i and S_i
+times:
 
     d_o = sum_i (R_i + S_i)/(R_i S_i) sum_r sum_s D(x_ri, y_si) / (R + S)
     d_e = sum_i sum_j sum_r sum_s D(x_ri, y_sj) / (R S)             which needs only how often each value occurs
@@ -21,12 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 Metric = Literal["nominal", "ordinal", "interval"]
-"""Two values differ or not; as many ranks apart as ratings lie between; so many places apart. The last two squared."""
+"""The distance of two values: 0 or 1 (nominal); squared number of ratings between them (ordinal); squared difference of
+their places (interval)."""
 Sums: TypeAlias = npt.NDArray[np.float64]
 
 
 def pairs(counts: Sums) -> Sums:
-    """Of each conversation: its pairs of ratings by their two values (values, values, ...), each for 1/(m - 1)."""
+    """For each conversation: its pairs of ratings by their two values (values, values, ...), weighted 1/(m - 1)."""
     sizes = counts.sum(axis=0)
     weights = np.divide(1.0, sizes - 1, out=np.zeros_like(sizes), where=sizes > 1)
     found = np.empty((len(counts), *counts.shape))
@@ -38,7 +40,7 @@ def pairs(counts: Sums) -> Sums:
 
 
 def alphas(coincidences: Sums, metric: Metric = "nominal") -> Sums:
-    """The alpha of each of several tables of coincidences; NaN where it has none, as no two ratings differ."""
+    """The alpha of each of several tables of coincidences; NaN if no two ratings differ."""
     totals = coincidences.sum(axis=1)
     apart = _apart(totals, metric)
     size = totals.sum(axis=0)
@@ -48,7 +50,7 @@ def alphas(coincidences: Sums, metric: Metric = "nominal") -> Sums:
 
 
 def crossings(one: Sums, other: Sums) -> Sums:
-    """Of each conversation that both rated: pairs of ratings, one of each, for (R_i + S_i)/(R_i S_i); then the counts.
+    """For each conversation that both rated: pairs of one rating each, weighted (R_i + S_i)/(R_i S_i); then the counts.
 
     An array (values, values + 2, ...): the pairs by their two values, and in the last two columns both counts.
     """
@@ -67,7 +69,7 @@ def crossings(one: Sums, other: Sums) -> Sums:
 
 
 def crossed(sums: Sums, metric: Metric = "nominal") -> Sums:
-    """The xRR of summed crossings; NaN where the pools share no conversation, or no two of their ratings differ."""
+    """The xRR of summed crossings; NaN if the pools share no conversation, or no two of their ratings differ."""
     values = len(sums)
     table, here, there = sums[:, :values], sums[:, values], sums[:, values + 1]
     apart = _apart(here + there, metric)
@@ -83,7 +85,7 @@ def _agreed(observed: Sums, expected: Sums) -> Sums:
 
 
 def _apart(totals: Sums, metric: Metric) -> Sums:
-    """How far each two values are apart, squared."""
+    """The squared distance of each two values."""
     values = len(totals)
     if metric == "ordinal":
         place = totals.cumsum(axis=0) - totals / 2  # the ratings up to the middle of each value

@@ -1,6 +1,6 @@
-"""What is found of groups of raters: the GRASP family (cohesion.py) by axis and intersection, as findings.
+"""Findings about groups of raters: the GRASP measures by axis and intersection.
 
-GRASP's own figures for DICES-350 are of the 104 raters whom the release keeps: those have `kept` in their names.
+GRASP's own figures for DICES-350 use only the 104 raters kept in the release: such figures have `kept` in their names.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
     "irr": ("Agreement within groups: IRR", "agreed among themselves with an IRR of {}", (-0.2, 1)),
     "plurality": ("Agreement within groups: plurality size", "had a mean plurality size of {}", (0, 1)),
     "negentropy": ("Agreement within groups: negentropy", "had a mean negentropy of {} nats", (0, 1.1)),
-    "xrr": ("Agreement with others: XRR", "agreed with the others with an XRR of {}", (-0.2, 1)),
-    "voting_agreement": ("Agreement with others: votes", "voted as the others with an alpha of {}", (-0.2, 1)),
+    "xrr": ("Agreement with others: XRR", "agreed with all others with an XRR of {}", (-0.2, 1)),
+    "voting_agreement": ("Agreement with others: votes", "voted like all others with an alpha of {}", (-0.2, 1)),
     "gai": ("Group association: GAI", "had a GAI of {}", (0, 2)),
     DSI: ("Diversity sensitivity: DSI", "had groups with a GAI of up to {}", (0, 2)),
 }
@@ -34,14 +34,14 @@ FORMULAS: Mapping[str, str] = {
     "plurality": "Plurality size is the mean over conversations of the share of a group's most common answer.",
     "negentropy": "Negentropy is the mean over conversations of ln 3 − H in nats, H being the entropy of the answers.",
     "xrr": (
-        "XRR is nominal cross-replication reliability (Wong et al. 2021) between a group and all who are not in it; "
-        "divided by the root of both IRRs it is normalised."
+        "XRR is nominal cross-replication reliability (Wong et al. 2021) between a group and all other raters; "
+        "normalised XRR is XRR divided by the root of the product of both IRRs."
     ),
     "voting_agreement": (
-        "Voting agreement is the nominal alpha between the most common answer of a group and that of all who are not "
-        "in it; of equally common answers the first of No, Unsure, Yes."
+        "Voting agreement is the nominal alpha between the most common answers of a group and those of all other "
+        "raters; of equally common answers, the first in the order No, Unsure, Yes counts."
     ),
-    "gai": "GAI is IRR/XRR: above 1 a group is closer to itself than to the others.",
+    "gai": "GAI is IRR/XRR: above 1, a group agrees more within itself than with the others.",
     DSI: "DSI is the largest GAI among the groups of an axis.",
 }
 REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 1.0}
@@ -49,7 +49,7 @@ REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """A large group: its raters, its ratings, and its counts and its others' by conversation."""
+    """A large group: its raters and ratings, and the counts by conversation of the group and of all others."""
 
     raters: int
     ratings: int
@@ -71,8 +71,7 @@ def groups(
 def kept_groups(
     ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> tuple[Finding, ...]:
-    """Measures of groups without the raters whom the release removes, as `dices.kept....`; none where none of them is
-    there."""
+    """The measures without raters who are removed in the release, as `dices.kept....`; empty if there are none."""
     if not ratings["rater_id"].isin(REMOVED[edition]).any():
         return ()
     return _findings(without(ratings, REMOVED[edition]), edition, "dices.kept", permutations, seed)
@@ -101,15 +100,15 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
 def _method(permutations: int, seed: int) -> str:
     return (
         f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}). p is "
-        f"the share of {permutations:,} random deals of the raters' profiles (seed {seed}) that give a value at least "
-        "as far out on the observed side of their median, the observed deal counted in: (b + 1)/(N + 1), one-sided. "
-        "The adjusted p is Benjamini and Hochberg's, over all that this figure tests. See Prabhakaran et al.: GRASP. "
-        "NAACL 2024."
+        f"the share of {permutations:,} random permutations of the raters' profiles (seed {seed}) with a value at "
+        "least as extreme, on the observed side of their median, including the observed one: (b + 1)/(N + 1), "
+        "one-sided. The adjusted p is Benjamini and Hochberg's, over all tests of this figure. See Prabhakaran et al.: "
+        "GRASP. NAACL 2024."
     )
 
 
 def _sizes(pool: RaterPool, axis: Axis) -> Iterator[tuple[tuple[str, tuple[str, ...]], GroupCounts]]:
-    """Of the large groups; and of the axis, as one group."""
+    """The counts of the large groups, and of the whole axis as one group."""
     one, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
     sizes = axis.sizes()
     for place, number in enumerate(axis.large()):
@@ -151,7 +150,7 @@ def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:
 
 
 def _left_out(axes: Sequence[Axis], outcomes: Sequence[MeasureResult], measure: str) -> str:
-    """Which groups have no estimate, and why; a DSI's groups are told of by its GAI."""
+    """Which groups have no estimate, and why; empty for the DSI, because the GAI lists its groups."""
     there = {(outcome.axis, outcome.group) for outcome in outcomes if outcome.measure == measure}
     small: list[str] = []
     none: list[str] = []
@@ -160,6 +159,6 @@ def _left_out(axes: Sequence[Axis], outcomes: Sequence[MeasureResult], measure: 
         for number, group in enumerate(axis.groups):
             if (axis.name, group) not in there:
                 (none if number in large else small).append(", ".join(group))
-    said = [f"Left out, as they or their others are fewer than {LEAST} raters: {'; '.join(small)}."] if small else []
-    said += [f"Left out, as they have no value: {'; '.join(none)}."] if none else []
+    said = [f"Left out (fewer than {LEAST} raters, or fewer than {LEAST} others): {'; '.join(small)}."] if small else []
+    said += [f"Left out (no value): {'; '.join(none)}."] if none else []
     return " ".join(said)

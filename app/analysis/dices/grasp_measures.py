@@ -1,8 +1,8 @@
 """Every measure of every group of raters, with its interval and its permutation test.
 
-A group is compared with all others whose profile is known on the same axis. The interval is a percentile bootstrap over
+A group is compared with all other raters with a known profile on that axis. The interval is a percentile bootstrap over
 conversations, with the same samples for all groups. An axis's DSI (GRASP's diversity sensitivity index) is the largest
-GAI of its groups. Tests are adjusted for all those of the same measure: over all groups of all axes, or all axes.
+GAI of its groups. p-values are adjusted over all tests of a measure: over all groups of all axes, or all axes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from app.analysis.intervals import Interval
 PERMUTATIONS = 1000
 DSI = "dsi"
 AT_ONCE = 25_000
-"""So many counts (of groups, deals, conversations) are worked on at once, so that they stay near the processor."""
-FEW = "Too few samples of conversations have a value for an interval."
+"""The number of counts (groups, permutations, conversations) processed at once, so that they fit the CPU cache."""
+FEW = "Too few bootstrap samples have a value for an interval."
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureResult:
-    """A measure of a group, or the DSI of an axis (no group); NaN where there is no p."""
+    """A measure of a group, or the DSI of an axis (no group); p is NaN if there is none."""
 
     measure: str
     axis: str
@@ -41,7 +41,7 @@ class MeasureResult:
 def family(
     pool: RaterPool, axes: Sequence[Axis], permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> tuple[MeasureResult, ...]:
-    """Measure and test all groups of some axes that are large enough; with 0 permutations there is no p."""
+    """Measure and test all groups of the axes that are large enough; with 0 permutations there is no p."""
     if not pool.marks.size:
         return ()
     dealt = _dealt(pool, permutations, seed)
@@ -51,9 +51,9 @@ def family(
 
 
 def sides(pool: RaterPool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
-    """The counts (values, groups, deals, conversations) of each large group and of its others, for deals of profiles.
+    """The counts (values, groups, permutations, conversations) of each large group and of all others.
 
-    `dealt` says whose profile each rater gets (deals, raters).
+    `dealt` (permutations, raters) has the number of the rater whose profile each rater gets.
     """
     counts = pool.counts(axis.members()[:, dealt].reshape(-1, dealt.shape[1]))
     each = counts.reshape(len(counts), len(axis.groups), len(dealt), pool.marks.shape[-1])
@@ -62,7 +62,7 @@ def sides(pool: RaterPool, axis: Axis, dealt: Codes) -> tuple[Sums, Sums]:
 
 
 def own(pool: RaterPool) -> Codes:
-    """The deal in which each rater keeps the own profile."""
+    """The identity permutation: each rater keeps their own profile."""
     return np.arange(len(pool.profiles))[None]
 
 
@@ -97,7 +97,7 @@ def _drawn(pool: RaterPool, axis: Axis, samples: Sums) -> Sums:
 
 
 def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
-    """Each measure of each large group in each deal of profiles (measures, groups, deals)."""
+    """Each measure of each large group in each permutation of profiles (measures, groups, permutations)."""
     found = np.empty((len(MEASURES), axis.large().size, len(dealt)))
     step = max(1, AT_ONCE // (len(axis.groups) * pool.marks.shape[-1]))
     for start in range(0, len(dealt), step):
@@ -107,13 +107,13 @@ def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
 
 
 def _outcome(measure: str, axis: Axis, group: tuple[str, ...], values: Sums, permuted: Sums) -> MeasureResult:
-    """From the observed value and those in samples, and those in deals."""
+    """The result from the observed value, the bootstrap samples and the permutations."""
     observed = float(values[0])
     return MeasureResult(measure, axis.name, group, sampled(observed, values[1:], FEW), p_value(observed, permuted))
 
 
 def _largest(values: Sums) -> Sums:
-    """The largest over groups; NaN where none has a value."""
+    """The largest value over groups; NaN if none has a value."""
     most = np.where(np.isnan(values), -np.inf, values).max(axis=0)
     return np.where(np.isinf(most), np.nan, most)
 

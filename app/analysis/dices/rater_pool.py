@@ -1,8 +1,8 @@
-"""The raters of a DICES table and what each answered, so that counts of any groups of them are one matrix product.
+"""The raters of a DICES table with their answers, stored so that counts of any groups are one matrix product.
 
-A rater's profile (gender, race, ...) is what the first row that tells it says. An axis is one column of the profile or
-several, whose values together are the groups of an intersection; who left one of them blank is in none of its groups,
-and among nobody's others.
+A rater's profile (gender, race, ...) is read from the first row that has it. An axis is one column of the profile, or
+several: then the combinations of their values are the groups of an intersection. A rater with a missing value is in
+none of the axis's groups and does not count among the others either.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from app.analysis.dices.coincidence_matrix import Sums
 Codes = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.float32]
 PROFILE = ("rater_gender", "rater_race", "rater_age", "rater_education", "rater_locale")
-"""The columns that tell of the rater; DICES-350 has no locale."""
+"""The columns of a rater's profile; DICES-350 has no locale."""
 CROSSED = (("rater_race", "rater_gender"), ("rater_race", "rater_age"), ("rater_gender", "rater_age"))
-"""The intersections that are looked at."""
+"""The intersections that are analysed."""
 LEAST = 2
-"""So many raters must be in a group, and among its others."""
+"""Minimum number of raters in a group, and of others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class RaterPool:
     marks: Marks
     """How often each rater gave each value to each conversation (values, raters, conversations)."""
     profiles: pd.DataFrame
-    """A row for each rater, by id: the columns of PROFILE that there are; None where not known."""
+    """A row for each rater, by id: the columns of PROFILE that the table has; None if not known."""
 
     def counts(self, members: npt.ArrayLike) -> Sums:
-        """The counts (values, groups, conversations) of groups, from who is in each (groups, raters): 1 or 0.
+        """The counts (values, groups, conversations) of groups, from their members (groups, raters): 1 or 0.
 
         Exact: float32 holds every whole number up to 2^24.
         """
@@ -56,7 +56,7 @@ class Axis:
     """The group of each rater; -1 where it is not known."""
 
     def members(self) -> Marks:
-        """Who is in each group (groups, raters)."""
+        """The members of each group (groups, raters)."""
         return np.asarray(np.arange(len(self.groups))[:, None] == self.codes, dtype=np.float32)
 
     def sizes(self) -> Codes:
@@ -64,13 +64,13 @@ class Axis:
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.groups))
 
     def large(self) -> Codes:
-        """The groups that have raters enough, and others enough."""
+        """The groups with enough raters and enough others."""
         sizes = self.sizes()
         return np.flatnonzero((sizes >= LEAST) & (sizes.sum() - sizes >= LEAST))
 
 
 def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
-    """The raters of a DICES table and their answers in a column; rows without an answer there count nowhere."""
+    """The raters of a DICES table and their answers in a column; rows without an answer are left out."""
     given = ratings[ratings[column].isin(ORDER)]
     raters, ids = pd.factorize(given["rater_id"].astype(str), sort=True)
     items, names = pd.factorize(given["item_id"].astype(str), sort=True)
@@ -83,7 +83,7 @@ def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
 
 
 def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:
-    """The groups by one column of the profile, or by several together."""
+    """The groups by one column of the profile, or by several combined."""
     told = pool.profiles[list(columns)]
     known = told.notna().all(axis=1).to_numpy()
     values = list(map(tuple, told.to_numpy()))

@@ -1,8 +1,8 @@
-"""Raters who may not have tried: those who were fast, who always said the same, and whom the release itself removes.
+"""Raters with possibly careless ratings: those who were fast, gave the same answer nearly always, or were removed.
 
 DICES removed raters who took suspiciously little time or gave everything the same label; its thresholds are not
-published. FAST_MS lies between the medians of those of DICES-350 who were removed for speed (33 to 44 s) and of those
-who were kept (45.2 s and more). The lists are facts of the release's README ("Removed raters").
+published. FAST_MS lies between the medians of the DICES-350 raters who were removed for speed (33 to 44 s) and of the
+raters who were kept (45.2 s and more). The lists are those of the release's README ("Removed raters").
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, est
 FAST_MS = 45_000
 """A rater whose median answer took less than this was fast."""
 SAME = 0.95
-"""A rater with at least this share of equal answers always said the same."""
+"""A rater with at least this share of equal answers gave the same answer nearly always."""
 LEAST = 20
-"""Fewer answers than these tell neither."""
+"""Raters with fewer answers are not checked for speed or equal answers."""
 REMOVED: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "dices-350": frozenset(
@@ -65,12 +65,12 @@ REMOVED: Mapping[str, frozenset[str]] = MappingProxyType(
         ),
     }
 )
-"""The raters whom the release removes, by edition: 19 of 123, 12 of 173 (these from one public file only)."""
+"""The raters who are removed in the release, by edition: 19 of 123, 12 of 173 (these from one public file only)."""
 REASONS: Mapping[str, str] = MappingProxyType(
     {
         "fast": f"median time under {FAST_MS / 1000:g} s",
-        "same": f"the same answer at least {100 * SAME:g} times of a hundred",
-        "removed": "removed by the release",
+        "same": f"the same answer in at least {100 * SAME:g} % of ratings",
+        "removed": "removed in the release",
     }
 )
 
@@ -86,7 +86,8 @@ def raters(
     """A row for each rater by id: `ratings`, `median_ms`, `most_common`, `share` of it, and `reasons` against them.
 
     `reasons` is a tuple of `fast` (a median time under `fast_ms`), `same` (a share of at least `same`) and `removed`
-    (by the release of this edition). DICES-990 tells no times. Who answered fewer than 20 is neither fast nor same.
+    (in the release of this edition). DICES-990 has no times. Raters with fewer than 20 ratings are neither fast nor
+    same.
     """
     given = ratings[ratings[column].isin(ORDER)]
     by_rater = given.groupby("rater_id", sort=True)
@@ -113,10 +114,10 @@ def without(ratings: pd.DataFrame, removed: Collection[str]) -> pd.DataFrame:
 
 
 def filtered(ratings: pd.DataFrame, edition: str, column: str = "Q_overall") -> tuple[Finding, ...]:
-    """Nominal alpha before and after leaving out raters for each reason, and for any that the data tell of.
+    """Nominal alpha before and after leaving out raters, for each reason in the data.
 
     Names: `dices.filtered.<reason>`: fast, same, fast_or_same, removed; `further` has `before`, `removed` (raters) and
-    `change`. A reason that nobody gives has no estimate.
+    `change`. A reason that applies to no rater has no estimate.
     """
     found = raters(ratings, edition, column=column)
     reasons = {reason: found.index[[reason in each for each in found["reasons"]]] for reason in REASONS}
@@ -126,8 +127,8 @@ def filtered(ratings: pd.DataFrame, edition: str, column: str = "Q_overall") -> 
     finding = Finding(
         "dices.filtered", f"Agreement without some raters ({edition})", "ratings", NUMBER, (-0.2, 1),
         tuple(_estimates(ratings, column, wanted)),
-        f"Nominal alpha of {column} without the raters who gave a reason: {'; '.join(REASONS.values())}. DICES's own "
-        f"thresholds are not published. A rater needs {LEAST} ratings to be fast or to say the same. The 95 % interval "
+        f"Nominal alpha of {column} without raters to whom a reason applies: {'; '.join(REASONS.values())}. DICES's "
+        f"own thresholds are not published. The first two reasons need {LEAST} ratings of a rater. The 95 % interval "
         "is a percentile bootstrap over conversations.",
         f'filtered(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")', reference=0.0,
     )  # fmt: skip
@@ -142,10 +143,10 @@ def _estimates(ratings: pd.DataFrame, column: str, wanted: Mapping[str, pd.Index
         after = alpha_interval(counted(rest, column), "nominal")
         if not len(ids) or np.isnan(after.value) or np.isnan(before):
             continue
-        words = REASONS.get(reason, "fast, or the same answer nearly always")
+        words = REASONS.get(reason, "fast, or nearly always the same answer")
         label, people = f"without: {words}", rest["rater_id"].nunique()
         group = EstimateGroup(f"dices.filtered.{reason}", label, len(rest), people, {"reason": reason})
         further = {"before": before, "change": after.value - before, "removed": float(len(ids))}
         gone = f"{len(ids):,} {'rater' if len(ids) == 1 else 'raters'}"
-        said = f"Without {gone} ({words}), the alpha of {column} was {{}}, and {before:.2f} with them"
+        said = f"Without {gone} ({words}), the alpha of {column} was {{}}; with them it was {before:.2f}"
         yield estimate(group, after, said, NUMBER, "ratings", further=further)

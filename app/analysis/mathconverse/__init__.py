@@ -1,4 +1,4 @@
-"""What is found in MathConverse's tables and CheckMate's annotated queries. Collins et al., PNAS 2024."""
+"""The analysis of MathConverse's tables and CheckMate's annotated queries. Collins et al., PNAS 2024."""
 
 from collections.abc import Mapping
 
@@ -34,7 +34,7 @@ PARTS: tuple[AnalysisStep, ...] = (
     of_one("Preference in complete sets", RANKS, COMPLETE_COLUMNS, complete_ranks),
     of_one("Best alone, and ties", RANKS, COMPLETE_COLUMNS, best_alone),
     of_one("Preference between two", RANKS, RANK_COLUMNS, preferred),
-    of_one("Preference foretold", RANKS, PREDICTED_COLUMNS, preference_predicted),
+    of_one("Preference predicted by ratings", RANKS, PREDICTED_COLUMNS, preference_predicted),
     of_one("Lengths of conversations", TABLE, LENGTH_COLUMNS, conversation_lengths),
     of_one("Backgrounds", TABLE, BACKGROUND_COLUMNS, backgrounds),
 )
@@ -43,34 +43,38 @@ TAXONOMY: tuple[AnalysisStep, ...] = (of_one("Labels of queries", QUERIES, QUERY
 NAMES: Mapping[str, str] = {
     "mathconverse.mean.helpfulness.<model>": "mean helpfulness of rated replies, 0 to 6; `all` is over all models",
     "mathconverse.mean.correctness.<model>": "mean correctness of rated replies, 0 to 6; `all` is over all models",
-    "mathconverse.mean.helpfulness_without_0.<model>": "mean helpfulness of replies that hold mathematics",
-    "mathconverse.mean.correctness_without_0.<model>": "the same without replies that hold no mathematics",
-    "mathconverse.by_turn.helpfulness.<turn>": "mean helpfulness of a conversation's first reply, second, ...",
-    "mathconverse.by_turn.correctness.<turn>": "mean correctness of a conversation's first reply, second, ...",
-    "mathconverse.trend.<rating>": "change of ratings in points a turn; `..._within` is within conversations",
+    "mathconverse.mean.helpfulness_without_0.<model>": "mean helpfulness of replies that contain mathematics",
+    "mathconverse.mean.correctness_without_0.<model>": "mean correctness of replies that contain mathematics",
+    "mathconverse.by_turn.helpfulness.<turn>": "mean helpfulness of a conversation's replies by turn: 1, 2, ...",
+    "mathconverse.by_turn.correctness.<turn>": "mean correctness of a conversation's replies by turn: 1, 2, ...",
+    "mathconverse.trend.<rating>": "change of ratings in points per turn; `..._within` is within conversations",
     "mathconverse.by_expertise.helpfulness.<expertise>": "mean helpfulness by experience with mathematics: phd, ...",
     "mathconverse.by_expertise.correctness.<expertise>": "mean correctness by experience with mathematics: phd, ...",
     "mathconverse.by_confidence.helpfulness.<confidence>": "mean helpfulness by confidence to solve it alone, 0 to 6",
     "mathconverse.by_confidence.correctness.<confidence>": "mean correctness by confidence to solve it alone, 0 to 6",
-    "mathconverse.pearson.<ratings>": "Pearson's correlation of two ratings; `..._without_0` without 0",
-    "mathconverse.spearman.<ratings>": "Spearman's correlation of two ratings; `..._without_0` without 0",
+    "mathconverse.pearson.<ratings>": "Pearson's correlation of two ratings; `..._without_0`: without correctness 0",
+    "mathconverse.spearman.<ratings>": "Spearman's correlation of two ratings; `..._without_0`: without correctness 0",
     "mathconverse.divergence.<cell>": "share of replies that are `right_unhelpful` or `helpful_wrong`",
-    "mathconverse.mean_rank.<model>": "mean rank, 1 is the best",
-    "mathconverse.best_or_tied.<model>": "share of sets in which it was ranked best, alone or tied",
-    "mathconverse.mean_rank_complete.<model>": "mean rank in sets with a conversation with each model",
-    "mathconverse.best_or_tied_complete.<model>": "share of such sets in which it was ranked best, alone or tied",
-    "mathconverse.strict_best.<model>": "share of sets in which it alone was ranked best",
-    "mathconverse.strict_best_complete.<model>": "share of complete sets in which it alone was ranked best",
+    "mathconverse.mean_rank.<model>": "mean rank of the model; 1 is the best",
+    "mathconverse.best_or_tied.<model>": "share of sets in which the model was ranked best, alone or tied",
+    "mathconverse.mean_rank_complete.<model>": "mean rank in complete sets (a conversation with each ranked model)",
+    "mathconverse.best_or_tied_complete.<model>": (
+        "share of complete sets in which the model was ranked best, alone or tied"
+    ),
+    "mathconverse.strict_best.<model>": "share of sets in which only this model was ranked best",
+    "mathconverse.strict_best_complete.<model>": "share of complete sets in which only this model was ranked best",
     "mathconverse.ties.<kind>": "share of sets in which `some` models, or `all`, share a rank",
     "mathconverse.ties_complete.<kind>": "share of complete sets in which `some` models, or `all`, share a rank",
-    "mathconverse.preferred.<model>.<other>": "share of sets in which it was ranked better than the other, ties half",
+    "mathconverse.preferred.<model>.<other>": (
+        "share of sets in which the first model was ranked better, ties counting half"
+    ),
     "mathconverse.predicts_preference.<rating>": "share of pairs in which the model rated higher was preferred",
-    "mathconverse.turns.<statistic>": "turns of a conversation: `mean`, `median`, `max`",
-    "mathconverse.turns_by_model.<model>": "mean number of turns of conversations with it",
-    "mathconverse.stopped_after.<turns>": "share of conversations with so many turns",
+    "mathconverse.turns.<statistic>": "number of turns in a conversation: `mean`, `median`, `max`",
+    "mathconverse.turns_by_model.<model>": "mean number of turns in conversations with the model",
+    "mathconverse.stopped_after.<turns>": "share of conversations with this number of turns",
     "mathconverse.participants.expertise.<option>": "share of participants by experience with mathematics",
     "mathconverse.participants.ai_experience.<option>": "share of participants by experience with AI",
-    "mathconverse.participants.topic.<option>": "share of participants by the topic that they chose",
+    "mathconverse.participants.topic.<option>": "share of participants by chosen topic",
     "taxonomy.label.<label>": "share of labelled messages with the label",
     "taxonomy.labels.<number>": "share of labelled messages with `none` of the ten labels, or `several`",
 }
@@ -89,8 +93,8 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
         "mathconverse.preferred", "mathconverse.strict_best", "mathconverse.mean_rank",
         "mathconverse.mean_rank_complete",
     ),
-    "Do helpfulness and correctness foretell the preference?": ("mathconverse.predicts_preference",),
-    "Do helpfulness and correctness go together?": (
+    "Do helpfulness and correctness predict the preference?": ("mathconverse.predicts_preference",),
+    "Are helpfulness and correctness correlated?": (
         "mathconverse.pearson", "mathconverse.spearman", "mathconverse.divergence",
     ),
     "Does confidence before the chat change ratings?": (

@@ -1,4 +1,4 @@
-"""Who took part in MathConverse: their mathematics, their experience with AI, and the topic that they chose."""
+"""MathConverse's participants: experience with mathematics, experience with AI, and the chosen topic."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ ASKED = {
     "ai_experience": ("ai_play_bkgrd", EXPERIENCE, "experience with AI"),
     "topic": ("selected_topic", TOPICS, "topic"),
 }
-"""What a participant is asked: its column, its options and what it is."""
+"""The questions to a participant: column, options and label."""
 SHORT = dict(zip(EXPERTISE, ("undergraduate", "degree", "masters", "phd", "professor", "never"), strict=True))
 """Experience with mathematics, in estimates' names."""
 METHOD = (
-    "Each participant counts once. The 95 % interval is Wilson's with Student's t: of the share among all who might "
-    "have come."
+    "Each participant counts once. The 95 % interval is Wilson's with Student's t, for the share in the population "
+    "from which participants come."
 )
 
 
 def backgrounds(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many participants have each background, those that nobody has left out; nothing where nobody took part.
+    """The share of participants with each background that occurs; empty without participants.
 
-    Names: `mathconverse.participants.expertise.<option>`, `.ai_experience.<option>`, `.topic.<option>`; how many they
-    are is in `further["count"]`, and MISSING stands for what was not said.
+    Names: `mathconverse.participants.expertise.<option>`, `.ai_experience.<option>`, `.topic.<option>`; the number of
+    participants is in `further["count"]`, and MISSING means no answer.
     """
     people = interactions.drop_duplicates("uid")
     code = f'backgrounds(frame(database, study, "{TABLE}", origin))'

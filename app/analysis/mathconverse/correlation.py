@@ -1,4 +1,4 @@
-"""Whether two ratings go together: Pearson's correlation, and Spearman's, which is Pearson's of the ranks.
+"""Correlations of two ratings: Pearson's, and Spearman's, which is Pearson's correlation of the ranks.
 
     r = sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 * sum (y - mean y)^2);  equal values share a rank
 
@@ -22,14 +22,14 @@ from app.analysis.mathconverse.ratings import COLUMNS, TABLE, grouped, mathemati
 CORRELATED = (*COLUMNS, "solo_solve")
 METHOD = (
     "{}, over rated replies. The 95 % interval is that of Fisher's z = artanh r, z ± t standard errors by leaving out "
-    "one participant at a time, as replies share participants (cluster jackknife), with one degree of freedom less "
-    "than there are participants."
+    "one participant at a time (cluster jackknife), because replies share participants; t has one degree of freedom "
+    "less than there are participants."
 )
 KINDS = {
     "pearson": "Pearson's correlation",
     "spearman": "Spearman's correlation (Pearson's of the ranks; equal ratings share a rank)",
 }
-WITHOUT = "Without 0: without the replies of correctness 0, which hold no mathematics."
+WITHOUT = "Without 0: without replies of correctness 0, which contain no mathematics."
 
 
 def correlation(x: Values, y: Values, people: Codes, *, ranked: bool = False) -> Interval:
@@ -53,7 +53,7 @@ def correlation(x: Values, y: Values, people: Codes, *, ranked: bool = False) ->
 
 
 def rating_correlations(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How helpfulness and correctness go together, and each with the confidence to solve the problem alone.
+    """Correlations of helpfulness and correctness, and of each with the confidence to solve the problem alone.
 
     Names: `mathconverse.pearson.helpfulness_correctness`, `mathconverse.pearson.helpfulness_correctness_without_0`,
     `mathconverse.pearson.confidence_helpfulness`, `mathconverse.pearson.confidence_correctness`; so for `spearman`.
@@ -86,7 +86,7 @@ def _estimates(told: pd.DataFrame, kind: str) -> Iterator[Estimate]:
         if not isnan(found.value):
             but = ", without 0" if end else ""
             group = grouped(f"mathconverse.{kind}.{x}_{y}{end}", f"{x} and {y}{but}", rows, {"x": x, "y": y})
-            where = " where replies hold mathematics" if end else ""
+            where = " for replies that contain mathematics" if end else ""
             said = f"{kind.capitalize()}'s correlation of {x} and {y} was {{}}{where}"
             yield estimate(group, found, said, NUMBER, "ratings")
 

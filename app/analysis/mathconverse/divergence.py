@@ -1,8 +1,8 @@
-"""Where helpfulness and correctness part: right but of little help, or helpful though wrong.
+"""Replies with different helpfulness and correctness: correct but unhelpful, or helpful but wrong.
 
-CheckMate asks for "clear discrepancies" between them (questions_to_ask.txt). A reply is right but of little help with
-correctness 6 and helpfulness of at most 3, and helpful though wrong with helpfulness of at least 5 and correctness 1
-or 2; correctness 0 says that it holds no mathematics.
+CheckMate asks for "clear discrepancies" between them (questions_to_ask.txt). A reply is correct but unhelpful with
+correctness 6 and helpfulness of at most 3, and helpful but wrong with helpfulness of at least 5 and correctness 1
+or 2; correctness 0 means that it contains no mathematics.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from app.analysis.mathconverse.ratings import TABLE, grouped, turns
 
 RIGHT, UNHELPFUL, HELPFUL, WRONG = 6, 3, 5, 2
 METHOD = (
-    "The share of replies that are rated on both scales; correctness 0 (no mathematics) is not wrong. The 95 % "
-    "interval is Wilson's, for the number of independent replies that they are worth, as replies share participants "
-    "(cluster jackknife), with Student's t of one degree of freedom less than there are participants."
+    "The share of replies that are rated on both scales; correctness 0 (no mathematics) does not count as wrong. The "
+    "95 % interval is Wilson's for the effective number of independent replies, because replies share participants "
+    "(cluster jackknife); Student's t has one degree of freedom less than there are participants."
 )
 
 
 def divergence(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many replies are right but of little help, or helpful though wrong; nothing where no reply is rated.
+    """The shares of replies that are correct but unhelpful, or helpful but wrong; empty if no reply is rated.
 
-    Names: `mathconverse.divergence.right_unhelpful`, `mathconverse.divergence.helpful_wrong`; how many they are is
+    Names: `mathconverse.divergence.right_unhelpful`, `mathconverse.divergence.helpful_wrong`; the number of replies is
     in `further["count"]`.
     """
     told = turns(interactions)
     rated = told[told["helpfulness"].notna() & told["correctness"].notna()]
     found = Finding(
-        "mathconverse.divergence", "Where helpfulness and correctness part", "ratings", SHARE, (0, 1),
+        "mathconverse.divergence", "Replies with different helpfulness and correctness", "ratings", SHARE, (0, 1),
         tuple(_cells(rated)) if len(rated) else (), METHOD,
         f'divergence(frame(database, study, "{TABLE}", origin))',
     )  # fmt: skip

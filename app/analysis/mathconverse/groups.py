@@ -1,4 +1,4 @@
-"""Helpfulness and correctness by who rates and when: expertise, the turn, and confidence before the chat.
+"""Helpfulness and correctness by expertise, turn, and confidence before the chat.
 
 Three of the questions that CheckMate registered beforehand: how ratings change over a conversation, with a
 participant's experience, and with their confidence to solve the problem alone (questions_to_ask.txt, Collins et al.).
@@ -18,7 +18,7 @@ from storage.schemas.mathconverse import EXPERTISE, MISSING
 
 EXPERTISE_COLUMNS = (*COLUMNS, "mth_bkgrd")
 CONFIDENCE_COLUMNS = (*COLUMNS, "solo_solve")
-FEWER = "Later turns are those of conversations that went on: who is content may stop early."
+FEWER = "Later turns come only from longer conversations; satisfied participants may stop early."
 CONFIDENCE = tuple(map(str, range(7)))
 """`solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own."""
 Told = Callable[[str], tuple[str, str]]
@@ -40,7 +40,7 @@ def ratings_by_expertise(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def ratings_by_confidence(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean helpfulness and correctness by how sure participants were to solve the problem alone (`solo_solve`, 0 to 6).
+    """Mean helpfulness and correctness by confidence to solve the problem alone (`solo_solve`, 0 to 6).
 
     Names: `mathconverse.by_confidence.helpfulness.<confidence>`, `mathconverse.by_confidence.correctness.<confidence>`.
     """

@@ -1,4 +1,4 @@
-"""How long people talk with a model before they stop: turns of a conversation, one without any among them."""
+"""Length of conversations in turns; conversations without a message count as 0 turns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from app.analysis.mathconverse.ratings import TABLE, grouped, listed
 LENGTH_COLUMNS = ("model", "uid", "helpfulness_ratings")
 CODE = f'conversation_lengths(frame(database, study, "{TABLE}", origin))'
 METHOD = (
-    "Turns are messages with their replies; a conversation that was opened and left without a message has none. The "
+    "A turn is a message with its reply; a conversation that was opened and left without a message has 0 turns. The "
     "95 % interval of a mean is mean ± t standard errors, by leaving out one participant at a time (cluster "
-    f"jackknife); that of the median is {DRAWN}; the longest has none."
+    f"jackknife); that of the median is {DRAWN}; the longest has no interval."
 )
 SHARES = (
-    "The share of all conversations. The 95 % interval is Wilson's, for the number of independent conversations that "
-    "they are worth, as they share participants (cluster jackknife)."
+    "The share of all conversations. The 95 % interval is Wilson's for the effective number of independent "
+    "conversations, because conversations share participants (cluster jackknife)."
 )
 
 
@@ -34,7 +34,7 @@ def lengths(interactions: pd.DataFrame) -> pd.DataFrame:
 
 
 def conversation_lengths(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How many turns conversations have; nothing where there are none.
+    """The number of turns in a conversation; empty without conversations.
 
     Names: `mathconverse.turns.mean`, `.median` and `.max`, `mathconverse.turns_by_model.<model>` (means),
     `mathconverse.stopped_after.<turns>` (the share of conversations with just so many).
@@ -53,7 +53,7 @@ def conversation_lengths(interactions: pd.DataFrame) -> tuple[Finding, ...]:
             tuple(_by_model(told)), METHOD, CODE,
         ),
         Finding(
-            "mathconverse.stopped_after", "When people stop", "conversations", SHARE, (0, 1), tuple(_stopped(told)),
+            "mathconverse.stopped_after", "Number of turns", "conversations", SHARE, (0, 1), tuple(_stopped(told)),
             SHARES, CODE,
         ),
     )  # fmt: skip
@@ -66,7 +66,7 @@ def _whole(told: pd.DataFrame) -> Iterator[Estimate]:
     found = {
         "mean": ("mean", mean_of(turns, people, scale=(0, inf))),
         "median": ("median", middle(float(np.median(turns)), np.asarray(medians), size)),
-        "max": ("longest", Interval(float(turns.max()), why="The longest of all that there are has no interval.")),
+        "max": ("longest", Interval(float(turns.max()), why="The longest conversation of a sample has no interval.")),
     }
     for name, (word, one) in found.items():
         group = grouped(f"mathconverse.turns.{name}", word, told, {"statistic": name})

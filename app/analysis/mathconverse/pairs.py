@@ -1,4 +1,4 @@
-"""Preferences between two models: which one is preferred, and whether the ratings of its replies foretell it."""
+"""Preferences between two models: which one is preferred, and whether the ratings of its replies predict it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from app.analysis.mathconverse.ratings import COLUMNS, SCALES, grouped, turns
 
 PREDICTED_COLUMNS = (*COLUMNS, *RANK_COLUMNS[1:])
 WORTH = (
-    "The 95 % interval is Wilson's, for the number of independent pairs that they are worth, as pairs share "
-    "participants (cluster jackknife), with Student's t of one degree of freedom less than there are participants."
+    "The 95 % interval is Wilson's for the effective number of independent pairs, because pairs share participants "
+    "(cluster jackknife); Student's t has one degree of freedom less than there are participants."
 )
-PREFERRED = f"The share of the sets in which the first model has the better rank, an equal rank counting half. {WORTH}"
+PREFERRED = f"The share of sets in which the first model has the better rank; equal ranks count half. {WORTH}"
 PREDICTED = (
-    "Of the pairs of models of a set with different ranks, the share in which the one with the higher mean rating of "
-    f"its replies has the better rank, equal means counting half; chance is 50 %. {WORTH}"
+    "Of the pairs of models in a set with different ranks, the share in which the model with the higher mean rating of "
+    f"its replies has the better rank; equal means count half. Chance is 50 %. {WORTH}"
 )
 
 
 def preferred(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How often each model is preferred to each other one, ties counting half; nothing where nobody ranked two.
+    """How often each model is preferred to each other model, ties counting half; empty if no two were ranked.
 
     Names: `mathconverse.preferred.<model>.<model>`, the first in the alphabet first.
     """
@@ -38,12 +38,12 @@ def preferred(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def preference_predicted(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How often the model that was rated higher is the preferred one; nothing where there is no such pair.
+    """How often the model with the higher rating is the preferred one; empty without such pairs.
 
     Names: `mathconverse.predicts_preference.helpfulness`, `mathconverse.predicts_preference.correctness`.
     """
     found = Finding(
-        "mathconverse.predicts_preference", "Do ratings foretell the preference?", "pairs", SHARE, (0, 1),
+        "mathconverse.predicts_preference", "Do ratings predict the preference?", "pairs", SHARE, (0, 1),
         tuple(_predicted(interactions)), PREDICTED,
         f'preference_predicted(frame(database, study, "{RANKS}", origin))', reference=0.5,
     )  # fmt: skip

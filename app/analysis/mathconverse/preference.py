@@ -1,4 +1,4 @@
-"""Which model people prefer, in MathConverse: the ranks that they give after a set of problems.
+"""Preferred models in MathConverse: the ranks that participants give after a set of problems.
 
 Collins et al.: Evaluating language models for mathematics through interactions. PNAS 2024.
 """
@@ -18,21 +18,21 @@ RANK_COLUMNS = ("uid", "interaction_set_idx", "final_prefs")
 """The columns that are needed."""
 COMPLETE_COLUMNS = (*RANK_COLUMNS, "model")
 SET = ["uid", "interaction_set_idx"]
-WHOLE = "Complete sets: those with a conversation with each of the models that were ranked."
+WHOLE = "Complete sets are those with a conversation with each ranked model."
 BEST = (
-    "The share of the sets of problems in which no other model has a better rank. The 95 % interval is Wilson's, "
-    "for the number of independent sets that they are worth, as sets share participants (cluster jackknife), with "
-    "Student's t of one degree of freedom less than there are participants."
+    "The share of sets of problems in which no other model has a better rank. The 95 % interval is Wilson's for the "
+    "effective number of independent sets, because sets share participants (cluster jackknife); Student's t has one "
+    "degree of freedom less than there are participants."
 )
 MEAN_RANK = (
-    "A rank of 1 is the best; ties are allowed, and each set of problems has a rank for each of its models. The 95 % "
-    "interval is mean ± t standard errors, by leaving out one participant at a time (cluster jackknife), with one "
+    "Rank 1 is the best; ties are allowed, and each set of problems has a rank for each of its models. The 95 % "
+    "interval is mean ± t standard errors, by leaving out one participant at a time (cluster jackknife); t has one "
     "degree of freedom less than there are participants."
 )
 
 
 def ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """The mean rank of each model, and how often it was best or tied for it; nothing where nobody ranked.
+    """The mean rank of each model, and how often it was best, alone or tied; empty without ranks.
 
     `interactions` has the columns of MathConverse's release. Names: `mathconverse.mean_rank.<model>`,
     `mathconverse.best_or_tied.<model>`.
@@ -41,7 +41,7 @@ def ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def complete_ranks(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean ranks in sets in which each model that was ranked was also met; which sets count can turn an order round.
+    """Mean ranks in sets that have a conversation with each ranked model; this choice can reverse an order of models.
 
     Names: `mathconverse.mean_rank_complete.<model>`, `mathconverse.best_or_tied_complete.<model>`.
     """
@@ -79,9 +79,9 @@ def _findings(given: pd.DataFrame, code: str, end: str = "", where: str = "", no
 
 
 def ranked(interactions: pd.DataFrame, *, complete: bool = False) -> pd.DataFrame:
-    """A row for each rank that was given: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best).
+    """A row for each rank: `uid`, `interaction_set_idx`, `model`, `rank` (1 is the best).
 
-    With `complete` only of sets that have a conversation with each of the models that were ranked.
+    With `complete`, only sets that have a conversation with each ranked model.
     """
     given = interactions[interactions["final_prefs"] != "MISSING"]
     sets = given.drop_duplicates(SET)

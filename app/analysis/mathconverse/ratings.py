@@ -1,8 +1,8 @@
 """Helpfulness and correctness by model, in MathConverse's `mathconverse_interactions`.
 
 Each rated reply counts once, on the scales from 0 to 6 (Collins et al.: Evaluating language models for mathematics
-through interactions. PNAS 2024). A correctness of 0 says that the reply holds no mathematics; the paper's means count
-it as a number, so both are given, with it and without.
+through interactions. PNAS 2024). A correctness of 0 means that the reply contains no mathematics. The paper's means
+include it as a number, so means with and without it are computed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ SCALES = ("helpfulness", "correctness")
 SCALE = (0, 6)
 METHOD = (
     "Means are over rated replies, on the scale from 0 to 6. The 95 % interval is mean ± t standard errors, by leaving "
-    "out one participant at a time, as replies share participants (cluster jackknife; MacKinnon, Nielsen and Webb "
-    "2023), with one degree of freedom less than there are participants."
+    "out one participant at a time (cluster jackknife; MacKinnon, Nielsen and Webb 2023), because replies share "
+    "participants; t has one degree of freedom less than there are participants."
 )
-WITHOUT = "Replies of correctness 0, which hold no mathematics, are left out here; the published means count them as 0."
-WITHOUT_TOO = "Without correctness 0: without the replies that hold no mathematics."
+WITHOUT = "Replies of correctness 0, which contain no mathematics, are left out; the published means count them as 0."
+WITHOUT_TOO = "Without correctness 0: without replies that contain no mathematics."
 CODE = f'ratings(frame(database, study, "{TABLE}", origin))'
 
 
@@ -48,7 +48,7 @@ def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFram
 
 
 def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean helpfulness and correctness by model; nothing where no reply is rated.
+    """Mean helpfulness and correctness by model; empty if no reply is rated.
 
     Names: `mathconverse.mean.helpfulness.<model>`, `mathconverse.mean.correctness.<model>`,
     `mathconverse.mean.correctness_without_0.<model>`.
@@ -64,7 +64,7 @@ def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """Mean helpfulness and correctness over all models, and the helpfulness of replies that hold mathematics by model.
+    """Mean helpfulness and correctness over all models; by model, helpfulness of replies that contain mathematics.
 
     Names: `mathconverse.mean.helpfulness.all`, `mathconverse.mean.correctness.all`, both also as `..._without_0.all`;
     `mathconverse.mean.helpfulness_without_0.<model>`.
@@ -88,7 +88,7 @@ def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def _of_all(told: pd.DataFrame) -> Iterator[Estimate]:
-    for end, some, but in (("", told, ""), ("_without_0", mathematical(told), " where they hold mathematics")):
+    for end, some, but in (("", told, ""), ("_without_0", mathematical(told), " if they contain mathematics")):
         for scale in SCALES:
             rows = some[some[scale].notna()]
             label = f"{scale}, without correctness 0" if end else scale
@@ -100,7 +100,7 @@ def _of_all(told: pd.DataFrame) -> Iterator[Estimate]:
 
 
 def mathematical(told: pd.DataFrame) -> pd.DataFrame:
-    """The turns whose reply is rated for correctness and holds mathematics."""
+    """The turns with a correctness rating above 0, so a reply that contains mathematics."""
     return told[told["correctness"] > 0]
 
 
@@ -116,7 +116,7 @@ def grouped(name: str, label: str, rows: pd.DataFrame, groups: Mapping[str, str]
 
 
 def listed(cell: str) -> list[int | None]:
-    """A cell's ratings: numbers or None, as Python writes them, which is JSON but for the word for nothing."""
+    """Parse a cell of ratings, a Python list of numbers and None: JSON except for None instead of null."""
     found: list[int | None] = orjson.loads(cell.replace("None", "null"))
     return found
 

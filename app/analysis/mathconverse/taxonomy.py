@@ -1,9 +1,9 @@
-"""What people write to an assistant, in CheckMate's `annotated_taxonomy`: how often each kind of query occurs.
+"""Kinds of queries to an assistant, in CheckMate's `annotated_taxonomy`: how often each occurs.
 
-Anything in a label's column but 0, 0.0 and nothing is a mark, as the release has slips: `yy`, `xw`, and a sentence in
-the column of what is not mathematics. A message may have several labels, or none of the ten; a write-in is told apart.
-The released table names nobody, so conversations are told apart by their problem and first message. (Collins et al.,
-PNAS 2024.)
+Any value in a label's column except 0, 0.0 and empty counts as a mark, because the release has typing errors: `yy`,
+`xw`, and a sentence in the column `not-mathematics`. A message may have several labels, or none of the ten; write-ins
+are counted separately. The released table identifies no participants, so conversations are identified by their problem
+and first message. (Collins et al., PNAS 2024.)
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ UNMARKED = ("", "0", "0.0")
 FIRST = "No prev"
 REPLY = "\nAI:"
 METHOD = (
-    "The share of the labelled messages; a message may have several labels. The participants are those who labelled. "
-    "The 95 % interval is Wilson's, for the number of independent messages that they are worth, as messages share "
-    "conversations (cluster jackknife), with Student's t of one degree of freedom less than there are conversations."
+    "The share of labelled messages; a message may have several labels. The participants are the people who labelled. "
+    "The 95 % interval is Wilson's for the effective number of independent messages, because messages share "
+    "conversations (cluster jackknife); Student's t has one degree of freedom less than there are conversations."
 )
 NUMBERS = {"none": "none of the ten labels", "several": "several of the ten labels"}
 
@@ -37,7 +37,7 @@ def marks(queries: pd.DataFrame) -> pd.DataFrame:
 
 
 def query_labels(queries: pd.DataFrame) -> tuple[Finding, ...]:
-    """How often each label was given, and how many messages have none or several; nothing where none is labelled.
+    """How often each label was given, and how many messages have none or several; empty without labelled messages.
 
     `queries` has the columns of annotated_taxonomy.csv, the first of them named "". Names: `taxonomy.label.<label>`
     (`definition`, ..., `other` for a write-in), `taxonomy.labels.none`, `taxonomy.labels.several`; how many messages
@@ -58,7 +58,7 @@ def query_labels(queries: pd.DataFrame) -> tuple[Finding, ...]:
         ),
         Finding(
             "taxonomy.labels", "Messages with no label or several", "messages", SHARE, (0, 1),
-            tuple(_numbers(marked, talks, size)), METHOD, code, note="A write-in is none of the ten.",
+            tuple(_numbers(marked, talks, size)), METHOD, code, note="Write-ins are not among the ten labels.",
         ),
     )  # fmt: skip
 

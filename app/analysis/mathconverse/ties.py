@@ -1,4 +1,4 @@
-"""How often a model alone is preferred, and how often people tie: sets of problems with their ranks."""
+"""How often exactly one model is ranked best, and how often ranks are tied, by set of problems."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from app.analysis.mathconverse.preference import RANKS, SET, WHOLE, are_best, ra
 from app.analysis.mathconverse.ratings import grouped
 
 METHOD = (
-    "The share of the sets of problems that were ranked: in which a model's rank is better than that of each other "
-    "model, in which at least two models share a rank, and in which all do. The 95 % interval is Wilson's, for the "
-    "number of independent sets that they are worth, as sets share participants (cluster jackknife), with Student's t "
-    "of one degree of freedom less than there are participants."
+    "The share of ranked sets of problems in which a model's rank is better than that of every other model, in which "
+    "at least two models share a rank, and in which all models do. The 95 % interval is Wilson's for the effective "
+    "number of independent sets, because sets share participants (cluster jackknife); Student's t has one degree of "
+    "freedom less than there are participants."
 )
 KINDS = {"some": "at least two models share a rank", "all": "all models share a rank"}
 
 
 def best_alone(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How often each model was the best alone, and how often ranks were shared; nothing where nobody ranked.
+    """How often only one model was ranked best, and how often ranks were shared; empty without ranks.
 
     Names: `mathconverse.strict_best.<model>`, `mathconverse.ties.some`, `mathconverse.ties.all`; of complete sets
     alone, `mathconverse.strict_best_complete.<model>`, `mathconverse.ties_complete.some`, `.all`. How many sets they

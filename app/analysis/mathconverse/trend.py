@@ -2,8 +2,8 @@
 
     slope = sum of (turn - mean turn)(rating - mean rating) / sum of (turn - mean turn)^2,  points of the scale a turn
 
-Over all replies it mixes two things, as the conversations that go on are not those that stop; within conversations,
-where each conversation's own means are taken, it does not.
+Over all replies, the slope also reflects which conversations go on; within conversations, where each conversation's
+means are subtracted, it does not.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from app.analysis.intervals import Codes, Interval, Values, codes
 from app.analysis.mathconverse.ratings import SCALES, TABLE, grouped, turns
 
 METHOD = (
-    "The slope of a straight line (least squares) through the ratings against the turns, in points of the scale a "
-    "turn: over all replies, and within conversations (turns and ratings less the conversation's means). The 95 % "
-    "interval is slope ± t standard errors, by leaving out one participant at a time (cluster jackknife), with one "
-    "degree of freedom less than there are participants."
+    "The slope of a straight line (least squares) through ratings against turns, in points of the scale per turn: over "
+    "all replies, and within conversations (turns and ratings minus the conversation's means). The 95 % interval is "
+    "slope ± t standard errors, by leaving out one participant at a time (cluster jackknife); t has one degree of "
+    "freedom less than there are participants."
 )
 
 
@@ -36,14 +36,14 @@ def slope(x: Values, y: Values, people: Codes) -> Interval:
 
 
 def rating_trend(interactions: pd.DataFrame) -> tuple[Finding, ...]:
-    """How helpfulness and correctness change from turn to turn; nothing where no conversation has two rated replies.
+    """Change of helpfulness and correctness per turn; empty if no conversation has two rated replies.
 
     Names: `mathconverse.trend.helpfulness`, `mathconverse.trend.helpfulness_within`, and so for correctness.
     """
     told = turns(interactions)
     estimates = tuple(one for scale in SCALES for one in _estimates(told[told[scale].notna()], scale))
     found = Finding(
-        "mathconverse.trend", "Change of ratings a turn", "ratings", NUMBER, (-1, 1), estimates, METHOD,
+        "mathconverse.trend", "Change of ratings per turn", "ratings", NUMBER, (-1, 1), estimates, METHOD,
         f'rating_trend(frame(database, study, "{TABLE}", origin))', reference=0.0,
     )  # fmt: skip
     return (found,) if estimates else ()
@@ -57,7 +57,7 @@ def _estimates(rated: pd.DataFrame, scale: str) -> Iterator[Estimate]:
             found = slope(pair["turn"].to_numpy(), pair[scale].to_numpy(), codes(rated["uid"]))
             if not np.isnan(found.value):
                 group = grouped(f"mathconverse.trend.{scale}{end}", f"{scale}, {where}", rated, {"rating": scale})
-                said = f"{scale.capitalize()} changed by {{}} points (of 6) a turn {where}"
+                said = f"{scale.capitalize()} changed by {{}} points (of 6) per turn {where}"
                 yield estimate(group, found, said, NUMBER, "ratings")
 
 

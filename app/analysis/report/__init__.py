@@ -1,4 +1,4 @@
-"""The report of a study: everything about its results, on one page that needs no network, or as text, tables or data.
+"""The report of a study: all its results on one page that needs no network, or as text, tables or data.
 
 gathering   reads and computes what a report says        page       HTML, to look at and to print
 conduct     data quality and cost                        blocks     the same as headings, texts and tables

@@ -1,4 +1,4 @@
-"""What a report says, read and computed from a study's data."""
+"""Collect the contents of a report from a study's data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from storage.reports.analysis_data import ParticipantFlow, flow, recorded
 from storage.schemas.registry import schema
 
 MOST_VALUES = 12
-"""A factor of more values than these (such as batches of questions) is told in one line."""
+"""A factor with more values than this (such as batches of questions) is summarised in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactorArm:
-    """A factor's value: how many came, how many completed the study, and what share of them was wanted."""
+    """A factor's value: how many participants started and completed, their share, and its target."""
 
     factor: str
     value: str
@@ -36,7 +36,7 @@ class FactorArm:
 
 @dataclass(frozen=True, slots=True)
 class VersionUsed:
-    """A version of the study that people took part in."""
+    """A version of the study that has sessions."""
 
     number: int
     hash: str
@@ -44,7 +44,7 @@ class VersionUsed:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a report says. Of an imported release no costs are known."""
+    """The contents of a report. An imported release has no costs."""
 
     study: str
     title: str
@@ -61,27 +61,27 @@ class Report:
 
     @property
     def warning(self) -> str:
-        """What everybody must know before they use any of it; nothing of people's own and of published data."""
+        """A warning for simulated and pilot data; empty for participants' and published data."""
         return WARNINGS.get(self.origin, "")
 
     @property
     def whose(self) -> str:
-        """Whose data these are, in words."""
+        """The source of the data, in words."""
         return WHOSE.get(self.origin, self.origin)
 
     @property
     def excluded(self) -> int:
-        """How many a researcher excluded."""
+        """The number of sessions that a researcher excluded."""
         return sum(self.flow.excluded.values())
 
     @property
     def compared(self) -> tuple[FigureComparison, ...]:
-        """The figures that the paper to compare with has as well."""
+        """The figures that the paper to compare with also has."""
         return tuple(compare_with_published(self.results.findings, self.against))
 
     @property
     def told_against(self) -> str:
-        """How far the study was compared with the paper, in words."""
+        """A summary of the comparison with the paper, in words."""
         return self.against.told(self.compared, self.results.findings) if self.against else ""
 
 
@@ -94,9 +94,9 @@ def build_report(
     steps: Steps = iter,
     against: PublishedPaper | None = None,
 ) -> Report:
-    """Read and compute all that the report of a study says.
+    """Read and compute the contents of a study's report.
 
-    Raises StorageError where it has nobody of that origin, PublishedUnknown where a model to compare is none of its.
+    Raises StorageError if it has no sessions of that origin, PublishedUnknown if it has no such model to compare.
     """
     with database.connect() as connection:
         origins(connection, study, origin)
@@ -115,7 +115,7 @@ def build_report(
 
 
 def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:
-    """The values of each factor, those that nobody has yet among them; one line for a factor of very many."""
+    """The values of each factor, including those without sessions; one line for a factor with very many values."""
     every = cells(study.factors, study.pools)
     for factor in study.factors:
         targets: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The flow of participants, after the CONSORT statement: who began, where, who left on the way, who was analysed."""
+"""The CONSORT flow diagram: how many participants started (by condition), left, and were analysed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 
 FEW_ARMS = 4
-"""The flow shows the values of a factor that has at most so many."""
+"""The flow shows the values of a factor that has at most this many."""
 ANALYSED = "not excluded, and at least one answer, rating or vote"
 
 
 @dataclass(frozen=True, slots=True)
 class FlowExit:
-    """Those who went no further, and why."""
+    """The participants who left at a stage, by reason."""
 
     number: int
     words: str
@@ -26,7 +26,7 @@ class FlowExit:
 
 @dataclass(frozen=True, slots=True)
 class FlowStage:
-    """How many came so far; who left before it, and in which conditions they then were."""
+    """The number of participants who reached a stage, those who left before it, and its conditions."""
 
     number: int
     words: str
@@ -36,7 +36,7 @@ class FlowStage:
 
 
 def flow_stages(report: Report) -> Iterator[FlowStage]:
-    """The flow, from the first stage to the last. Of a release nothing is said that is not known."""
+    """The stages of the flow, from first to last. An imported release has only the stages that are known."""
     people, analysed = report.flow, report.results.analysed
     if report.origin == Origin.IMPORT:
         yield FlowStage(people.arrived, "are in the release")
@@ -53,7 +53,7 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
 
 
 def _allocated(report: Report) -> tuple[FactorArm, ...]:
-    """The values of the first factor that has a few; its conditions before any other factor's."""
+    """The values of `condition` if it has at most FEW_ARMS of them, else of the first factor that does."""
     factors: dict[str, list[FactorArm]] = {}
     for arm in report.arms:
         factors.setdefault(arm.factor, []).append(arm)

@@ -1,4 +1,4 @@
-"""The report's figures as csv, a row for each, for a spreadsheet: what it would run as a formula is text in it."""
+"""The report's figures as csv, one row per figure; cells that a spreadsheet would run as formulas are escaped."""
 
 from __future__ import annotations
 

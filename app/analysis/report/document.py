@@ -1,4 +1,4 @@
-"""A report as headings, texts, lists and tables, for the forms of it that are written and not drawn."""
+"""A report as headings, paragraphs, lists and tables, for the text formats (Markdown and LaTeX)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list; an item's code, if it has one, stands at its end."""
+    """A list; an item may end with code."""
 
     items: tuple[tuple[str, str], ...]
 
@@ -45,7 +45,7 @@ class CodeLine:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, whose first `words` columns are words and the others numbers."""
+    """A table; the first `words` columns are text, the others numbers."""
 
     title: str
     head: tuple[str, ...]
@@ -76,7 +76,7 @@ def blocks(report: Report) -> Iterator[Block]:
 
 
 def _main(report: Report) -> Iterator[Block]:
-    """The sentences of what matters most."""
+    """The sentences of the main results."""
     found = [one for finding in wording.main(report.results.findings) for one in finding.estimates[: wording.MOST]]
     if found:
         yield Heading(2, wording.MAIN)

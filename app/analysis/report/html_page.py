@@ -1,4 +1,4 @@
-"""The report as a page that needs nothing else: it can be looked at on a phone, kept, sent and printed."""
+"""The report as a self-contained HTML page, readable on a phone and printable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.quality_and_costs import money
 
 MANY = 14
-"""A finding of more estimates than these has closer rows, and its sentences are not printed."""
+"""A finding with more estimates than this has denser rows, and its sentences are not printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def html(report: Report) -> str:
 
 
 def sections(findings: tuple[Finding, ...]) -> Iterator[ReportSection]:
-    """The findings by what they are about, in their order."""
+    """The findings grouped by section, in their order."""
     titles = dict.fromkeys(wording.family(finding.name) for finding in findings)
     for title in titles:
         own = tuple(finding for finding in findings if wording.family(finding.name) == title)

@@ -1,4 +1,4 @@
-"""The report as JSON: every figure by its stable name, in full precision, with all that is known of it.
+"""The report as JSON: every figure by its stable name, in full precision, with all its details.
 
 json.load(open("report.json"))["figures"]["dices.alpha_nominal.Q_overall"]["value"]
 """
@@ -20,7 +20,7 @@ from app.analysis.results import NAMES
 from storage.registers.origins import Origin
 
 SCHEMA = "parley-report/1"
-"""Another one where what a program reads would mean something else."""
+"""The version of the format; it changes if a field that programs read changes its meaning."""
 LOOKS = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
 
 
@@ -30,7 +30,7 @@ def as_json(report: Report) -> str:
 
 
 def contents(report: Report) -> dict[str, Any]:
-    """What the JSON holds."""
+    """The contents of the JSON."""
     printed = {one.estimate.name: one.published for one in report.compared}
     pairs = [(finding, one) for finding in report.results.findings for one in finding.estimates]
     return {

@@ -1,8 +1,8 @@
-r"""The report as LaTeX, to be put into a paper by \input; whatever somebody wrote is text in it.
+r"""The report as LaTeX, for \input in a paper; user-supplied text is escaped.
 
-Tables are those of booktabs and break over pages, so they need a page of one column. What their numbers leave of its
-width is for the words; the width of numbers is reckoned by their signs. Letters beyond Latin ones need XeLaTeX or
-LuaLaTeX: of these pdfLaTeX prints the numbers, such as [U+4E2D], and stops at none.
+Tables use booktabs and longtable, so they need a one-column page. Text columns share the width that number columns
+leave; the width of numbers is estimated from their length. Non-Latin letters need XeLaTeX or LuaLaTeX: pdfLaTeX prints
+their code points, such as [U+4E2D], and does not fail.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ LATIN = re.compile(
     r"[\x20-\x7e\xa1-\u0125\u0128-\u0137\u0139-\u013e\u0141-\u0148\u014a-\u0165\u0168-\u017e"
     r"\u2014\u2018-\u201a\u201c-\u201e\u2020-\u2022\u2030\u2039\u203a\u20ac\u2122]"
 )
-"""What pdfLaTeX knows with T1; of other signs `\\parleysign` tells the number."""
+"""The characters that pdfLaTeX supports with T1; for others `\\parleysign` prints the code point."""
 LONG = re.compile(r"(\w{24})(?=\w)")
 """A part of a word that is too long for a line."""
 BREAKS = (".", r"\_", ",", "/", "(")
 COMMANDS = ("section", "subsection", "subsubsection")
 SIGN_EM = 0.55
-"""How wide a sign of a number is, nearly, in em."""
+"""The approximate width of a character of a number, in em."""
 SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
 LIST = r"\begin{itemize}\small\setlength{\itemsep}{0pt}\setlength{\parsep}{0pt}"
 
@@ -99,7 +99,7 @@ def _written(block: Block) -> str:
 
 
 def _code(text: str) -> str:
-    """A text in the letters of a typewriter, which may break after a dot, an underscore and the like."""
+    """A text in typewriter font that may break after dots, underscores and the like."""
     return f"\\texttt{{{_breakable(text)}}}"
 
 

@@ -1,4 +1,4 @@
-"""The report as Markdown, for a repository or a notebook; whatever somebody wrote is text in it."""
+"""The report as Markdown, for a repository or a notebook; user-supplied text is escaped."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from app.analysis.report.build import Report
 from app.analysis.report.document import Block, CodeLine, Heading, Items, Paragraph, Table, blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
-"""What Markdown and its tables would read as more than a sign."""
+"""Characters with a special meaning in Markdown and its tables."""
 FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
-"""What would begin a list or make a heading of the line before."""
+"""Line beginnings that would start a list or turn the previous line into a heading."""
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -28,7 +28,7 @@ def escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A text as code; the ticks around it are more than there are in it."""
+    """A text as code, enclosed in more backticks than it contains in a row."""
     line = " ".join(text.split())
     ticks = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     space = " " if "`" in line else ""

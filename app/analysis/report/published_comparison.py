@@ -1,7 +1,7 @@
-"""Figures as a paper printed them, beside those of a study: `parley report mine --compare-with chatbench`.
+"""Compare a study's figures with those of a paper: `parley report mine --compare-with chatbench`.
 
-A paper's figures have the names of our own, so whatever a study and a paper both have is compared, and nothing else.
-Models that a study calls otherwise are told with `--match-model my-gpt=gpt-4o`.
+A paper's figures have the same names as Parley's, so all figures that both have are compared. Models with other names
+in the study are matched with `--match-model my-gpt=gpt-4o`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from app.errors import PublishedUnknown
 from experiments.errors import suggestion
 
 PAPERS: Mapping[str, str] = {"chatbench": "ChatBench (Chang, Anderson, Hofman: ACL 2025)"}
-"""The papers whose figures are known; each analysis that has some makes them by `figures` in its `published.py`, for
-names of the paper's `MODELS`."""
+"""The papers with known figures. `published.py` in the analysis of that name has the function `figures` and the paper's
+`MODELS`."""
 
 
 class PrintedFigure(Protocol):
-    """A printed figure, in the same unit as ours, and where it stands."""
+    """A printed figure, in the unit of Parley's figure, and its place in the paper."""
 
     @property
     def value(self) -> float:
@@ -39,9 +39,9 @@ class PrintedFigure(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PublishedPaper:
-    """A paper to compare with: its figures, by the stable names of ours, and its models.
+    """A paper to compare with: its figures, by Parley's stable names, and its models.
 
-    `called` are the study's models that stand for one of the paper's of another name.
+    `called` maps models of the study to models of the paper with another name.
     """
 
     name: str
@@ -51,7 +51,7 @@ class PublishedPaper:
     called: Mapping[str, str] = field(default_factory=dict)
 
     def told(self, found: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
-        """How many of its figures were compared, and which models, in words."""
+        """A summary in words: how many figures were compared, and which models."""
         stand = "".join(f" {mine} is compared with the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
         theirs = f"; the paper's models are {' and '.join(self.models)} (--match-model MINE=THEIRS)" if alone else ""
@@ -63,18 +63,18 @@ class PublishedPaper:
         )
 
     def alone(self, findings: Sequence[Finding]) -> tuple[str, ...]:
-        """The study's models that no model of the paper answers to."""
+        """The study's models without a counterpart in the paper."""
         known = {*map(slug, (*self.models, *self.called))}
         return tuple(model for model in self.of_study(findings) if slug(model) not in known)
 
     def of_study(self, findings: Sequence[Finding]) -> tuple[str, ...]:
-        """The models that a study's figures of the paper's kind are of; `all models` where it tells none apart."""
+        """The models in the study's figures of this analysis; `all models` if the figures are not by model."""
         own = (one for finding in findings if finding.name.startswith(f"{self.name}.") for one in finding.estimates)
         found = {one.groups[part] for one in own for part in ("model", "other") if part in one.groups}
         return tuple(sorted(found - {ALL})) or tuple(found)
 
     def check(self, findings: Sequence[Finding]) -> None:
-        """Raise PublishedUnknown for a model that the study is said to have and has not."""
+        """Raise PublishedUnknown if `--match-model` names a model that the study does not have."""
         known = self.of_study(findings)
         for mine in self.called:
             if slug(mine) not in map(slug, known):
@@ -96,12 +96,12 @@ class FigureComparison:
 
     @property
     def told_difference(self) -> str:
-        """The difference in words; of shares in percentage points."""
+        """The formatted difference; for shares in percentage points."""
         return format_value(self.difference, self._apart)
 
     @property
     def told_error(self) -> str:
-        """The published standard error in words; of shares in percentage points."""
+        """The formatted published standard error; for shares in percentage points."""
         return format_value(self.published.standard_error, self._apart)
 
     @property
@@ -116,7 +116,7 @@ class FigureComparison:
 
 
 def published_paper(name: str, called: Sequence[str] = ()) -> PublishedPaper:
-    """A paper by its name, and what a study calls its models, each `MINE=THEIRS`; raises PublishedUnknown."""
+    """The paper of this name, with its models matched to the study's by `MINE=THEIRS`; raises PublishedUnknown."""
     if name not in PAPERS:
         raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
     module = import_module(f"app.analysis.{name}.published")
@@ -142,7 +142,7 @@ def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
 
 
 def compare_with_published(findings: tuple[Finding, ...], paper: PublishedPaper | None) -> Iterator[FigureComparison]:
-    """What both have, in the order of the report."""
+    """The figures that both have, in the order of the report."""
     figures = paper.figures if paper else {}
     for finding in findings:
         for one in finding.estimates:

@@ -1,4 +1,4 @@
-"""How the data of a report came about: what is odd about sessions, and what the models' replies took and cost."""
+"""Data quality (flags of sessions) and the cost of models' replies, for the report."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ EVERYBODY = (
 
 @dataclass(frozen=True, slots=True)
 class DataQuality:
-    """What is odd about sessions of an origin, excluded ones among them.
+    """Data-quality issues of sessions of an origin, including excluded ones.
 
-    Of an import only the attention checks are known. `checked` are the participants who had a question of ChatBench's
-    attention check and `missed` those who answered one wrongly.
+    For imports only attention checks are known. `checked` is the number of participants with a question of ChatBench's
+    attention check, and `missed` the number of those who answered one wrongly.
     """
 
     flags: Mapping[str, int]
@@ -48,7 +48,7 @@ class DataQuality:
     missed: int
 
     def told(self, people: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
-        """What is odd in words, each with how many there are, and of how many."""
+        """Each issue in words, with its count and the total."""
         if people.origin != Origin.IMPORT:
             yield "Sessions with a flag", self.flagged, people.arrived
             for name, words in FLAGS.items():
@@ -63,7 +63,7 @@ class DataQuality:
 
 @dataclass(frozen=True, slots=True)
 class ModelCosts:
-    """What each model took and cost, dearest first, and in which currency."""
+    """The usage and cost of each model, most expensive first, and the currency."""
 
     currency: str
     models: Mapping[str, Cost]
@@ -75,27 +75,27 @@ class ModelCosts:
 
     @property
     def told(self) -> Iterator[tuple[str, Cost]]:
-        """What is written of each model, and of all together where there are several."""
+        """The cost of each model, and the total if there are several."""
         yield from self.models.items()
         if len(self.models) > 1:
             yield "all", self.total
 
     @property
     def note(self) -> str:
-        """What the costs are of, and of how many replies they are not known."""
+        """Which calls the costs cover, and the number of replies with unknown cost."""
         unknown = self.total.unknown
         return f"{EVERYBODY} {unknown:,} replies have no known cost." if unknown else EVERYBODY
 
 
 def money(cost: Cost) -> str:
-    """What is known of a cost; with some of it unknown it is more."""
+    """Format a cost; `over` if part of it is unknown."""
     if not cost.unknown:
         return f"{cost.cost:,.4f}"
     return f"over {cost.cost:,.4f}" if cost.cost else "unknown"
 
 
 def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> DataQuality:
-    """What is odd about a study's sessions."""
+    """The data-quality issues of a study's sessions."""
     checked, missed = _attention(database, study, origin) if "chatbench" in schemas else (0, 0)
     if origin == Origin.IMPORT:
         return DataQuality({}, 0, 0, 0, 0, checked, missed)
@@ -115,5 +115,5 @@ def _attention(database: Database, study: str, origin: str) -> tuple[int, int]:
 
 
 def spent(database: Database, study: str, currency: str) -> ModelCosts:
-    """What a study's models took and cost, whoever took part."""
+    """The usage and cost of a study's models, over sessions of all origins."""
     return ModelCosts(currency, costs(database, study, "model"))

@@ -1,7 +1,6 @@
 """The figure of ratings by turn: a line for each rating, from the estimates `mathconverse.by_turn.<rating>.<n>`.
 
-The lines differ in shape and dashes as well as in shade, and stand a little beside each other, so that intervals do not
-hide one another.
+The lines differ in marker, dashes and shade, and are slightly offset so that intervals do not overlap.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ PARTS = 4
 WIDTH, HEIGHT = 480, 252
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 48
 BESIDE = 7
-"""How far lines stand beside each other."""
+"""The horizontal offset between lines."""
 LOOKS = (("circle", "full"), ("square", "hollow"), ("up", "full"), ("down", "hollow"))
 DASHES = ("", "6 4", "2 3", "8 3 2 3")
 

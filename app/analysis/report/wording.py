@@ -1,4 +1,4 @@
-"""The words that every form of a report has in common."""
+"""Texts shared by all formats of a report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WHOSE: Mapping[str, str] = MappingProxyType(
 WARNINGS: Mapping[str, str] = MappingProxyType(
     {
         Origin.BOT: "Simulated data. No person took part: do not report these results as human data.",
-        Origin.PILOT: "Pilot data. They were collected to try out the study: do not report them as its results.",
+        Origin.PILOT: "Pilot data. They were collected to test the study: do not report them as its results.",
     }
 )
 ENDED: Mapping[str, str] = MappingProxyType(
@@ -39,36 +39,36 @@ ENDED: Mapping[str, str] = MappingProxyType(
 FAMILIES: Mapping[str, str] = MappingProxyType(
     {"chatbench": "ChatBench", "mathconverse": "MathConverse", "dices": "DICES", "arena": "Chatbot Arena"}
 )
-"""What the first word of a figure's name stands for."""
+"""The section titles, by the first part of a figure's name."""
 ARMS = "Excluded sessions do not count as completed. Targets are those of the newest version."
 MAIN = "Main results"
 MOST = 6
-"""The most sentences of a section's main finding that the summary shows."""
+"""The maximum number of sentences of a section's main finding in the summary."""
 FLAGGED = "A flag is a reason to look at a session. Only sessions that a researcher excluded are left out."
 UNTOLD = "An imported release has no record of how its sessions went."
 
 
 def main(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The first finding of each section: what a reader looks for first."""
+    """The first finding of each section, which is its main result."""
     told = [finding for finding in findings if finding.estimates]
     for title in dict.fromkeys(family(finding.name) for finding in told):
         yield next(finding for finding in told if family(finding.name) == title)
 
 
 def reason(finding: Finding) -> str:
-    """Why none of a finding's estimates that lack an interval has one, where that is the same for several."""
+    """The common reason why several estimates of a finding have no interval; empty if there is no common one."""
     reasons = [one.why for one in finding.estimates if one.why]
     return reasons[0] if len(reasons) > 1 and len(set(reasons)) == 1 else ""
 
 
 def sentence(finding: Finding, one: Estimate) -> str:
-    """An estimate's sentence, and why it has no interval unless that is said of all; of counts nobody expects one."""
+    """An estimate's sentence, with the reason for a missing interval unless `reason` gives it; counts need none."""
     known = not one.why or finding.unit == COUNT or one.why == reason(finding)
     return one.sentence if known else f"{one.sentence} No interval: {one.why}"
 
 
 def tested(finding: Finding) -> str:
-    """What stands above p; nothing where nothing is tested."""
+    """The heading of the column p; empty without tests."""
     further = {name for one in finding.estimates for name in one.further}
     return "" if "p" not in further else "p (adjusted)" if "p_adjusted" in further else "p"
 
@@ -85,7 +85,7 @@ def family(name: str) -> str:
 
 
 def ended(people: ParticipantFlow) -> Iterator[tuple[str, str, int]]:
-    """The outcomes of sessions, each in words and how many had it, in a fixed order; only what occurred."""
+    """The outcomes that occurred, in a fixed order: each with its text and its number of sessions."""
     known = [name for name in ENDED if name in people.outcomes]
     for name in (*known, *sorted(people.outcomes.keys() - ENDED.keys())):
         yield name, ENDED.get(name, name.replace("_", " ")), people.outcomes[name]

@@ -1,1 +1,1 @@
-"""Annotators: what a model is asked about a finished conversation, one kind a file; a study may have its own."""
+"""Annotators: questions to a model about finished conversations, one kind per file; a study can define its own."""

@@ -1,8 +1,8 @@
-"""What an annotator is: a question about a finished conversation, and the strict reading of the reply.
+"""The interface of an annotator: a question to a model about a finished conversation, and strict parsing of the reply.
 
-An annotator says which conversations it can judge (`lacks`), what is known of one without asking (`known`), what a
-model is asked (`prompt`) and what shape the answer has (`schema`). It is given no more than it needs: only one that
-compares with the right answer names it in its prompt. What the conversation says is quoted, never filled in again.
+An annotator decides which conversations it can judge (`lacks`), which results need no call (`known`), the prompt
+(`prompt`) and the JSON schema of the answer (`schema`). A prompt contains no more than it needs: only annotators that
+compare with the correct answer include it. Text of the conversation is quoted, and placeholders in it are not filled.
 """
 
 from __future__ import annotations
@@ -28,43 +28,43 @@ MAX_TOKENS = 1000
 
 
 class Annotator(ABC):
-    """A kind of annotation; a subclass is registered by its name. Its docstring says what it is for, and its source."""
+    """A kind of annotation; subclasses are registered by name. The docstring is its documentation, with its source."""
 
     name: str = ""
     whole: bool = False
-    """Whether it is about all conversations of a session together."""
+    """Whether it annotates all conversations of a session together."""
     told_right: bool = False
-    """Whether it is told the right answer and what was submitted; so are then people who verify it."""
+    """Whether the prompt contains the correct and the submitted answer; people who verify it then see them too."""
     temperature: float = 0.0
-    """Seeds 1.8 gives 0 for the extraction of answers, and nothing for the others; 0 can be repeated."""
+    """Seeds 1.8 sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""
     max_tokens: int = MAX_TOKENS
 
     @abstractmethod
     def prompt(self, conversation: Conversation) -> str:
-        """What a model is asked; without the shape of the answer, which is told after it."""
+        """The prompt, without the description of the answer's format, which is added to it."""
 
     @abstractmethod
     def schema(self, conversation: Conversation) -> Schema:
-        """The JSON schema of the answer; each property's `description` says what it tells, to models and to people."""
+        """The JSON schema of the answer; each property's `description` is shown to models and to people."""
 
     def lacks(self, conversation: Conversation) -> str:
-        """Why it cannot judge this conversation; nothing where it can."""
+        """Why it cannot judge this conversation; empty if it can."""
         return ""
 
     def known(self, conversation: Conversation) -> Values | None:
-        """What is so without asking anybody."""
+        """The annotation, where it is known without a call to a model; else None."""
         return None
 
     def contradiction(self, values: Values) -> str:
-        """What in an answer contradicts itself."""
+        """The contradiction within an answer; empty if there is none."""
         return ""
 
     def guide(self) -> str:
-        """What people who verify it are told, as the model is: nothing but what its questions say unless given."""
+        """The instructions for people who verify it, as in the prompt; by default only its questions are shown."""
         return ""
 
     def cell(self, conversation: Conversation, asked: ModelRef) -> AnnotationCell:
-        """What this model is asked about this conversation."""
+        """The call to this model about this conversation."""
         return AnnotationCell(self, conversation, asked)
 
     def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
@@ -82,7 +82,7 @@ class Annotator(ABC):
         return Prompt(asked, request)
 
     def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
-        """What a reply says; strictly."""
+        """Parse a reply strictly."""
         values = read_object(text, self.schema(conversation))
         if isinstance(values, UnparsableReply):
             return values
@@ -92,7 +92,7 @@ class Annotator(ABC):
 
 @dataclass(frozen=True)
 class AnnotationCell:
-    """What one model is asked about one conversation: a single call, whose prompt is made as it is asked."""
+    """One model's call about one conversation; the prompt is built just before the call."""
 
     annotator: Annotator
     conversation: Conversation
@@ -102,7 +102,8 @@ class AnnotationCell:
 
     @cached_property
     def key(self) -> str:
-        """Of the conversation too, not of its words alone: who withdraws takes their replies along, and no others."""
+        """The key of the call. It includes the conversation's id besides its text, so that a withdrawal deletes the
+        replies about that participant and no others."""
         question = self.annotator.question(self.conversation, self.asked)
         about = self.conversation.stream, *self.conversation.about
         return key_of("annotation", self.annotator.name, about, request_parts(question))
@@ -113,7 +114,7 @@ class AnnotationCell:
 
 
 def shape(schema: Schema) -> str:
-    """The shape of an answer in words, for models that cannot be held to a schema."""
+    """The format of an answer in words, for models without support for schemas."""
     lines = (f'- "{name}": {allowed(part)}. {part.get("description", "")}' for name, part in parts(schema).items())
     return "\n".join([ONLY_JSON, *(line.rstrip() for line in lines)])
 
@@ -125,7 +126,7 @@ def parts(schema: Schema) -> Mapping[str, Schema]:
 
 
 def allowed(part: Schema) -> str:
-    """What may stand in a field, in words."""
+    """The allowed values of a field, in words."""
     if "enum" in part:
         return " or ".join("null" if value is None else f'"{value}"' for value in part["enum"])
     kinds = part.get("type", "any value")
@@ -134,7 +135,7 @@ def allowed(part: Schema) -> str:
 
 
 def of_object(**properties: Schema) -> Schema:
-    """A schema of these properties, all of which must be there, and no other."""
+    """A schema of an object with exactly these properties, all of them required."""
     own = {"type": "object", "properties": properties, "required": list(properties)}
     return {**own, "additionalProperties": False}
 
@@ -151,7 +152,7 @@ def yes_or_no(about: str) -> Schema:
 
 
 def quoted(conversation: Conversation) -> str:
-    """The conversation between rules, each message with its number and its sender."""
+    """The conversation between two rulers, each message with its number and sender."""
     return "\n\n".join(_quoted(talk) for talk in conversation.talks)
 
 
@@ -161,6 +162,6 @@ def _quoted(talk: Talk) -> str:
 
 
 def question_of(conversation: Conversation) -> str:
-    """The problem with its options, as the participant had it on the screen."""
+    """The problem with its options, as the participant saw it."""
     question = conversation.question
     return "\n".join([question.text, *(f"{key}. {text}" for key, text in question.options.items())])

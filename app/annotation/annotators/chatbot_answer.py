@@ -1,4 +1,4 @@
-"""What the chatbot answered: ChatBench's second annotation, the extraction of an answer from a conversation."""
+"""The chatbot's answer, extracted from a conversation: ChatBench's second annotation."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Do not solve the question yourself. Look only at what the chatbot said: whether 
 
 @annotator("answer")
 class ChatbotAnswer(Annotator):
-    """The chatbot's answer: whether it attempted one, its value, and the option that this is.
+    """The chatbot's answer: whether it attempted one, its value, and the option that it chose.
 
-    As ChatBench's `extract_answer_from_conversation`: temperature 0, JSON of these three keys, no right answer shown.
+    Like ChatBench's `extract_answer_from_conversation`: temperature 0, JSON with these three keys, and no correct
+    answer in the prompt.
     """
 
     def lacks(self, conversation: Conversation) -> str:
@@ -26,7 +27,7 @@ class ChatbotAnswer(Annotator):
         return "" if conversation.question.options else "it belongs to no question with options that is known here"
 
     def prompt(self, conversation: Conversation) -> str:
-        """The question with its options, without the right one, and the conversation."""
+        """The question with its options, without the correct one, and the conversation."""
         return f"{GUIDE}\n\nThe question:\n{question_of(conversation)}\n\nThe conversation:\n{quoted(conversation)}"
 
     def schema(self, conversation: Conversation) -> Schema:
@@ -46,5 +47,5 @@ class ChatbotAnswer(Annotator):
         return ""
 
     def guide(self) -> str:
-        """What is looked for."""
+        """The instructions."""
         return GUIDE

@@ -18,7 +18,7 @@ doubt ("are you sure?") is no correction."""
 class Corrected(Annotator):
     """Corrections: whether the user corrected the chatbot, and how.
 
-    As in ChatBench's code, conversations of at most two messages are false without asking a model.
+    As in ChatBench's code, conversations of at most two messages are annotated as false without a call to a model.
     """
 
     def prompt(self, conversation: Conversation) -> str:
@@ -26,7 +26,7 @@ class Corrected(Annotator):
         return f"{GUIDE}\n\nThe conversation:\n{quoted(conversation)}"
 
     def schema(self, conversation: Conversation) -> Schema:
-        """Whether, and each correction."""
+        """Whether there is a correction, and the list of corrections."""
         listed = {"type": "array", "items": {"type": "string"}}
         return of_object(
             corrected=yes_or_no("Did the user correct the chatbot?"),
@@ -34,15 +34,15 @@ class Corrected(Annotator):
         )
 
     def known(self, conversation: Conversation) -> Values | None:
-        """Where there is one exchange, nothing can have been corrected."""
+        """False after a single exchange, in which nothing can have been corrected."""
         return {"corrected": False, "corrections": []} if len(conversation.said) <= SHORT else None
 
     def contradiction(self, values: Values) -> str:
-        """Who corrected did so somewhere."""
+        """A conversation with a correction must list at least one."""
         if values["corrected"] != bool(values["corrections"]):
             return "`corrected` and the list of `corrections` contradict each other"
         return ""
 
     def guide(self) -> str:
-        """What a correction is."""
+        """The definition of a correction."""
         return GUIDE

@@ -1,4 +1,4 @@
-"""An annotator that is written in a study file, or in a file of annotators: a prompt and a JSON schema."""
+"""An annotator that is defined in a study file or a file of annotators, by a prompt and a JSON schema."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PROBLEM = frozenset({"question", "problem", "options"})
 
 
 class CustomAnnotator(Annotator):
-    """What a prompt of one's own finds in a conversation."""
+    """An annotator with its own prompt and schema."""
 
     def __init__(self, name: str, told: AnnotatorSpec) -> None:
         self.name = name
@@ -22,7 +22,7 @@ class CustomAnnotator(Annotator):
         self._told, self._names = told, frozenset(names(told.prompt))
 
     def prompt(self, conversation: Conversation) -> str:
-        """The prompt with its names filled, each once: nothing that is quoted is filled again."""
+        """The prompt with its placeholders filled. Placeholders in quoted text are not filled."""
         question = conversation.question
         first = next((said.text for said in conversation.said if said.role == "user"), "")
         values = {
@@ -37,15 +37,15 @@ class CustomAnnotator(Annotator):
         return fill(self._told.prompt, values.__getitem__).strip()
 
     def schema(self, conversation: Conversation) -> Schema:
-        """Its own."""
+        """The schema in its definition."""
         return self._told.answer_schema
 
     def guide(self) -> str:
-        """What its author says of it."""
+        """The instructions in its definition."""
         return self._told.instructions
 
     def lacks(self, conversation: Conversation) -> str:
-        """What its prompt names must be there."""
+        """The conversation must have what the prompt's placeholders need."""
         if self._names & PROBLEM and not conversation.question.text:
             return "it belongs to no question that is known here"
         if RIGHT in self._names and conversation.question.right is None:

@@ -1,4 +1,4 @@
-"""The labels behind "the conversation mirrors the benchmark"."""
+"""Labels for first prompts, from which follows whether a conversation mirrors the benchmark."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ An AI answer is one to the whole question; it is correct if it is the right answ
 class FirstPrompt(Annotator):
     """First prompts: how the first prompt relates to the question, how the AI answered, and who corrected whom.
 
-    The labels of ChatBench's Listing 5, asked for in one call with question, choices, right answer, conversation and
-    selected answer. A conversation mirrors the benchmark where the first question is near-exact, the AI answers, and
-    the user submits that answer.
+    The labels are those of ChatBench's Listing 5. One call asks for all of them; its prompt has the question, the
+    choices, the correct answer, the conversation and the selected answer. A conversation mirrors the benchmark if the
+    first question is near-exact, the AI answers, and the user submits that answer.
     """
 
     told_right = True
 
     def lacks(self, conversation: Conversation) -> str:
-        """It needs a question whose right answer is known, as it judges the AI's answers by it."""
+        """It needs the correct answer of the question, to judge the AI's answers."""
         question = conversation.question
         return "" if question.options and question.right else "the right answer of its question is not known"
 
     def prompt(self, conversation: Conversation) -> str:
-        """The only one of these that is given the right answer."""
+        """The question with its correct and submitted answer, and the conversation."""
         question = conversation.question
         right, chosen = f"The right answer: {question.right}", f"The user submitted: {question.chosen or 'nothing'}"
         talk = f"The conversation:\n{quoted(conversation)}"
@@ -59,7 +59,7 @@ class FirstPrompt(Annotator):
         )
 
     def contradiction(self, values: Values) -> str:
-        """Where there is no first answer there is no last one, and there are not several."""
+        """Without a first answer there can be no last answer, and not several."""
         none = values["first_answer"] == "none"
         if none != (values["last_answer"] == "none") or (none and values["several_answers"]):
             return "it says of the AI that it answered and that it did not"

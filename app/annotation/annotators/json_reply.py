@@ -1,7 +1,7 @@
-"""Strict reading of a reply that has to be one JSON object of a given schema: it is that, or it is unparsed.
+"""Strict parsing of replies that must be one JSON object of a given schema; any other reply is unparsed.
 
-As in ChatBench's code, text around the outermost braces is passed over (models like to say something before). Nothing
-else is forgiven, and nothing is ever filled in: no missing key, no wrong type, no key twice, no second object.
+As in ChatBench's code, text outside the outermost braces is ignored, because models often add an introduction. No other
+error is tolerated and nothing is filled in: missing keys, wrong types, duplicate keys and second objects are rejected.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class UnparsableReply:
-    """A reply that is no answer, and why."""
+    """A reply that could not be parsed, and why."""
 
     why: str
 
 
 def read_object(text: str, schema: Schema) -> Values | UnparsableReply:
-    """The object that a reply holds, if it is of the schema."""
+    """Parse the JSON object in a reply, if it matches the schema."""
     begin, end = text.find("{"), text.rfind("}")
     if begin < 0 or end < begin:
         return UnparsableReply("there is no JSON object in it")

@@ -1,4 +1,4 @@
-"""A screen for personal data in what a participant wrote, before conversations are published."""
+"""Find personal data in conversations before they are published."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ Persons in the text of a problem are invented and do not count. Do not repeat an
 
 @annotator("personal_data")
 class PersonalData(Annotator):
-    """Personal data: whether any is in a participant's conversations, by the GDPR's definition, and of what kind.
+    """Personal data: whether a participant's conversations contain any, by the GDPR's definition, and of what kind.
 
-    ChatBench was screened like this before its release, participant by participant. The data themselves are not
-    repeated in the annotation; read the session to see them.
+    ChatBench's conversations were screened in this way before their release, participant by participant. The
+    annotation does not repeat the data; read the session to see them.
     """
 
     whole = True
@@ -56,7 +56,7 @@ class PersonalData(Annotator):
         )
 
     def contradiction(self, values: Values) -> str:
-        """Personal data are of some kind."""
+        """Personal data must have at least one kind."""
         if values["personal_data"] != bool(values["kinds"]):
             return "`personal_data` and the list of `kinds` contradict each other"
         return ""

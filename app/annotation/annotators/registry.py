@@ -1,10 +1,10 @@
-"""Which annotators there are: those of this folder, and those that other packages name under "parley.annotators".
+"""The registry of annotators: those in this folder, and those of other packages (entry points in "parley.annotators").
 
     @annotator("user_effort")
     class UserEffort(Annotator): ...
 
-A study's own (`annotators:` in its file, or in a file of annotators) come beside these, under other names: whoever
-reads data has to know what a name means.
+A study can define more (`annotators:` in its file, or in a file of annotators), under other names, so that a name in
+the data always means one annotator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def annotator(name: str) -> Callable[[A], A]:
 
 
 def annotators(names: Iterable[str], own: Mapping[str, AnnotatorSpec]) -> list[Annotator]:
-    """The annotators of these names, of which a study or a file has `own`; raises AnnotatorUnknown."""
+    """The annotators with these names; `own` are those of a study or file. Raises AnnotatorUnknown."""
     known = ANNOTATORS.all()
     for name in sorted(known.keys() & own.keys()):
         raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; rename your own")

@@ -1,4 +1,4 @@
-"""How much the participant tried to get help: ChatBench's first annotation."""
+"""How much effort the participant made to get help: ChatBench's first annotation."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ help with the question?
 
 @annotator("user_effort")
 class UserEffort(Annotator):
-    """Effort: `tried`, `known` (they had the answer already) or `low effort`.
+    """Effort: `tried`, `known` (the participant already had the answer) or `low effort`.
 
-    Labels as in ChatBench's release, whose own prompt is on the dataset's card; this is ours.
+    The labels are those of ChatBench's release; the prompt is ours (ChatBench's is on the dataset's card).
     """
 
     def prompt(self, conversation: Conversation) -> str:
-        """The labels, the question without its right answer, and the conversation."""
+        """The labels, the question without its correct answer, and the conversation."""
         asked = f"\n\nThe question:\n{question_of(conversation)}" if conversation.question.text else ""
         return f"{GUIDE}{asked}\n\nThe conversation:\n{quoted(conversation)}"
 

@@ -1,4 +1,4 @@
-"""What the tutor says where nobody talks to it: prompts that want a letter, a reading, or a yes.
+"""The tutor's replies to prompts without a user: prompts for a letter, an extraction, or yes or no.
 
 They are those of `parley ai-alone`: so that it can be tried offline, with replies of the form that real models give.
 """

@@ -1,4 +1,4 @@
-"""A reply that fulfils a JSON schema, by chance: what the scripted model says where it is asked for one.
+"""A random reply that matches a JSON schema: the scripted model's reply if a schema is requested.
 
 It understands nothing: such replies let a study's annotations be tried out at no cost, and are worth nothing else.
 """

@@ -1,4 +1,4 @@
-"""What goes wrong between us and a model server over HTTP, said once in our words for all backends that use it.
+"""Map HTTP errors between Parley and a model server to Parley's errors, for all backends that use HTTP.
 
 The status decides whose move it is; a code in the body may say more than the status and becomes the reason. A
 server's own text is quoted, cut short, and never without `Server.mask`.
@@ -57,7 +57,7 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
 
 
 def error_in_stream(error: object) -> BackendError:
-    """The error that a server told after it had begun to answer with success."""
+    """The error that a server reported after a successful response had begun."""
     content = orjson.dumps({"error": error})
     code, text = _told(content)
     reason = _reason(code, text)
@@ -70,7 +70,7 @@ def error_in_stream(error: object) -> BackendError:
 
 
 def check_event(event: dict[str, Any]) -> None:
-    """Raise what an event tells, if it is an error."""
+    """Raise the error in an event, if it has one."""
     if event.get("error") or event.get("type") == "error" or event.get("object") == "error":
         raise error_in_stream(event.get("error") or event)
 
@@ -93,12 +93,12 @@ def connection_lost(server: Server, why: str) -> BackendUnavailable:
 
 
 def unpackable(server: Server, why: str) -> BackendBroken:
-    """The error that a body is which nobody can unpack."""
+    """The error for a body that cannot be decompressed."""
     return BackendBroken(f"The answer of {server.url} cannot be unpacked ({why}).", reason="malformed")
 
 
 def too_long() -> BackendBroken:
-    """The error that a body is which nobody will read."""
+    """The error for a body that is longer than the limit."""
     return BackendBroken("The model server's answer is longer than 8 MB.", reason="too_long")
 
 

@@ -1,4 +1,4 @@
-"""How an answer becomes a reply: as it comes, in deltas, or whole; with nothing secret in what is told of it."""
+"""Turn a response into a reply, streamed in deltas or whole, with no secrets in reported errors."""
 
 from __future__ import annotations
 
