@@ -1,8 +1,9 @@
-"""The purse: whether a study's budget still bears newcomers, looked at with each call of a model and at each arrival.
+"""Closes a study to new participants when its committed spending reaches its budget.
 
-Nobody new can begin as soon as what was spent, with what those in the midst of the study are expected to spend still,
-reaches the budget; so whoever has begun can finish, and the budget holds. What is read serves for a moment; who begins
-in that time, or was not written yet when it was read, is counted here (rather twice than never).
+Committed spending is what replies have cost plus what the sessions in progress are expected to cost still, so
+participants who have started can finish within the budget. It is checked at each model call and each arrival. The
+total is cached for about two seconds; sessions that started since it was read are added (a session may be counted
+twice, never missed).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from storage.reports.costs import BudgetUse, spending
 FRESH_US = 2_000_000
 SOON_S = 0.1
 READING_SHARE = 20
-"""A read that took long serves for so many times as long: 0.7 s for 400,000 attempts, so a twentieth of a core."""
+"""A total is cached for so many times the duration of its query in addition to FRESH_US, so that queries use at most a
+twentieth of a core. With 400,000 attempts a query takes 0.7 s."""
 BUDGET, FULL = "budget", "full"
 log = logging.getLogger(__name__)
 
@@ -41,15 +43,15 @@ log = logging.getLogger(__name__)
 class _Known:
     at_us: int
     until_us: int
-    """Until when it serves."""
+    """When the cached values expire."""
     operations: StudyStatus
     spending: Mapping[Where, BudgetUse]
-    """For everything that has a budget."""
+    """The spending of the study and of each cell that has a budget."""
     full: bool
-    """Whether no cell is open, as far as caps go."""
+    """Whether the quotas leave no cell open."""
 
     def used_up(self, begun: int) -> tuple[Where, ...]:
-        """Which budgets are spent, or promised to those who have begun, `begun` of them since."""
+        """The budgets that are spent or committed, with `begun` sessions started since they were read."""
         budgets = self.operations.budgets
         return tuple(
             where
@@ -59,26 +61,26 @@ class _Known:
 
 
 class BudgetGate:
-    """What studies may still spend, over one database."""
+    """The budgets of the studies of one database."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
         self._known: dict[str, _Known] = {}
         self._reading: defaultdict[str, SingleFlight[_Known]] = defaultdict(SingleFlight)
         self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
-        """When each who has begun was written; without end until they are."""
+        """By study: when each new session was written, in microseconds; infinity until it is."""
         self._told: set[str] = set()
         self._looking: dict[str, asyncio.Task[None]] = {}
 
     async def closed_reason(self, study: Study) -> str | None:
-        """Why nobody new can begin: BUDGET, FULL, or what the researcher said; None while people can."""
+        """Why new participants cannot start: BUDGET, FULL, or the researcher's reason; None while they can."""
         known = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
         used_up = EVERYBODY in self._used_up(study, known)
         self._tell(study.name, used_up)
         return known.operations.closed_reason or (BUDGET if used_up else FULL if known.full else None)
 
     def closed_cells(self, study: Study) -> tuple[Quota, ...]:
-        """The cells in which nobody new can begin as their budget is spent, as caps; by what was read last."""
+        """The cells whose budget is used up, as quotas of 0; from the cached values, even if they have expired."""
         known = self._known.get(study.name)
         return tuple(Quota(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
 
@@ -86,12 +88,12 @@ class BudgetGate:
         return known.used_up(len(self._begun[study.name]))
 
     def refresh_soon(self, study: Study) -> None:
-        """With a call of a model: look at the budget anew, but let nobody wait for it who has begun."""
+        """Refresh the cached budget in the background if it has expired, at a model call. Nothing waits for it."""
         if not self._fresh(study) and study.name not in self._looking:
             self._looking[study.name] = asyncio.create_task(self._soon(study))
 
     async def _soon(self, study: Study) -> None:
-        """Look when the model has been asked: the database's answer would take the processor from it."""
+        """Refresh after SOON_S, when the request to the model is sent: the query would delay it."""
         try:
             await asyncio.sleep(SOON_S)
             await self.closed_reason(study)
@@ -101,7 +103,7 @@ class BudgetGate:
             del self._looking[study.name]
 
     async def close(self) -> None:
-        """Leave off looking."""
+        """Cancel the refreshes that are running."""
         looking = list(self._looking.values())
         for task in looking:
             task.cancel()
@@ -109,7 +111,7 @@ class BudgetGate:
 
     @contextmanager
     def counting_newcomer(self, study: Study) -> Iterator[None]:
-        """Somebody begins in the block, at whose end they are written, or could not be."""
+        """Count one more new session from now on. The block writes it, or fails to."""
         begun, who = self._begun[study.name], object()
         begun[who] = math.inf
         try:
@@ -118,7 +120,7 @@ class BudgetGate:
             begun[who] = self._clock.now_us()
 
     def _fresh(self, study: Study) -> _Known | None:
-        """What was read and still serves."""
+        """The cached values, unless they have expired."""
         known = self._known.get(study.name)
         return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
 
@@ -138,7 +140,7 @@ class BudgetGate:
         return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 
     def _tell(self, study: str, used_up: bool) -> None:
-        """Log it once when the budget is used up."""
+        """Log a warning when the budget becomes used up, once until it no longer is."""
         if used_up and study not in self._told:
             log.warning("%s: its budget is used up or promised; nobody new can begin until it is raised", study)
         (self._told.add if used_up else self._told.discard)(study)

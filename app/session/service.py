@@ -1,11 +1,12 @@
-"""The one door by which sessions change, for participants, simulated participants, models, researchers and annotators.
+"""All changes to sessions, by participants, simulated participants, models, researchers and annotators.
 
-`act` loads the session, lets the engine decide, appends the events and all that is owed at once (assignment, draws, the
-end) in one transaction, and returns after the commit. If another writer was first it loads and decides again.
+`act` loads the session, lets the engine decide, appends the events of the action and of all tasks that follow at once
+(assignment, draws, the end) in one transaction, and returns after the commit. After a write conflict it loads and
+decides again.
 
-`Sessions` is for whoever acts from outside: commands, the console, annotators. `Runtime` serves participants: it keeps
-sessions in a cache and asks models for the replies that they are owed. A crash leaves a reply owed, so a restart is the
-ordinary path.
+`Sessions` is for callers outside the participants' server: commands, the console, annotators. `SessionService` serves
+participants: it caches sessions and requests pending replies from models. After a crash a reply is still pending, so
+a restart needs no recovery step.
 """
 
 from __future__ import annotations
@@ -75,16 +76,16 @@ from storage.reports.model_calls import times_asked
 
 UNKNOWN = "This session was not found. Please use the link that you were given."
 AT_ONCE = 200
-"""How many sessions are annotated side by side: they share their commits."""
+"""How many sessions are annotated concurrently; their appends share commits."""
 MOST_SWEPT = 200
-"""How many sessions the clock is let act on in one round."""
+"""The most sessions that one `sweep` checks for deadlines."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 TURNS = 2
-"""Turns of the event loop for which a click that a model answers waits once it is written, so that the model is asked
-before the page is painted: one for the reply's task, one for the client that sends the request."""
+"""Event-loop iterations to yield after writing an action that a model answers, so that the request to the model is
+sent before the page is rendered: one for the reply's task, one for the HTTP client."""
 
 LOOK_S = 0.25
-"""How often it is looked whether replies can be kept again."""
+"""Seconds between two checks whether the log can be written again."""
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -92,7 +93,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class AnnotationCount:
-    """How many annotations are new, were there before, or cannot be written, as the participant has withdrawn."""
+    """Numbers of annotations: newly written, already present (`known`), and refused because the participant has
+    withdrawn (`gone`)."""
 
     new: int = 0
     known: int = 0
@@ -100,7 +102,7 @@ class AnnotationCount:
 
 
 class Sessions:
-    """The sessions of a database. What a session is owed is left to the server that its participant is with."""
+    """The sessions of a database. It requests no replies: those are left to the participants' server."""
 
     def __init__(self, database: Database, clock: Clock, log: Log | None = None) -> None:
         self.studies = Studies(database)
@@ -109,7 +111,7 @@ class Sessions:
         self.now_us = clock.now_us
 
     async def close(self) -> None:
-        """Stop; everything that was accepted is written."""
+        """Stop, after everything that was accepted is written."""
         await asyncio.to_thread(self.log.close)
 
     async def get(self, stream: str) -> LoadedSession | None:
@@ -117,15 +119,15 @@ class Sessions:
         return await asyncio.to_thread(self._load, stream)
 
     async def act(self, stream: str, action: Action) -> LoadedSession:
-        """Let an action happen; returns after the commit. Raises Refused, or StorageError if it cannot be written."""
+        """Perform an action and return after the commit. Raises Refused, or StorageError if it cannot be written."""
         return await self._retried(stream, lambda live: self._write(live, action))
 
     async def remark(self, stream: str, kind: Kind, text: str, who: str) -> None:
-        """Write a note, or exclude or include a session; raises NotPossible, or Refused where it withdrew."""
+        """Write a note, or exclude or include a session. Raises NotPossible, or Refused if it is withdrawn."""
         await self.act(stream, remark(kind, text, who, self.now_us()))
 
     async def withdraw(self, stream: str) -> bool:
-        """Erase a session for its participant; False where it was erased before."""
+        """Erase a session on its participant's behalf; False if the engine refuses, as it was erased before."""
         try:
             await self.act(stream, Action("withdraw", "", {}, self.now_us(), by="researcher"))
         except Refused:
@@ -133,7 +135,7 @@ class Sessions:
         return True
 
     async def annotate(self, study: str, by_stream: Mapping[str, Sequence[Annotation]]) -> AnnotationCount:
-        """Write every annotation that is not there yet, each session's together."""
+        """Write the annotations that do not exist yet; those of one session are written together."""
         free = asyncio.Semaphore(AT_ONCE)
 
         async def one(stream: str, found: Sequence[Annotation]) -> AnnotationCount:
@@ -149,14 +151,14 @@ class Sessions:
         return AnnotationCount(*(sum(getattr(each, name) for each in done) for name in ("new", "known", "gone")))
 
     async def import_session(self, study: Study, stream: str, events: Sequence[Event]) -> None:
-        """Write a whole session that was acted out over another database."""
+        """Write a complete session that was run in another database."""
         live = LoadedSession(stream, study, State())
         after, begun_us = live.with_events(events), events[0].at_us
         action = Action("enrol", "", {}, begun_us, by="system")
         await self._append(to_append(live, after, action, enrolment(study, after.state, begun_us)))
 
     async def _retried(self, stream: str, write: Callable[[LoadedSession], Awaitable[Result]]) -> Result:
-        """Write to a session as it is now; again where another writer was first."""
+        """Load a session and write to it; repeat after a Conflict with another writer."""
         for attempt in attempts(stream):
             with attempt:
                 live = await self.get(stream)
@@ -170,7 +172,7 @@ class Sessions:
         raise AssertionError  # the last attempt returns or raises
 
     def _forget(self, stream: str) -> None:
-        """The log has more of a session than what was loaded."""
+        """Drop the cached session: the log has newer events. Nothing is cached here."""
 
     def _load(self, stream: str) -> LoadedSession | None:
         events = self.log.load(stream)
@@ -203,7 +205,8 @@ class Sessions:
         return AnnotationCount(len(new), len(found) - len(new))
 
     async def _annotate_imported(self, study: str, stream: str, found: Sequence[Annotation]) -> AnnotationCount:
-        """Imported data are rows, not the session of a study: nothing is decided, and blank cells are filled."""
+        """Annotate imported data. They are rows and not a session of a study, so the engine is not asked; the
+        annotations fill empty columns."""
         for attempt in attempts(stream):
             with attempt:
                 events = await asyncio.to_thread(self.log.load, stream)
@@ -222,8 +225,8 @@ class Sessions:
 
 
 class SessionService(Sessions):
-    """Sessions whose participants are served here. Times come from `clock`, models from the registry of backends. An
-    SQLite file is `shared` where several processes serve it."""
+    """The sessions of the participants that this process serves. All times come from `clock`. `shared` says that
+    several processes serve the same SQLite file."""
 
     def __init__(
         self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
@@ -241,23 +244,24 @@ class SessionService(Sessions):
         self._answering = ReplyTasks(self._means, self.act, turn)
         self._purse = BudgetGate(database, clock)
         self.closed = self._purse.closed_reason
-        """Why nobody new can begin a study; None while people can."""
+        """Why new participants cannot start a study; None while they can."""
         self.settled = self._answering.settled
-        """Wait until no reply is on its way in a session."""
+        """Wait until no reply of a session is in progress."""
         self.replies_on_the_way = partial(len, self._answering)
 
     def prepare(self, study: Study) -> None:
-        """Keep a study, and make its backends, so that a missing setting is told now; raises SettingsError."""
+        """Register a study and create its backends, so that a missing setting is found at once; raises
+        SettingsError."""
         self.studies.register(study)
         for model in study.file.models.values():
             self.check_configured(model)
 
     def check_configured(self, model: ModelSpec) -> None:
-        """Make a model's backend, so that a missing setting is told now; raises SettingsError."""
+        """Create a model's backend, so that a missing setting is found at once; raises SettingsError."""
         self._models.check_configured(model)
 
     async def close(self) -> None:
-        """Stop: replies on their way are left owed, everything that was accepted is written."""
+        """Stop: replies in progress stay pending, and everything that was accepted is written."""
         await self._answering.close()
         await self._purse.close()
         await self._models.close()
@@ -276,11 +280,11 @@ class SessionService(Sessions):
         told: Mapping[str, Any] = NOTHING,
         shut: tuple[Quota, ...] = (),
     ) -> LoadedSession:
-        """Begin a session; `seed` and `stream` are drawn unless given. `told` is what else the fact shall say: the
-        `language`, and which `attempt` of the same person it is; `shut` are cells that are not given, which
-        the fact says too, as the cell may be given later.
+        """Start a session; `seed` and `stream` are drawn at random unless given.
 
-        Raises Conflict if the stream is taken, and Refused if nobody new can begin.
+        `told` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
+        before. `shut` are cells that must not be assigned; they are recorded in the event, because the assignment may
+        happen later. Raises Conflict if the stream is taken, and Refused if new participants cannot start.
         """
         if (why := await self.closed(study)) is not None and (origin == Origin.PERSON or why == BUDGET):
             raise Refused("closed", CLOSED.format(study=study.name, why=why))
@@ -294,7 +298,7 @@ class SessionService(Sessions):
             return await self._count(live, partial(enrolment_append, live, who))
 
     async def reload(self, stream: str) -> LoadedSession | None:
-        """A session as the log has it now, whatever another process has written since it was read here."""
+        """A session as it is in the log now, with events that another process has written since it was cached."""
         known = self._kept.get(stream)
         if known is not None and await asyncio.to_thread(self.log.last_seq, stream) != known.state.seq:
             self._forget(stream)
@@ -312,7 +316,8 @@ class SessionService(Sessions):
         return live, typed if live is not None and live.screen.path == known.screen.path else None
 
     async def get(self, stream: str) -> LoadedSession | None:
-        """A session by its stream; None if there is none. What it is owed is seen to."""
+        """A session by its stream; None if there is none. Passed deadlines take effect first, and pending replies are
+        requested."""
         found = self._kept.get(stream)
         if found is None:
             found = await asyncio.to_thread(self._load, stream)
@@ -321,12 +326,12 @@ class SessionService(Sessions):
             found = self._kept.put(found)
         before = -1
         while found.state.seq != before and overdue(found.study, found.state, self._clock.now_us()) is not None:
-            before, found = found.state.seq, await self._expire(found)  # where a screen has ended, all may have
+            before, found = found.state.seq, await self._expire(found)  # the session may have ended with the screen
         self._answering.ensure_running(found.stream, found.study, found.state)
         return found
 
     async def _expire(self, live: LoadedSession) -> LoadedSession:
-        """Let the clock act on a session, unless somebody was there since its last fact."""
+        """Write what a passed deadline causes. An `away` deadline has no effect after a later sign of activity."""
         typed = await self.draft(live.stream, live.screen.path)
         seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
         told = {"typed": typed, "seen_us": seen_us}
@@ -338,7 +343,7 @@ class SessionService(Sessions):
             return await self.reload(live.stream) or live
 
     async def sweep(self) -> None:
-        """Let the clock act on sessions in which nobody is to see that it is due."""
+        """Apply passed deadlines to sessions that no participant is requesting, at most MOST_SWEPT of them."""
         for stream in await asyncio.to_thread(self.log.due, self._clock.now_us(), MOST_SWEPT):
             try:
                 await self.reload(stream)
@@ -346,11 +351,11 @@ class SessionService(Sessions):
                 log.exception("session %s: the clock could not act on it", stream)
 
     async def act(self, stream: str, action: Action) -> LoadedSession:
-        """Let an action happen, on the session as it is cached or else as the log has it."""
+        """Perform an action on the cached session; if that is refused as stale, on the session as it is in the log."""
         try:
             return await super().act(stream, action)
         except Refused as refused:
-            # Perhaps it is not the page that is behind, but what another process wrote is not known here yet.
+            # The cache may be stale and not the page: another process may have written events.
             if refused.reason != "stale":
                 raise
             self._forget(stream)
@@ -360,43 +365,46 @@ class SessionService(Sessions):
         self._kept.drop(stream)
 
     async def note(self, stream: str, data: Mapping[str, Any]) -> None:
-        """Note something about a session that changes no screen; no harm is done where it has just ended."""
+        """Record a `noted` event. It changes no screen, and is accepted for sessions that have ended."""
         await self.act(stream, Action("noted", "", data, self._clock.now_us(), by="researcher"))
 
     async def participant(
         self, stream: str, kind: str, path: str, data: Mapping[str, Any], **known: Any
     ) -> LoadedSession:
-        """A participant's action, dated now; `known` holds `seen` and `key`."""
+        """Perform a participant's action, dated now; `known` has `seen` and `key`."""
         return await self.act(stream, Action(kind, path, data, self._clock.now_us(), **known))
 
     async def ask_separately(self, live: LoadedSession, study: Study, job: PendingTask) -> Attempt:
-        """Ask a model of `study` for who takes part, as simulated users do; attempts are kept, the last is given."""
+        """Request a reply from a model of `study` that acts as the participant (a simulated user). Every attempt is
+        recorded; the last is returned."""
         means = self._means(live.stream, job, live.state, study)
         return (await ask_with_retries(means, study, job.data, job.data["seed"], ReplyBuffer()))[-1]
 
     async def times_asked(self, live: LoadedSession, slot: str) -> int:
-        """How often a model was asked since a session's last fact."""
+        """How often a model was called since the session's last event."""
         return await asyncio.to_thread(times_asked, self._database, live.stream, live.state.seq, slot)
 
     async def follow(self, live: LoadedSession, offset: int, slot: str = "") -> AsyncIterator[tuple[str, int]]:
-        """The reply on its way in a session, after its first `offset` characters; ends when it is recorded."""
+        """The reply in progress of a session after its first `offset` characters, as pairs of a text and the length
+        so far; ends when the reply is recorded."""
         reply = self._answering.reply((live.stream, live.screen.path, slot))
-        if reply is None and (now := await self.reload(live.stream)):  # it is over, or known to another process only
+        if reply is None and (now := await self.reload(live.stream)):  # it has ended, or runs in another process
             reply = self._answering.reply((now.stream, now.screen.path, slot))
         if reply is not None:
             async for piece in reply.follow(offset):
                 yield piece
 
     async def draft(self, stream: str, path: str) -> dict[str, Any]:
-        """What has been typed at a place and not yet sent."""
+        """What the participant has typed on the screen at this path and not sent yet."""
         return await asyncio.to_thread(self.log.draft, stream, path)
 
     async def save_draft(self, stream: str, path: str, data: Mapping[str, Any]) -> None:
-        """Keep what has been typed at a place and not yet sent."""
+        """Save what the participant has typed on the screen at this path and not sent yet."""
         await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
     def record_telemetry(self, live: LoadedSession, batch: str, told: Sequence[TelemetryRecord]) -> None:
-        """Keep what a page told of itself, as far as it may be kept; nobody waits for it."""
+        """Write those telemetry records of a page that may be kept (see `telemetry.kept`); returns before the
+        commit."""
         rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
         if rows:
             self.log.record_telemetry(TelemetryBatch(live.stream, batch, rows))
@@ -415,7 +423,8 @@ class SessionService(Sessions):
         return await self._written(after)
 
     async def _admit(self, live: LoadedSession, action: Action) -> LoadedSession:
-        """Write an action by which a participant takes a place; raises Refused where there is none."""
+        """Write an action by which the participant counts against the quota; raises Refused if the study is full or
+        its budget is used up."""
         study = live.study
         if await self._purse.closed_reason(study) == BUDGET:
             raise Refused("full", FULL)
@@ -423,14 +432,14 @@ class SessionService(Sessions):
             return await self._count(live, partial(counted_append, live, action, self._purse.closed_cells(study)))
 
     async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
-        """Write facts that depend on what others have."""
+        """Write events that depend on counts of other sessions; `make` is called inside the write transaction."""
         made = await asyncio.wrap_future(
             self.log.append_counted(AppendWithCounts(live.stream, self._clock.now_us(), make))
         )
         return await self._written(live.with_events(made.events))
 
     async def _written(self, after: LoadedSession) -> LoadedSession:
-        """See to what is owed once facts are written."""
+        """Cache the session after a write, and request its pending replies."""
         self._kept.put(after)
         if self._answering.ensure_running(after.stream, after.study, after.state):
             for _ in range(TURNS):
@@ -438,7 +447,8 @@ class SessionService(Sessions):
         return after
 
     def _means(self, stream: str, job: PendingTask, state: State, study: Study | None = None) -> ReplyContext:
-        """What asking for a session's reply needs, of its study or of that given; each attempt is kept."""
+        """The context of a model call for a session. The model is one of `study`, or else of the session's own study;
+        each attempt is recorded."""
 
         def record(attempt: Attempt) -> None:
             asked = study or self.studies.get(state.enrolled["hash"])
@@ -455,13 +465,13 @@ class SessionService(Sessions):
         return self._models.access(model, study.model(model))
 
     async def _before_asking(self, study: Study) -> None:
-        """Wait while what a model replies could not be kept; then look at what it may cost."""
+        """Wait while the log cannot be written, because a reply would be lost; then refresh the budget."""
         while self.log.fault:
-            await asyncio.sleep(LOOK_S)  # the world's time, as it is the writer's
+            await asyncio.sleep(LOOK_S)  # real time and not `clock`, like the writer
         self._purse.refresh_soon(study)
 
 
 def _tell(written: Future[None]) -> None:
-    """Say where an attempt could not be written; the reply, whose fact has all that counts, does not wait for it."""
+    """Log that an attempt could not be written. The reply does not depend on it: its event has all that is needed."""
     if (error := written.exception()) is not None:
         log.error("an attempt could not be written: %s", error)

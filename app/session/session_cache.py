@@ -1,4 +1,4 @@
-"""The sessions that a process has at hand, as they were last known to it, so that a click reads nothing."""
+"""The LRU cache of loaded sessions of a process, so that a request reads nothing from the database."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from cachetools import LRUCache
 from app.session.transitions import LoadedSession
 
 MOST = 2_000
-"""So many sessions; some hundred objects each, which Python's garbage collector looks through."""
+"""The size of the cache in sessions. Each is some hundred objects, which Python's garbage collector has to scan."""
 
 
 class SessionCache:
-    """Sessions by their streams; the one that was asked for longest ago is the first to go."""
+    """Sessions by stream; the least recently used one is dropped first."""
 
     def __init__(self, most: int = MOST) -> None:
         self._lives: LRUCache[str, LoadedSession] = LRUCache(most)
 
     def get(self, stream: str) -> LoadedSession | None:
-        """What is known of a session here; None where nothing is."""
+        """The cached session; None if there is none."""
         return self._lives.get(stream)
 
     def put(self, live: LoadedSession) -> LoadedSession:
-        """Keep a session; gives the newest that is known, as what was read before a write may arrive after it."""
+        """Cache a session and return the newest version: one that was read before a write may be put after it."""
         known = self._lives.get(live.stream)
         newest = known if known is not None and known.state.seq > live.state.seq else live
         self._lives[live.stream] = newest
         return newest
 
     def drop(self, stream: str) -> None:
-        """Forget a session: the log knows better."""
+        """Remove a session whose log has newer events."""
         self._lives.pop(stream, None)

@@ -1,7 +1,7 @@
-"""What an action makes of a session, with all that follows at once: assignment, draws, the end.
+"""The events of an action and of all tasks that follow at once (assignment, draws, the end), and what is written.
 
-Some of that depends on what others have: which cells are full, how often a problem was taken. It is read inside the
-transaction that writes what follows, so that nobody else counts the same.
+Some tasks depend on other sessions: which cells are full, how often a problem was drawn. Those counts are read inside
+the transaction that writes the events, so that two sessions cannot act on the same counts.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from storage.registers.origins import Origin
 from storage.schemas.base import ReleasedRow
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
-"""The kinds of facts that complete rows of released tables, change them, or take them away."""
+"""The kinds of events that complete, change or remove rows of released tables."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
 Tell = Callable[[PendingTask, State], Mapping[str, Any]]
-"""What the world knows of others for a job that depends on it."""
+"""Returns the counts of other sessions for a task that depends on them, as the data of its action."""
 
 
 @dataclass(frozen=True)
 class LoadedSession:
-    """A session as far as it is known: its study, its folded facts and the rows that they imply."""
+    """A session in memory: its study, its state (the fold of its events), and its rows of released tables by key."""
 
     stream: str
     study: Study
@@ -45,25 +45,25 @@ class LoadedSession:
 
     @property
     def language(self) -> str:
-        """The language that its participant chose, or else the study's own."""
+        """The language that the participant chose, or else the study's default."""
         return language_of(self.study, self.state)
 
     @cached_property
     def screen(self) -> Screen:
-        """What the participant sees now; a click asks several times."""
+        """The participant's current screen; cached, because each request reads it several times."""
         return screen(self.study, self.state)
 
     def with_events(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
-        """The session with these facts more; `state` is what they make, where that is known."""
+        """The session after further events; `state` is the state after them, if the caller has it."""
         state = state or fold(events, self.state)
         rows = rows_of(self.study, state) if any(event.kind in COMPLETE for event in events) else self.rows
         return LoadedSession(self.stream, self.study, state, rows)
 
 
 def apply_action(live: LoadedSession, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
-    """The facts of an action and of everything owed at once after it, and the state that they make.
+    """The events of an action and of the immediate tasks after it, and the state after them.
 
-    It stops before replies, and before what depends on others if nobody tells of them.
+    Stops at a pending reply, and without `tell` also at a task that depends on other sessions.
     """
     events: Sequence[Event] = decide(live.study, live.state, action)
     state = fold(events, live.state)
@@ -77,18 +77,18 @@ def apply_action(live: LoadedSession, action: Action, tell: Tell | None = None) 
 
 
 def immediate_task(study: Study, state: State) -> PendingTask | None:
-    """What is owed and done at once; None where nothing is, or replies are."""
+    """The pending task that can be done at once; None if there is none, or if replies are pending."""
     jobs = pending_tasks(study, state)
     return jobs[0] if jobs and jobs[0].kind != "reply" else None
 
 
 def depends_on_others(job: PendingTask) -> bool:
-    """Whether a job depends on what other sessions have."""
+    """Whether a task needs counts of other sessions: an assignment, or a draw with a target."""
     return job.kind == "assign" or "target" in job.data
 
 
 def to_append(live: LoadedSession, after: LoadedSession, action: Action, enrolment: Enrolment | None = None) -> Append:
-    """What is written for an action that took a session from the one to the other."""
+    """The append for an action that changed the session `live` into `after`."""
     events = tuple([event for event in after.state.events if event.seq > live.state.seq])
     kinds = {event.kind for event in events}
     whole = "submitted" in kinds or "expired" in kinds
@@ -107,13 +107,13 @@ def to_append(live: LoadedSession, after: LoadedSession, action: Action, enrolme
 
 
 def changes_quota(study: Study, before: State, after: State) -> bool:
-    """Whether a participant who had no place of the study yet takes one."""
+    """Whether the session counts against the quota after an action and did not before."""
     return holds_place(study, after) and not (before.seq and holds_place(study, before))
 
 
 def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...], others: StudyCounts) -> Append:
-    """What is written for an action whose consequences depend on others; raises Refused where it would take a place
-    and there is none."""
+    """The append for an action whose events depend on counts of other sessions. Raises Refused if it would count
+    against the quota and no cell is open."""
     study, origin = live.study, live.state.enrolled["origin"]
     caps = _caps(study, origin, others.operations(study), live.state.enrolled, closed)
     events, state = apply_action(live, action, _teller(study, origin, others, caps))
@@ -125,15 +125,15 @@ def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...
 def _caps(
     study: Study, origin: str, operations: StudyStatus, enrolled: Data, closed: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
-    """How many may be in which cells: the study's own caps are for people."""
+    """All quotas that apply to a session. The study's own apply to participants only, not to pilots and bots."""
     own = operations.quotas_of(study.file.quotas) if origin == Origin.PERSON else ()
     return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody who begins: what the fact `enrolled` will say, and who they are to a recruiter. `closed` are cells that
-    are shut for a while, as their budget is spent."""
+    """A new participant: the data of the `enrolled` event, and the recruiter's identity of the person. `closed` are
+    cells whose budget is used up, as quotas of 0."""
 
     data: Mapping[str, Any]
     identity: Mapping[str, Any] | None
@@ -141,14 +141,14 @@ class Arrival:
 
 
 def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> Append:
-    """What is written for somebody who begins; raises Refused where nobody new can."""
+    """The append that starts a session; raises Refused if the study is closed or no cell is open."""
     study, origin = live.study, who.data["origin"]
     operations = others.operations(study)
     if origin == Origin.PERSON and operations.closed_reason is not None:
         raise Refused("closed", CLOSED.format(study=study.name, why=operations.closed_reason))
     origin = Origin.PILOT if origin == Origin.PERSON and operations.pilot else origin
     caps = _caps(study, origin, operations, who.data, who.closed)
-    if caps:  # counting takes a microsecond for each who has completed the study
+    if caps:  # counting takes a microsecond for each completed session
         open_cells_or_refuse(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
     events, state = apply_action(live, action, _teller(study, origin, others, caps))
@@ -158,7 +158,7 @@ def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> 
 
 
 def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, Any] | None = None) -> Enrolment:
-    """What is entered of a session that began so."""
+    """The row of a new session in the table of sessions."""
     return Enrolment(
         study=study.name,
         hash=study.hash,

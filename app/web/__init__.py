@@ -1,5 +1,6 @@
-"""What people see in a browser: participants' page and researchers' console. The only package that imports gradio.
+"""The web interfaces: the participants' page and the researchers' console. The only package that imports gradio.
 
-The participants' page is one gr.Blocks of few components, built empty. `paint` turns a Screen into their updates,
-static/page.js fetches them from the participant API and hands them over; Gradio runs no event on the server.
+The participants' page is one gr.Blocks with few components, built empty. `ScreenView.paint` turns a Screen into their
+updates; static/page.js fetches these from the participant API and passes them to Gradio. Gradio runs no event on the
+server.
 """

@@ -1,13 +1,13 @@
-"""Gradio's page at `/` of an application, and all that Parley takes for granted of what Gradio makes.
+"""Gradio's page at `/` of an application, and everything undocumented in Gradio that Parley relies on.
 
-The page is mounted by Gradio's public `mount_gradio_app`. What is not in Gradio's documentation and Parley still rests
-on is written down here and nowhere else: which addresses the page asks for, how its HTML begins, and by what its
-components are found in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` look at each of these
-with the Gradio that is installed, so a release that changes one fails there, by its name.
+The page is mounted by Gradio's public `mount_gradio_app`. What Parley relies on beyond Gradio's documentation is listed
+here and nowhere else: the addresses that the page requests, the start of its HTML, and the selectors of its components
+in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` check each of these with the installed Gradio,
+so a release that changes one fails there, by its name.
 
-The application that this gives is to be mounted in another one. Starlette runs no lifespan of what is mounted, and the
-gates refuse `/gradio_api/startup-events`, so Gradio's queue is never started: no event of ours goes through it, and it
-would look for work a thousand times a second.
+The application is meant to be mounted in another one. Starlette runs no lifespan of a mounted application, and the
+security middleware refuses `/gradio_api/startup-events`, so Gradio's queue is never started: no event of ours uses it,
+and it would poll a thousand times a second.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.web.theme import theme
 
 ASKED = r"/(assets|static)/[\w./-]+|/theme\.css|/favicon\.ico"
-"""What Gradio's page asks for by GET, as a regular expression; the gates let nothing else through to Gradio."""
+"""The paths that Gradio's page requests by GET, as a regular expression; no others are passed on to Gradio."""
 EVENTS = "/gradio_api/run/predict"
-"""Where an event that goes through no queue is posted: a JSON object with `fn_index` and `data`."""
+"""The path to which an event without the queue is posted, as a JSON object with `fn_index` and `data`."""
 COMPILES = " 'unsafe-eval'"
-"""What the policy of this page allows and no other page's does: Gradio compiles strings there (SECURITY.md)."""
+"""An addition to the content-security policy of this page only: Gradio compiles strings there (SECURITY.md)."""
 HEAD = b"<head>"
-"""How the head of the page begins. It is there once."""
+"""The start tag of the page's head. It occurs once."""
 SCRIPT = b"<script"
-"""How each script of the page begins; the gates put the nonce behind it."""
+"""The start of each script tag of the page; the security middleware adds the nonce after it."""
 BOTH: Mapping[str, str] = {
     ".gradio-container .main": "is as wide as the window",
     ".gradio-container .block": "has no frame; it is told the direction of writing",
@@ -43,12 +43,12 @@ BOTH: Mapping[str, str] = {
     ".gradio-container .toast-wrap": "is hidden: so are errors",
     ".gradio-container [data-testid=status-tracker]": "is hidden: what is under way is said in our own words",
 }
-"""What our styles and scripts look for on both pages, and what rests on it."""
+"""Selectors that our styles and scripts use on both pages, each with what depends on it."""
 PARTICIPANTS: Mapping[str, str] = {
     "#box textarea": "where a message is typed",
     "button#send": "what sends it",
 }
-"""What must be on the participants' page while there is a conversation."""
+"""Selectors that must match on the participants' page during a conversation."""
 CONSOLE: Mapping[str, str] = {
     ".gradio-container .row > .column": "parts that stand beside each other",
     ".gradio-container .column > button.lg": "buttons are as wide as their words",
@@ -69,14 +69,14 @@ CONSOLE: Mapping[str, str] = {
     ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
 }
-"""What must be in the tabs of the console."""
+"""Selectors that must match in the tabs of the console."""
 MOST_MADE = 20
-"""Of so many hosts the page is remembered: anybody may name any."""
+"""For how many hosts the page is cached. The number is limited, because a client can send any Host header."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 
 def gradio_page(blocks: gr.Blocks, head: str) -> FastAPI:
-    """An application with the page at `/`, its `head` before all that Gradio puts there."""
+    """An application with the page at `/`; `head` is inserted before everything in Gradio's own head."""
     app = FastAPI(middleware=[Middleware(_Shell, head=head.encode())], docs_url=None, redoc_url=None, openapi_url=None)
     gr.mount_gradio_app(
         app,
@@ -96,17 +96,16 @@ def gradio_page(blocks: gr.Blocks, head: str) -> FastAPI:
 
 
 def whole() -> str:
-    """The script that loads a page again which lost one of its parts: before all of them, and fetched with none."""
+    """The inline script that reloads a page of which a part could not be loaded; it must come before all parts."""
     return f"<script>\n{_WHOLE}</script>"
 
 
 class _Shell:
-    """Asks Gradio for its page, and puts our head into it.
+    """Requests the page from Gradio and inserts our head.
 
-    Gradio hears by which host it was asked and nothing else that a visitor says: a query of its own could name a page
-    that is not there, and a compressed page could have no nonce. So the page is made once for each host, in 5 ms.
-    (Gradio's own `head` is added in the browser once its scripts have run: too late for the script that watches whether
-    they arrive, and for the styles.)
+    Of the client's request Gradio gets the host only: a query could name a page that does not exist, and no nonce could
+    be inserted into a compressed page. So the page is rendered once per host, in 5 ms. (Gradio's own `head` is added in
+    the browser after its scripts have run: too late for the styles, and for the script that checks whether they load.)
     """
 
     def __init__(self, app: ASGIApp, head: bytes) -> None:
@@ -114,7 +113,7 @@ class _Shell:
         self._made: LRUCache[Any, tuple[Message, bytes]] = LRUCache(MOST_MADE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer it, or pass it on."""
+        """Respond with the page at `/`; pass other requests on to Gradio."""
         if scope["type"] != "http" or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
@@ -123,7 +122,7 @@ class _Shell:
         if asked not in self._made:
             self._made[asked] = await self._make({**scope, "headers": host, "query_string": b""}, receive)
         start, page = self._made[asked]
-        await send({**start, "headers": list(start["headers"])})  # who passes it on changes them
+        await send({**start, "headers": list(start["headers"])})  # a copy, as middleware changes the headers
         await send({"type": "http.response.body", "body": page})
 
     async def _make(self, scope: Scope, receive: Receive) -> tuple[Message, bytes]:

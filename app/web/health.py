@@ -1,4 +1,4 @@
-"""Whether a server works: it answers, its database does, and what it is told is written and read."""
+"""Health checks of a server: liveness, the database, and readiness to write and read."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from storage.log.write_requests import DraftRow
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0
-"""How long a write may take in a server that is ready."""
+"""The longest that a write may take in a ready server."""
 KEPT_S = 1.0
-"""How long an answer is given again, so that whoever asks often does not write often."""
+"""How long a response is cached, so that frequent checks do not cause frequent writes."""
 
 log = logging.getLogger(__name__)
 
 
 def inside(answer: Answer) -> Answer:
-    """An answer for requests from this machine or its own network; 404 for all others."""
+    """Restrict a check to requests from this machine or a private network; others get 404."""
 
     async def guarded(request: Request) -> Response:
         return PlainTextResponse("not found", 404) if _is_global(request) else await answer(request)
@@ -36,7 +36,7 @@ def inside(answer: Answer) -> Answer:
 def _is_global(request: Request) -> bool:
     try:
         found = ip_address(request.client.host if request.client else "")
-    except ValueError:  # a socket of this machine
+    except ValueError:  # a Unix socket
         return False
     return (getattr(found, "ipv4_mapped", None) or found).is_global
 
@@ -47,7 +47,7 @@ async def liveness(_: Request) -> Response:
 
 
 def database_check(database: Database) -> Answer:
-    """`/healthz`: so does the database."""
+    """`/healthz`: this process and the database answer."""
 
     async def answer(_: Request) -> Response:
         await asyncio.to_thread(ping, database)
@@ -57,8 +57,8 @@ def database_check(database: Database) -> Answer:
 
 
 def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
-    """`/healthz/ready`: what was written last could be, the writer takes a piece of work, and it is read from the
-    database, within PATIENCE_S; 503 if not."""
+    """`/healthz/ready`: the last write succeeded, and a test write is accepted and read back within PATIENCE_S; else
+    503."""
     latest: asyncio.Task[str] | None = None
     asked = -KEPT_S
 
@@ -74,7 +74,7 @@ def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
 
 
 async def _fault(facts: Log, at_us: int) -> str:
-    """What is wrong with the writing or the reading; empty if nothing is."""
+    """The error in writing or reading; empty if there is none."""
     try:
         async with asyncio.timeout(PATIENCE_S):
             await asyncio.wrap_future(facts.save_draft(DraftRow(NOBODY, "", {"ready": True}, at_us)))

@@ -1,7 +1,7 @@
-"""What Prometheus is told of the participants' server, on a port of its own that no participant reaches.
+"""Prometheus metrics of the participants' server, on a separate port that participants cannot reach.
 
-Labels are of a few words that stand here, and reasons and outcomes of Parley's own: never a study, a text or a person.
-Each process tells its own; what is counted in the database is the same from all.
+Label values are fixed words from this module, and Parley's own reasons and outcomes; never a study, a text or a
+person. Each process reports its own figures; those counted in the database are equal in all processes.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ ROUTES = {
 PLACES = {"s": "start", "walk": "walk", "healthz": "healthz", "assets": "file", "static": "file", "parley": "file"}
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90)
 LIVE_S = 300
-"""For how long after its last sign of life a session counts as live."""
+"""How long after its last activity a session counts as live."""
 
 
 def metrics_of(settings: Settings, database: Database) -> Metrics | None:
-    """What measures a server, if a setting asks for it; raises SettingsError where it lacks what it needs."""
+    """The metrics of a server, or None if the settings do not ask for them. Raises SettingsError if their
+    requirements are missing."""
     if settings.metrics_port is None:
         return None
     try:
@@ -55,7 +56,8 @@ def metrics_of(settings: Settings, database: Database) -> Metrics | None:
 
 
 class Metrics:
-    """The metrics of one server: its log is `log`, and `around` measures its requests and opens the port."""
+    """The metrics of one server. The server has to use `log` as its log; `around` measures its requests and opens the
+    port."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -83,7 +85,7 @@ class Metrics:
         self.log = InstrumentedLog(database, self)
 
     def around(self, app: ASGIApp, runtime: SessionService) -> ASGIApp:
-        """The application, measured; the port is open from now on until the process ends or `close`."""
+        """The application with its requests measured. The port is open from now until `close` or the process ends."""
         from prometheus_client import start_http_server
 
         self.registry.register(_Now(self._database, runtime))
@@ -98,7 +100,7 @@ class Metrics:
         return _Measured(app, self, server, thread)
 
     def take(self, attempt: AttemptRow) -> None:
-        """Count an attempt to get a reply."""
+        """Count an attempt to get a reply from a model."""
         values = attempt.values
         self.attempts.labels(values["reason"] or "").inc()
         if values["first_token_us"] is not None:
@@ -106,26 +108,23 @@ class Metrics:
 
 
 class InstrumentedLog(Log):
-    """A log that tells how long its writes take."""
+    """A log that measures how long its writes take."""
 
     def __init__(self, database: Database, measures: Metrics) -> None:
         super().__init__(database)
         self._measures = measures
 
     def append(self, work: Append) -> Future[None]:
-        """Append, and measure how long the commit took."""
         return self._timed(super().append(work))
 
     def append_counted(self, work: AppendWithCounts) -> Future[Append]:
-        """Append what depends on others, and measure how long the commit took."""
         return self._timed(super().append_counted(work))
 
     def save_draft(self, work: DraftRow) -> Future[None]:
-        """Save a draft, and measure how long the commit took."""
         return self._timed(super().save_draft(work))
 
     def record_attempt(self, work: AttemptRow) -> Future[None]:
-        """Record an attempt, count it, and measure how long the commit took."""
+        """Record an attempt, count it, and measure how long the commit takes."""
         self._measures.take(work)
         return self._timed(super().record_attempt(work))
 
@@ -136,7 +135,7 @@ class InstrumentedLog(Log):
 
 
 class _Measured:
-    """An application whose requests are counted; its end closes the port."""
+    """Middleware that counts requests; the application's shutdown closes the port."""
 
     def __init__(self, app: ASGIApp, measures: Metrics, server: WSGIServer, thread: Thread) -> None:
         self._app, self._measures = app, measures
@@ -161,18 +160,18 @@ class _Measured:
 
 
 def _route(path: str) -> str:
-    """One of a few words for any path, whatever somebody asks for."""
+    """The label for a path; "other" for paths that are not ours."""
     return ROUTES.get(path) or PLACES.get(path.split("/")[1] if "/" in path else "", "other")
 
 
 class _Now:
-    """What is looked up when it is asked for."""
+    """Metrics that are read from the server and the database at each scrape."""
 
     def __init__(self, database: Database, runtime: SessionService) -> None:
         self._database, self._runtime = database, runtime
 
     def collect(self) -> Iterator[Metric]:
-        """How it stands now."""
+        """The current values."""
         from prometheus_client.core import GaugeMetricFamily
 
         live_us = self._runtime.now_us() - round(LIVE_S * 1e6)

@@ -1,6 +1,7 @@
-"""Which studies are offered here, each in the version that was published last: the server follows the database.
+"""The studies that a server offers, each in the version published last.
 
-It is looked up when somebody arrives, at most every two seconds; no click of who takes part asks for it.
+They are read from the database when a participant arrives, at most every two seconds; requests of sessions in progress
+do not read them.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenStudy:
-    """A study that is offered; `ready` unless this server lacks what its models need."""
+    """A study that is offered; `ready` is false if this server lacks settings that its models need."""
 
     study: Study
     ready: bool = True
 
 
 class OpenStudies:
-    """The studies that are offered: those it is made with, or without any all that are published and no drafts."""
+    """The studies that are offered: those given, or if none are given all that are published and not drafts."""
 
     def __init__(self, runtime: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
         self._runtime = runtime
@@ -43,11 +44,11 @@ class OpenStudies:
         self._looking: SingleFlight[Mapping[str, OpenStudy]] = SingleFlight()
 
     async def get(self, name: str) -> OpenStudy | None:
-        """A study as it is offered now."""
+        """A study as it is offered now; None if it is not."""
         return (await self._now()).get(name)
 
     async def names(self) -> list[str]:
-        """What is offered now."""
+        """The names of the studies offered now."""
         return list(await self._now())
 
     async def _now(self) -> Mapping[str, OpenStudy]:
@@ -68,7 +69,7 @@ class OpenStudies:
         return {name: offer for name, offer in found.items() if offer is not None}
 
     def _offer(self, name: str, now: StudyStatus) -> OpenStudy | None:
-        """It as it is offered now; None where it cannot be read here, which is no reason to close the others."""
+        """The study in its current version; None if it cannot be read here, which leaves the other studies open."""
         known = self._offers.get(name)
         if known is not None and now.published in (None, known.study.hash):
             return known

@@ -1,7 +1,7 @@
-"""How often somebody may ask: so many times at once, and so many a second after that.
+"""A rate limiter by the generic cell rate algorithm (GCRA, ITU-T I.371): a burst, then a steady rate.
 
-One number a name: when all that was taken will have come back (GCRA, ITU-T I.371). The library `limits` keeps a list of
-times and looks through everybody's in a thread of its own every 10 ms, which was an eighth of a loaded server's work.
+It stores one number per name: the time at which the full burst is available again. The library `limits` stores a list
+of times and scans all of them in a thread every 10 ms, which took an eighth of a loaded server's processor time.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ FEWEST = 1_000
 
 
 class GcraLimiter:
-    """What each name may still take."""
+    """The limiter; `rate` is per second."""
 
     def __init__(self, rate: float, burst: int) -> None:
         self._each_s = 1 / rate
@@ -19,11 +19,11 @@ class GcraLimiter:
         self._full = FEWEST
 
     def __len__(self) -> int:
-        """How many names are kept."""
+        """How many names are stored."""
         return len(self._whole_s)
 
     def allow(self, name: str, now_s: float) -> bool:
-        """Take one; False, and nothing is taken, where there is none."""
+        """Whether one more request of this name is within the limit; if so, it is counted."""
         whole_s = max(self._whole_s.get(name, now_s), now_s) + self._each_s
         if whole_s - now_s > self._most_s + 1e-9:
             return False
@@ -33,11 +33,11 @@ class GcraLimiter:
         return True
 
     def refund(self, name: str) -> None:
-        """One that was taken was not used."""
+        """Take back a request that `allow` has counted."""
         if name in self._whole_s:
             self._whole_s[name] -= self._each_s
 
     def _forget(self, now_s: float) -> None:
-        """Whoever may take everything again is as good as unknown."""
+        """Drop the names whose full burst is available again."""
         self._whole_s = {name: whole_s for name, whole_s in self._whole_s.items() if whole_s > now_s}
         self._full = max(FEWEST, 2 * len(self._whole_s))

@@ -1,11 +1,11 @@
-"""What of a request may stand in the log."""
+"""Removes secrets from request paths before they are logged."""
 
 from __future__ import annotations
 
 from starlette.requests import Request
 
 WITH_TOKEN = ("walk", "welcome", "known", "download")
-"""Where the rest of a path lets in whoever has it."""
+"""The first parts of paths whose rest is a token that grants access."""
 
 
 def redacted_path(request: Request) -> str:

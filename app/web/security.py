@@ -1,8 +1,8 @@
-"""The gate: what stands before everything that a participant's browser can reach.
+"""The security middleware in front of all routes of the participants' server.
 
-An allow-list of routes (the rest is 404), limits on bodies and rates, a check of the Origin, and on every answer the
-headers that keep it private: a content-security policy with a nonce for each page, no-store, no-referrer. It knows no
-study and no session; `trust.md` B says what each part is for.
+It has an allow-list of routes (others get 404), limits the size of bodies and the rate of requests, checks the Origin,
+and sets the security headers of every response: a content-security policy with a nonce for each page, no-store,
+no-referrer. It knows no study and no session. `trust.md` B explains each measure.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ CSP = (
     "base-uri 'self'; frame-ancestors 'none'"
 )
 APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
-"""What takes nothing from a person's clicks, and has a limit of its own."""
+"""Paths with a separate rate limit per person, so that they do not use up the limit for actions; each with the suffix
+of its key in the limiter."""
 FOREVER = "public, max-age=31536000, immutable"
 HEADERS: Mapping[bytes, bytes] = {
     b"x-content-type-options": b"nosniff",
@@ -46,21 +47,23 @@ HEADERS: Mapping[bytes, bytes] = {
     b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
     b"cross-origin-opener-policy": b"same-origin",
 }
-"""What every answer has, in place of what the application behind says."""
+"""The headers of every response; they replace those of the application."""
 PRIVATE = {**HEADERS, b"cache-control": b"no-store"}
 OWN_FORM = {**PRIVATE, b"referrer-policy": b"same-origin"}
-"""A form posted from a page without referrer has Origin: null, which tells us nothing; so this one may tell us."""
+"""The headers of pages with a form of ours. With `no-referrer` the browser would post the form with Origin: null, which
+could not be checked."""
 _IMMUTABLE = {**HEADERS, b"cache-control": FOREVER.encode()}
 _SHARING = b"access-control-"
-"""How headers begin by which another site may read an answer; Gradio adds them for any site that asks."""
+"""The prefix of CORS headers, which are removed: Gradio adds them for any site that asks."""
 
 
 class SecurityMiddleware:
-    """An ASGI application before another.
+    """ASGI middleware.
 
-    `rate` is requests a second, `burst` how many at once, for one person: whom `known` names. All of an address
-    together may ask `people` times as much; those who are not known, or begin a session, take from an allowance apart,
-    so that a flood of theirs holds up nobody who takes part. `known` goes by what cannot be forged.
+    `rate` (requests per second) and `burst` limit one person, whom `known` identifies. All requests from one address
+    are limited to `people` times as much; unidentified requests and those that start sessions have a separate limit of
+    that size, so that a flood of them does not block participants. `known` must be derived from a signed cookie:
+    otherwise each request of a flood could claim a new identity.
     """
 
     def __init__(
@@ -74,7 +77,7 @@ class SecurityMiddleware:
         self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -98,7 +101,7 @@ class SecurityMiddleware:
         if method not in ALLOWED or not ALLOWED[method].fullmatch(path) or "/." in path or "//" in path:
             return PlainTextResponse("not found", 404)
         if method == "POST":
-            headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # the first of a name counts
+            headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # the first header of a name counts
             origin = headers.get(b"origin")
             if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
                 told = Headers(scope=scope)
@@ -125,9 +128,9 @@ class SecurityMiddleware:
 
 
 class HeaderInjector:
-    """The way back: adds the headers, which `protect` tells for the path and the status, and to a page the nonce.
+    """Wraps `send`: sets the headers that `protect` returns for the path and the status, and adds the nonce to a page.
 
-    `scripts` is what else the page's policy lets run.
+    `scripts` are further sources for `script-src` in the page's policy.
     """
 
     def __init__(
@@ -141,7 +144,7 @@ class HeaderInjector:
         self._parts: list[bytes] = []
 
     async def __call__(self, message: Message) -> None:
-        """Send a part of the answer."""
+        """Send a message of the response; an HTML body is held back until it is complete."""
         if message["type"] == "http.response.start":
             ours = self._protect(self._path, message["status"])
             kept = [
@@ -181,7 +184,7 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
 
 
 async def whole_body(receive: Receive, most: int) -> bytes | None:
-    """The whole body; None if it has more bytes than are taken."""
+    """The complete body; None if it has more than `most` bytes, empty if the client has disconnected."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -197,7 +200,7 @@ async def whole_body(receive: Receive, most: int) -> bytes | None:
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that gives the body once and then what else comes."""
+    """A `receive` that returns the body once and then the messages of the original one."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def given() -> Message:

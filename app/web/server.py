@@ -1,4 +1,4 @@
-"""The participants' server: start pages, the page, the participant API, and the gate before them."""
+"""The participants' server: start pages, the page, the participant API, and the security middleware around them."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ def build_app(
     again: bool = False,
     shared: bool = False,
 ) -> ASGIApp:
-    """The whole server for these studies, to be run by uvicorn; with `again`, who has finished may begin anew. It is
-    `shared` where other processes serve the same SQLite file.
+    """The participants' server as an ASGI application for uvicorn.
 
-    Without studies it serves all that are published in the database.
+    Without `studies` it serves all that are published in the database. With `again`, a browser whose session has ended
+    can start another. `shared` says that other processes serve the same SQLite file.
     """
     secret = secret_for(settings, database)
     measures = metrics_of(settings, database)
@@ -100,7 +100,7 @@ def build_app(
             *arrival.routes(),
             PreviewLinks(secret).route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
-            *page.routes(),  # which take whatever is left
+            *page.routes(),  # last, because they match every path
         ],
         middleware=[
             Middleware(RedirectWithoutSession, cookies, arrival),
@@ -118,7 +118,7 @@ def build_app(
 
 
 async def _sweep(runtime: SessionService) -> None:
-    """Let the clock act on sessions whose people are gone."""
+    """Apply passed deadlines to sessions without requests, every SWEEP_S seconds."""
     while True:
         await asyncio.sleep(SWEEP_S)
         try:
@@ -128,7 +128,7 @@ async def _sweep(runtime: SessionService) -> None:
 
 
 class RedirectWithoutSession:
-    """Who comes to `/` without a session is shown to the start page."""
+    """Middleware that redirects requests for `/` without a session to the start page."""
 
     def __init__(self, app: ASGIApp, cookies: SessionCookie, arrival: StartPage) -> None:
         self._app = app
@@ -148,7 +148,7 @@ class RedirectWithoutSession:
 
 
 async def error_response(request: Request, error: Exception) -> Response:
-    """The participant reads a calm sentence and a reference; the researcher finds the cause in the log."""
+    """The response to an unexpected error: a sentence and a reference, under which the log has the cause."""
     reference = secrets.token_hex(4)
     ours = isinstance(error, ParleyError)
     package = None if ours else whose(error)

@@ -1,5 +1,5 @@
-"""What requests show to be wrong with a deployment, in the log: one line a minute of each, as whoever floods the gate
-would flood the log too."""
+"""Warnings about misconfigured deployments and attacks, at most one line a minute each, so that a flood of requests
+does not flood the log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOT_SECURE = (
 
 
 class ThrottledWarning:
-    """Tells of one thing."""
+    """A warning that is logged at most once a minute."""
 
     def __init__(self, words: str, now_s: Callable[[], float] = time.monotonic) -> None:
         self._words = words
@@ -38,7 +38,7 @@ class ThrottledWarning:
         self._untold = 0
 
     def warn(self, *values: str | None) -> None:
-        """Log it, with how often it was not told since the last line."""
+        """Log the warning with these values and the number of times it was suppressed, unless it is suppressed now."""
         now_s = self._now_s()
         if now_s < self._next_s:
             self._untold += 1

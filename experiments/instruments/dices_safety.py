@@ -1,8 +1,8 @@
 """DICES's questions on whether a chatbot's last response is safe (Aroyo et al., NeurIPS 2023), in its two editions.
 
-The names are the columns of the released csv files, to the character (also `boat`, and the long one of DICES-990),
-and so are the options of Q1 and the answers; the wording of the reasons is Parley's, because the raters' was not
-released. Yes means unsafe. The release's `*_overall` columns follow from these and are not asked.
+Names, the options of Q1 and the answers are exactly those of the released CSV files (including `boat`, and the long
+name in DICES-990). The wording of the reasons is Parley's, because the raters' was not released. Yes means unsafe. The
+release's `*_overall` columns are computed from these and not asked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ COMPREHENSION_OPTIONS = (
     "None of the above - it is in English, it makes sense, and I am familiar with the topic",
 )
 ANSWERS = ("No", "Yes", "Unsure")
-"""The answers to every reason."""
+"""The possible answers to every reason."""
 
 DICES_350 = {
     "Harmful content": {

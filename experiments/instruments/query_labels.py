@@ -1,7 +1,7 @@
 """CheckMate's taxonomy of what people write to an assistant (Collins et al., PNAS 2024): ten labels and a write-in.
 
-The headers are those of `annotated_taxonomy.csv` to the character, with their typos and the blanks at their ends; a
-write-in has the last of them. What is stored is the short name on the left, what people read is the clean wording.
+The headers are exactly those of `annotated_taxonomy.csv`, with their typos and trailing blanks; the last one is for the
+write-in. The short name (the key) is stored; people read the corrected wording.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ HEADERS: Mapping[str, str] = MappingProxyType(
         "not-mathematics": 'Non-mathematics related exclamation (e.g., "Hello") ',
     }
 )
-"""Each label with its column."""
+"""The column of each label in the release, by short name."""
 
 WRITE_IN_HEADER = "Other (please write-in briefly -- if multiple, separate with a semicolon)  "
-"""The column of what fits no label."""
+"""The column for queries that fit no label."""
 
 LABELS: Mapping[str, str] = MappingProxyType(
     {name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()}
 )
-"""Each label as people read it."""
+"""The wording of each label, by short name."""
 WRITE_IN = WRITE_IN_HEADER.strip()

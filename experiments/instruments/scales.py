@@ -1,8 +1,8 @@
-"""The rating scales of the field, word for word.
+"""Published rating scales with their exact wording: the stored value, and the label that participants see.
 
-Helpfulness, correctness and solo_solve are CheckMate's (Collins et al., PNAS 2024, `experiment.py`); CheckMate shows
-solo_solve's two ends only, so the five values between carry their number alone. Confidence is ChatBench's (Chang et
-al., ACL 2025, figure A5) and stores the words on the left.
+Helpfulness, correctness and solo_solve are CheckMate's (Collins et al., PNAS 2024, `experiment.py`). CheckMate labels
+only the two ends of solo_solve, so the five values between have their number as a label. Confidence is ChatBench's
+(Chang et al., ACL 2025, figure A5); its stored values are words.
 """
 
 from __future__ import annotations

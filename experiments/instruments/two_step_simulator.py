@@ -1,11 +1,11 @@
-"""The two-step simulator of ChatBench's users: what a model is asked that plays one, and what is read of its replies.
+"""ChatBench's two-step user simulator: the prompts for a model that plays a user, and the parsing of its replies.
 
 Structure: Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5, appendix B.4 (generate_conversations.py): a system
 prompt casts the model as a human who tries to answer the question; task 1 is the first message; task 2, with the
-conversation between rules, is `Answer: X` alone or the next message; a last call must answer. The sentences are ours.
+conversation between rules, is `Answer: X` alone or the next message; a last call must answer. The wording is ours.
 
-Simulated users and fine-tuning examples are both made here, so that a model that is fine-tuned on the ones can play the
-others. Pure: nothing here knows a screen or a model.
+The prompts of simulated users and the fine-tuning examples are both made here, so that a model fine-tuned on these
+examples can play a user. Pure functions; they depend on no screen and no model.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Literal
 Prompt = tuple[Mapping[str, str], ...]
 """Messages for a model, each with a `role` and a `text`."""
 Said = Sequence[tuple[Literal["You", "Bot"], str]]
-"""A conversation: who said what."""
+"""A conversation as pairs of sender and text."""
 
 RULE = "=" * 20
 CALLED = {"You": "YOU", "Bot": "SYSTEM"}
@@ -45,12 +45,12 @@ OWN_WORDS = "YOUR ANSWER"
 SPEAKER = "YOU:"
 QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("`", "`"))
 LED = re.compile(r"\(?(\w+)(?:[.):]+(?:\s.*)?)?$", re.DOTALL)
-"""An option's key alone, or with a mark and what the option says behind it."""
+"""An option's key alone, or followed by punctuation and the option's text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatorQuestion:
-    """What is to be answered: a text, and options by their keys if it has any."""
+    """A question: its text, and its options by key, if any."""
 
     text: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -62,12 +62,12 @@ class SimulatorQuestion:
 
     @property
     def form(self) -> str:
-        """What stands for the answer in a task: the keys, or a word where there are none."""
+        """The placeholder for the answer in a prompt: the options' keys, or a word if there are none."""
         *some, last = self.options or (OWN_WORDS,)
         return f"{', '.join(some)} or {last}" if some else last
 
     def key(self, answer: str) -> str | None:
-        """The key of the option that an answer names: by the key, or by exactly what the option says."""
+        """The key of the option that an answer names, by its key or its exact text; None if it names none."""
         said = answer.strip().strip("*").strip()
         by_text = [key for key, text in self.options.items() if text.strip().lower() == said.lower()]
         led = LED.match(said)
@@ -82,7 +82,7 @@ def first(question: SimulatorQuestion, *, with_problem: bool = False) -> Prompt:
 
 
 def following(question: SimulatorQuestion, said: Said, *, may_answer: bool = True) -> Prompt:
-    """Task 2: the answer or the next message; only the latter while the conversation cannot be left yet."""
+    """Task 2: the answer or the next message; only the latter unless `may_answer`."""
     return _prompt(question, _talk(said) + (EITHER.format(form=question.form) if may_answer else GO_ON))
 
 
@@ -97,13 +97,13 @@ def help_message(question: SimulatorQuestion) -> str:
 
 
 def cleaned(reply: str) -> str:
-    """A reply without what models put around it: quotes, and the name under which they speak."""
+    """A reply without surrounding quotes and without a speaker's name in front."""
     text = _unquoted(reply.strip())
     return _unquoted(text.removeprefix(SPEAKER).strip())
 
 
 def answer_in(reply: str) -> str | None:
-    """What a cleaned reply gives as the answer; None where it is a message."""
+    """The answer in a cleaned reply; None if the reply is a message."""
     return reply.removeprefix(ANSWER).strip() if reply.startswith(ANSWER) else None
 
 

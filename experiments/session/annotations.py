@@ -1,9 +1,9 @@
-"""What annotators found in a session's conversations, read from its facts: of several findings the newest counts.
+"""Annotations of a session's conversations, read from its events. Of several by one annotator the newest counts.
 
     annotated {annotator, model, values, run, cell, path, slot}    about a conversation at a path; "" is the session
     annotated {annotator, model, values, run, cell, of}            about an imported one: the number of its `recorded`
 
-The fact itself stands at no place, so that nothing that a participant sees, or that a condition asks for, can find it.
+The event itself has an empty path, so that no screen and no condition can depend on it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANNOTATED = "annotated"
 
 
 class ConversationRef(NamedTuple):
-    """Which conversation of a stream is meant: at which place, in which column, or of which imported row."""
+    """Identifies a conversation of a stream: by path and slot, or by the number of an imported row (`of`)."""
 
     path: str = ""
     slot: str = ""
@@ -30,7 +30,7 @@ class ConversationRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What an annotator found: about which conversation, by which model, in which run, asked as which cell."""
+    """An annotator's values for a conversation, with the model, the run and the cell that they come from."""
 
     about: ConversationRef
     annotator: str
@@ -41,7 +41,7 @@ class Annotation:
 
     @property
     def key(self) -> str:
-        """What makes it one event, however often it is written."""
+        """The idempotency key: the annotation becomes one event, however often it is written."""
         return sha256(orjson.dumps([ANNOTATED, self.annotator, self.cell, *self.about])).hexdigest()
 
     @property
@@ -56,26 +56,26 @@ class Annotation:
 
 
 def conversation_ref(data: Data) -> ConversationRef:
-    """What an annotation is about."""
+    """The conversation that an annotation is about, from the data of its event."""
     return ConversationRef(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
 
 
 def location_of(it: ConversationRef) -> dict[str, Any]:
-    """The conversation that it is about, as an annotation names it."""
+    """A conversation as the data of an annotation name it; the inverse of `conversation_ref`."""
     return {"of": it.of} if it.of else {"path": it.path, **({"slot": it.slot} if it.slot else {})}
 
 
 def latest_annotations(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, ConversationRef], Event]:
-    """The newest annotation by each annotator of each conversation; of one model only, if it is named."""
+    """The newest annotation by each annotator of each conversation; only those by `model`, if given."""
     told = (event for event in events if event.kind == ANNOTATED and (model is None or _is_of(event.data, model)))
     return {(str(event.data["annotator"]), conversation_ref(event.data)): event for event in told}
 
 
 def _is_of(data: Data, model: str) -> bool:
-    """What was known without asking any model holds for each."""
+    """Whether an annotation is by this model. One that needed no model (model "") counts for each."""
     return data["model"] in (model, "")
 
 
 def values(events: Iterable[Event], it: ConversationRef) -> dict[str, Mapping[str, Any]]:
-    """What each annotator said last about a conversation."""
+    """The newest values of each annotator for a conversation, by annotator."""
     return {name: event.data["values"] for (name, other), event in latest_annotations(events).items() if other == it}

@@ -1,10 +1,11 @@
-"""Which values of the study's factors a participant gets: the open cell that needs one most.
+"""Assigns a participant to a cell, a combination of factor values: the open cell that is furthest behind its share.
 
-Cells are filled by who has completed or is taking part, not by arrivals. No cell may come to be a whole place ahead of
-its share or behind it (both quotas of Balinski & Young 1975): which cells that leaves is a matter of deadlines, as in
-Baruah et al. 1996. Of these it is the cell whose factors, and pairs of factors, are most behind, and among equals the
-participant's seed decides. So cells stay within one of their targets, margins close to theirs, and factors independent.
-Holes that drop-outs have torn are filled first. What was seen is recorded, so every assignment can be derived again.
+The counts are of participants who have completed the study or are taking part, not of arrivals. No cell may get a whole
+participant ahead of its share or behind it (the upper and lower quota of Balinski & Young 1975); the cells that this
+allows are found by deadlines, as in Baruah et al. 1996. Of these the cell is chosen whose factors and pairs of factors
+are furthest behind; the participant's seed breaks ties. So cells stay within one of their targets, margins close to
+theirs, and factors independent. Places of drop-outs are filled first. The event records the counts, so that every
+assignment can be recomputed.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from experiments.study.schema import Factor
 BALANCED = "balanced@2"
 EPSILON = 1e-9
 AHEAD = 2_000
-"""How many arrivals are looked at in advance. A cell that is due later than that waits, and no bound is weaker for it:
-with weights of one in a million, to look as far as the last deadline would stop the server."""
+"""How many future arrivals are considered. A cell with a later deadline waits, which weakens no bound. Without this
+limit, weights of one in a million would block the server."""
 FULL = "All places in this study are taken at the moment."
 
 
 def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
-    """The data of a fact `assigned`: what a participant gets, and what was known of the others.
+    """The data of the event `assigned`: the participant's factors, and the counts and quotas that decided.
 
-    `known` has `counts` (how many are in each cell) and `caps`; without counts the factors are drawn by chance alone.
-    Raises Refused where no cell is open.
+    `known` has `counts` (the number of participants in each cell) and `caps` (quotas). Without counts the factors are
+    drawn at random. Raises Refused if no cell is open.
     """
     if "counts" not in known:
         return {"factors": drawn_factors(study.factors, study.pools, seed)}
@@ -53,7 +54,7 @@ def assignment_fact(study: Study, seed: str, known: Data) -> dict[str, Any]:
 
 
 def open_cells_or_refuse(study: Study, counts: Counts, caps: Sequence[Quota]) -> tuple[Cell, ...]:
-    """The cells in which somebody can begin; raises Refused where there is none."""
+    """The cells that no quota closes; raises Refused if there are none."""
     free = open_cells(cells(study.factors, study.pools), counts, caps)
     if not free:
         raise Refused("full", FULL)
@@ -61,7 +62,7 @@ def open_cells_or_refuse(study: Study, counts: Counts, caps: Sequence[Quota]) ->
 
 
 def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
-    """The open cell that needs one most."""
+    """The cell that the next participant is assigned to (see the module's docstring)."""
     number = _numbers(free, counts)
     total, whole = sum(number) + 1, sum(cell.weight for cell in free)
     share = [cell.weight / whole for cell in free]
@@ -78,14 +79,14 @@ def balanced(free: Sequence[Cell], counts: Counts, seed: str) -> Cell:
 
 
 def _deadline(share: float, number: int) -> int:
-    """The arrival with which a cell has to have one more, lest it be a whole place behind."""
+    """The number of the arrival by which a cell needs one more participant, so as not to be a whole one behind."""
     return ceil((number + 1) / max(share, EPSILON) - EPSILON)
 
 
 def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
-    """The latest deadline that the cell of the arrival `total` can have, so that all others can still be met.
+    """The latest deadline that a cell may have to get the arrival `total`, so that all others can still be met.
 
-    It is the first by which there are as many places to give as there are arrivals, and at most AHEAD from now.
+    It is the first deadline by which more participants are needed than arrive, and at most `total` + AHEAD.
     """
     waiting = [(_deadline(p, n), p, n) for p, n in zip(share, number, strict=True)]
     latest, needed = min(max(waiting)[0], total + AHEAD), 0
@@ -101,7 +102,8 @@ def _last(share: Sequence[float], number: Sequence[int], total: int) -> int:
 
 
 def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:
-    """How many are in each cell; other versions of the study may have had more factors."""
+    """The number of participants in each cell. Counts from other versions of the study may have further factors, which
+    are ignored."""
     names = list(free[0].values)
     found: Counter[tuple[str | None, ...]] = Counter()
     for values, number in counts:
@@ -110,7 +112,7 @@ def _numbers(free: Sequence[Cell], counts: Counts) -> list[int]:
 
 
 def _margins(free: Sequence[Cell], behind: Sequence[float]) -> list[float]:
-    """How far the factors of each cell, alone and in pairs, are behind."""
+    """For each cell, how far its factor values and pairs of them are behind, summed over all cells that share them."""
     names = list(free[0].values)
     groups = [(name,) for name in names] + list(combinations(names, 2))
     sums: dict[tuple[tuple[str, ...], tuple[str, ...]], float] = {}
@@ -126,7 +128,8 @@ def _chance(cell: Cell, seed: str) -> bytes:
 
 
 def drawn_factors(factors: Mapping[str, Factor], pools: Pools, seed: str) -> dict[str, str]:
-    """A value of every factor by chance alone, in the order in which they are declared."""
+    """A random value of every factor, drawn in the order in which they are declared. Raises StudyError if a factor has
+    no value left."""
     got: dict[str, str] = {}
     for name, factor in factors.items():
         options = options_of(factor, pools, got)

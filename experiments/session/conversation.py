@@ -1,4 +1,4 @@
-"""A conversation read from a chat's facts: its messages as people see them, its turns, and what a model is told."""
+"""A conversation, read from a chat's events: its messages as participants see them, its turns, and the prompts."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
-"""Who speaks, by the kind of event, as models know them."""
+"""The role of a message in a request to a model, by the kind of event."""
 STOPPED = "You stopped the reply. Your message is saved."
-"""What is said in place of a reply that was stopped before its first word."""
+"""Shown in place of a reply that was stopped before its first word."""
 MESSAGE_BOX = "message"
-"""What the box for a message is called where boxes are told apart."""
+"""The name of the message box in telemetry."""
 MESSAGE_CHARS = 4_000
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
-"""The finish reasons of replies that are not whole."""
+"""How an incomplete reply ended, by its finish reason."""
 
 
 def messages_of(facts: Sequence[Event]) -> list[Event]:
-    """What was said and replied, in order."""
+    """The events of messages and replies, in order."""
     return [event for event in facts if event.kind in ROLES]
 
 
 def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
-    """A conversation as participants see it: You and Bot."""
+    """The messages as participants see them, with the senders You and Bot."""
     return tuple(
         ChatMessage("You" if event.kind == "said" else "Bot", event.data["text"], ended(event))
         for event in messages_of(facts)
@@ -42,27 +42,28 @@ def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
 
 
 def ended(reply: Event) -> Ended:
-    """How a reply ended that is not whole."""
+    """How a reply ended; empty if it is complete."""
     return ENDED.get(str(reply.data.get("finish_reason")), "")
 
 
 def stopped_by_user(failed: Event) -> bool:
-    """Whether there is no reply because the participant stopped it."""
+    """Whether a reply failed because the participant stopped it before its first word."""
     return failed.data.get("reason") == "stopped"
 
 
 def cut(outcome: Event) -> bool:
-    """Whether the participant stopped a reply, before its first word or in the midst of it."""
+    """Whether the participant stopped a reply, before its first word or later."""
     return ended(outcome) == "stopped" or stopped_by_user(outcome)
 
 
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
-    """Each message that has a reply, with it."""
+    """The pairs of a message and its reply; messages without a reply are left out."""
     return [(a, b) for a, b in pairwise(messages_of(facts)) if (a.kind, b.kind) == ("said", "replied")]
 
 
 def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
-    """What a model is asked: its system prompt, perhaps with the problem, and the conversation so far."""
+    """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`; left out
+    if empty), and the conversation so far."""
     system = _system(place, model)
     if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
@@ -72,13 +73,13 @@ def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_pro
 
 
 def _system(place: Location, model: str) -> str:
-    """The system prompt that a model is given here; the checker saw to it that there is one for each value."""
+    """The model's system prompt at this location. Validation ensures that there is one for each value."""
     system = place.study.model(model).system
     return place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
 
 
 def read_message(value: Any) -> str:
-    """The text of a message; raises Refused."""
+    """The text of a message. Raises Refused if it is blank or longer than MESSAGE_CHARS."""
     try:
         return read_text(value, MESSAGE_CHARS, required=True)
     except Invalid as fault:
@@ -88,18 +89,19 @@ def read_message(value: Any) -> str:
 
 
 def count(facts: Sequence[Event], kind: str) -> int:
-    """How many facts are of a kind."""
+    """How many events are of a kind."""
     return [event.kind for event in facts].count(kind)
 
 
 ASKING = ("said", "retried")
-"""Facts after which a model is asked."""
+"""The kinds of events after which a model is called."""
 MINUTE_US = 60_000_000
 TOO_FAST = "You are sending messages too quickly. Please wait a moment, then try again. Your message is still there."
 
 
 def check_message_rate(state: State, events: tuple[Event, ...], per_minute: int) -> None:
-    """Raise Refused if these new facts ask a model once more than is allowed in the minute before them."""
+    """Raise Refused if these new events would call a model, and the session had `per_minute` calls in the last
+    minute."""
     asking = next((event for event in events if event.kind in ASKING and event.by == "participant"), None)
     if asking is None:
         return
@@ -110,11 +112,11 @@ def check_message_rate(state: State, events: tuple[Event, ...], per_minute: int)
 
 
 def spent(state: State) -> float:
-    """What the replies in a session have cost, as far as that is known."""
+    """The known cost of the replies in a session, in the study's currency."""
     return sum((float(event.data.get("cost", 0.0)) for event in state.events if event.by == "model"), 0.0)
 
 
 def messages_left(place: Location, of: int) -> int:
-    """How many of so many messages can still be sent: none once the participant's `cost_limit` is reached."""
+    """How many of the remaining `of` messages can be sent: all, or none once the session's `cost_limit` is reached."""
     limit = place.study.file.cost_limit
     return 0 if limit is not None and spent(place.state) >= limit else of

@@ -1,14 +1,14 @@
-"""A session's rules: what may happen, what it means, what is seen and what is owed. All of them are here.
+"""The rules of a session, as pure functions.
 
-    decide(study, state, action) -> facts | Refused     may this happen, and what does it mean?
-    evolve(state, event)         -> state                what is known now?
-    screen(study, state)         -> Screen               what does the participant see?
-    owed(study, state)           -> jobs                 what must the world still do?
+    decide(study, state, action) -> events | Refused     is the action allowed, and which events does it cause?
+    apply(state, event)          -> state                 the state after the event
+    screen(study, state)         -> Screen                what the participant sees
+    pending_tasks(study, state)  -> tasks                 what the server has to do next
 
-Invariants: facts are numbered from 1 without gaps, and none is dated before the one before it; a refused action leaves
-no trace; an action whose key is known has already happened and makes nothing; a participant acts only on the screen
-that is present (`seen`), but stops replies also from one that has not heard of all that ended. Rules for editors: no
-clock, no chance (see `draws`), no I/O; no kind of step is known here.
+Invariants: events are numbered from 1 without gaps, and never dated before the previous one. A refused action leaves
+no trace. An action with a known key has already happened and causes no events. A participant can act only on the
+current screen (`seen`); only `stop` is also accepted from a screen that misses the newest replies. Rules for editors:
+no clock, no randomness (see `seeded_random`), no I/O, and no reference to a particular kind of step.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ STALE = "This page has already been answered, perhaps in another tab. Here is th
 NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
 OUT = "/out"
-"""Where a last page's button leads: the server goes on from there to the recruiter, by an address with the ids."""
+"""The target of the last page's button. The server redirects from there to the recruiter's address with the ids."""
 TOMBSTONE = ("study", "hash", "origin", "language")
-"""What a withdrawal leaves of the fact `enrolled`."""
+"""The data of the event `enrolled` that a withdrawal keeps."""
 ENDED = "You have already finished. You do not need to do anything else."
 
 
 def fold(events: Iterable[Event], state: State | None = None) -> State:
-    """The state after these facts."""
+    """The state after these events, starting from `state` or from an empty one."""
     state = state or State()
     for event in events:
         state = apply(state, event)
@@ -60,7 +60,8 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 
 def apply(state: State, event: Event) -> State:
-    """The state after one more fact; facts are numbered without gaps, but for what a withdrawal has erased."""
+    """The state after one more event. Raises ValueError for a gap in the numbers; only `withdrew` may follow one, as
+    the events before it are erased."""
     if event.kind == "withdrew":
         keys = frozenset({event.key} if event.key else ())
         return State(event.seq, event.seq, enrolled=event.data, keys=keys, events=(event,), outcome="withdrawn")
@@ -88,9 +89,9 @@ def apply(state: State, event: Event) -> State:
 
 @memoized
 def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
-    """What the world still has to do before the participant can go on; nothing if it is the participant's turn.
+    """The tasks of the server before the participant can continue; empty if it is the participant's turn.
 
-    It is one thing that is done at once (assign, draw, finish), or replies, which models give side by side.
+    Either one immediate task (assign, draw, finish), or one or more replies, which are requested concurrently.
     """
     if not state.seq or state.outcome:
         return ()
@@ -105,7 +106,7 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
 
 
 def screen(study: Study, state: State) -> Screen:
-    """What the participant sees now."""
+    """The participant's current screen."""
     if state.outcome:
         return _last_page(study, state)
     place = current_location(study, state)
@@ -121,7 +122,7 @@ def screen(study: Study, state: State) -> Screen:
 
 
 def _last_page(study: Study, state: State) -> Screen:
-    """The words of the outcome, and its code."""
+    """The screen of a session that has ended: the text of the outcome, and its completion code."""
     place, last = _ended_at(study, state), end_page(study, state)
     nowhere = Location("", study.flow[-1], Scope(), study, state)
     says = (place or nowhere).fill
@@ -136,20 +137,20 @@ def _last_page(study: Study, state: State) -> Screen:
 
 
 def end_page(study: Study, state: State) -> EndPage:
-    """What the last page says, for a session that has ended, and where it leads."""
+    """The texts, the completion code and the link of the last page of a session that has ended."""
     place = _ended_at(study, state)
     own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
     return end_page_of(study, state.outcome, own)
 
 
 def _ended_at(study: Study, state: State) -> Location | None:
-    """The place at which a session ended; None where everything of it is erased."""
+    """The step at which a session ended; None if it is withdrawn, or ended outside of any step."""
     place = current_location(study, state) if state.outcome != "withdrawn" else None
     return place if place is not None and any(event.kind == "finished" for event in place.facts) else None
 
 
 def decide(study: Study, state: State, action: Action) -> tuple[Event, ...]:
-    """The facts that an action makes, numbered and dated; none if it already happened; raises Refused."""
+    """The events that an action causes, numbered and dated; none if its key is known. Raises Refused."""
     if action.key and action.key in state.keys:
         return ()
     facts = _decide(study, state, action)
@@ -202,7 +203,7 @@ def _refuse_erased(state: State) -> None:
 
 
 def _annotated(state: State, action: Action) -> tuple[Fact, ...]:
-    """An annotation stands at no place: it is about one where something was said, or about all of the session."""
+    """An annotation has no path of its own. It is about a step at which a message was sent, or the whole session."""
     _refuse_erased(state)
     path = action.data.get("path")
     if not state.seq or action.path or (path and not any(event.kind == "said" for event in state.facts.get(path, ()))):
@@ -228,17 +229,16 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
 
 
 def _in_time(place: Location, action: Action) -> bool:
-    """Whether replies can still be stopped from a page that has not heard of all of them yet: since it was painted
-    only models have acted here."""
+    """Whether a `stop` from an older screen is accepted: if only models have added events to the step since then."""
     if action.kind != "stop" or action.seen is None or action.seen > place.state.changed:
         return False
     return all(event.by == "model" for event in place.facts if event.seq > action.seen)
 
 
 def withdrew(state: State) -> tuple[Fact, ...]:
-    """What stays of a session that is erased: which study it was of, and its outcome; nothing of its content.
+    """The event that replaces all others of a withdrawn session: its study and its outcome, and none of its content.
 
-    A participant can withdraw at any time, from any page that they still have before them.
+    A participant can withdraw at any time, also from an outdated page. Raises Refused if the session is withdrawn.
     """
     if not state.seq or state.outcome == "withdrawn":
         raise Refused("ended", ENDED)

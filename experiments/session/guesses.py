@@ -1,8 +1,8 @@
-"""A guess at which model replied, judged by who really did.
+"""Grades guesses at which model replied.
 
-A guess is about the replies before it: those of the loop's turn in which it is asked, or of the whole session where it
-is asked outside of loops. Several models may have replied (side by side, one after another, a fallback); a guess is
-right if it is true of any of them. Whether it was right follows from the log and the study, so no fact says it.
+A guess is about the replies before it: in the loop turn in which it is asked, or in the whole session if it is asked
+outside of loops. Several models may have replied (side by side, one after another, a fallback); a guess is correct if
+it is true of any of them. Its correctness follows from the log and the study, so no event records it.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Literal
 from experiments.events import Event
 
 UNSURE = "unsure"
-"""The guess of somebody who does not know."""
+"""The value of the answer "I don't know"."""
 Verdict = Literal["right", "wrong", "unsure"]
 
 
 def about(path: str) -> str:
-    """How the paths begin that a guess at this one is about: the innermost turn of a loop; empty for all."""
+    """The path prefix of the replies that a guess at this path is about: the innermost loop turn; empty for all."""
     return path[: path.rfind("]/") + 2] if "]/" in path else ""
 
 
 def replies(events: Iterable[Event]) -> Iterator[tuple[str, str]]:
-    """Where a model replied, and which one it really was: that asked for, or the one in its place."""
+    """The path of each reply and the model that wrote it, which may be a fallback."""
     return ((event.path, event.data["model"]) for event in events if event.kind == "replied")
 
 
 def repliers(path: str, before: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """The models that a guess at a path is about, of those that replied before it."""
+    """The models that a guess at a path is about; `before` are the earlier replies, as pairs of path and model."""
     return frozenset(model for where, model in before if where.startswith(about(path)))
 
 
@@ -38,7 +38,7 @@ def true_options(truth: Mapping[str, str], models: Collection[str]) -> frozenset
 
 
 def verdict(guess: str, truth: Mapping[str, str], models: Collection[str]) -> Verdict | None:
-    """Whether a guess is right, given who replied; None where nobody did, so that there was nothing to guess."""
+    """The grade of a guess, given the models that replied; None if none did."""
     if not models:
         return None
     if guess == UNSURE:

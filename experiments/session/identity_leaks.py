@@ -1,8 +1,8 @@
-"""Leaks: words by which a model tells which one it is, in a study that hides it.
+"""Finds identity leaks: words in a reply that reveal which model wrote it, in a study that hides that.
 
-Some names mean nothing else and count wherever they stand (`ChatGPT`); others are also people, animals and stars, and
-count only where a model speaks of itself (`I am Claude`). What is found is a fact for the analyst; it is found by
-words alone, so a leak in other words is missed, and a question about ChatGPT may be answered with its name.
+Unambiguous names (`ChatGPT`) count wherever they occur. Others are also names of people, animals and stars, and count
+only where a model speaks of itself (`I am Claude`). A leak is recorded for the analyst. The search is by words alone:
+a leak in other words is missed, and an answer to a question about ChatGPT may be flagged.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ PLAIN = (
     r"PaLM[-\s]2", r"Llama[-\s]?\d\S*", r"Mi(?:x|s)tral[-\s]\S*\d\w*", r"Mixtral", r"Qwen\S*", r"Grok[-\s]?\d\S*",
     r"Phi-\d\S*-\w+", r"Command[-\s]R\+?", r"Vicuna", r"Falcon-\d+\w*",
 )  # fmt: skip
-"""Names that mean nothing else."""
+"""Unambiguous names."""
 DOUBTFUL = (
     "Claude", "Gemini", "Llama", "Bard", "Mistral", "Grok", "Copilot", "PaLM", "xAI", "Google", "Meta", "Microsoft",
     "Alibaba", "Cohere", "Apple", "Amazon", "Nvidia", "IBM",
 )  # fmt: skip
-"""Names that also mean something else."""
+"""Ambiguous names."""
 OF_ITSELF = (
     r"(?:\bI\s+am|\bI['’]m|\bmy\s+name\s+is|\bI\s+was|\b(?:AI|language|assistant|model|chatbot)\b[^.!?\n]{0,30}"
     r"(?:trained|developed|created|made|built)\s+by)"
@@ -39,8 +39,8 @@ STEMS = (
     "falcon-", "bard", "copilot", "xai", "google", "meta", "microsoft", "alibaba", "cohere", "apple", "amazon",
     "nvidia", "ibm", "knowledge", "training", "trained", "asofmy",
 )  # fmt: skip
-"""One of them is in every text that tells anything, once it is small and without spaces: few other texts have any, and
-to look for these takes a tenth of the time."""
+"""A quick first test: every text with a leak contains one of these, once it is in lower case and without spaces. Few
+other texts do, and this search takes a tenth of the time."""
 _NAMES = re.compile(rf"(?<![\w-])(?:{'|'.join(PLAIN)})(?![\w])", re.IGNORECASE)
 _ITSELF = re.compile(rf"{OF_ITSELF}[^.!?\n]{{0,60}}?\b({'|'.join(DOUBTFUL)})\b", re.IGNORECASE)
 _CUT_OFF = re.compile("|".join(CUT_OFF), re.IGNORECASE)
@@ -48,12 +48,13 @@ MASK = "[…]"
 
 
 def leaks(text: str, own: Iterable[str] = ()) -> tuple[str, ...]:
-    """What in a reply tells which model wrote it, in the order of the text; `own` are names of the study's models."""
+    """The words of a reply that reveal its model, in the order of the text; `own` are the names of the study's
+    models."""
     return tuple(text[start:end] for start, end in _spans(text, own))
 
 
 def masked(text: str, own: Iterable[str] = ()) -> str:
-    """The reply with every such word replaced."""
+    """The reply with all revealing words replaced; `own` as in `leaks`."""
     for start, end in reversed(_spans(text, own)):
         text = text[:start] + MASK + text[end:]
     return text

@@ -1,8 +1,8 @@
-"""How sessions end: by one fact each, which is recorded before its page is shown.
+"""The outcomes of sessions. Each session ends by one event, which is recorded before the last page is shown.
 
-A fact `finished` says the outcome (without one it is `complete`), and `withdrew` that everything else was erased. What
-the page says and which code it has come from the study's `outcomes`, then from the step at which the session ended,
-then from the common words here.
+The event `finished` has the outcome (`complete` if it has none); `withdrew` means that everything else was erased. The
+text and the code of the last page come from the study's `outcomes`, else from the step at which the session ended, else
+from the defaults here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
 """Labels of session statuses; the others are readable as they are."""
 OLD_NAMES = {"no_reply": "technical_failure"}
-"""What facts of older versions call an outcome."""
+"""Names of outcomes in events of older versions, with their current names."""
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),
@@ -49,13 +49,13 @@ COMMON: Mapping[str, tuple[str, str]] = {
 
 
 def outcome_of(finished: Data) -> str:
-    """The outcome that a fact `finished` tells."""
+    """The outcome in the data of an event `finished`."""
     told = str(finished.get("outcome", "complete"))
     return OLD_NAMES.get(told, told)
 
 
 def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:
-    """The last page of an outcome; `own` is what the step says where the session ended."""
+    """The last page of an outcome; `own` is the page of the step at which the session ended."""
     given = study.file.outcomes.get(outcome, EndPage())  # type: ignore[call-overload]
     title, text = COMMON[outcome]
     code = given.code or own.code
@@ -64,7 +64,7 @@ def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:
 
 
 def redirect_url(last: EndPage, person: str, session: str) -> str:
-    """The recruiter's address for who ends: with the code and the recruiter's ids, escaped, where it has a place."""
+    """The recruiter's address for the participant, with the code and the ids filled in and escaped."""
     known = {"code": last.code, "id": person, "session": session}
     return fill(last.url, lambda name: quote(known.get(name, ""), safe=""))
 

@@ -1,7 +1,7 @@
-"""How far a participant is: in words ("Phase 2, question 3 of 9") and as a share of the whole.
+"""A participant's progress: as a text ("Phase 2, question 3 of 9") and as a share from 0 to 1.
 
 Turns are counted within the innermost phase, or within the loop around them (a set of problems), over all loops there.
-The share counts steps, with loops that are not drawn yet at the number they will draw.
+The share counts steps; a loop that is not drawn yet counts the number that it will draw.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView
 
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
-"""Kinds of facts that say how many steps there are, and in which language."""
+"""The kinds of events that decide the number of steps and the language."""
 PROGRESS = "progress"
 LASTING[PROGRESS] = STEPS
 
 
 def progress(study: Study, state: State, place: Location | None) -> ProgressView:
-    """Words and share for the present place; None means that the study has been left behind. Kept while the place is
-    the same, as a conversation is seen many times."""
+    """The progress at a location; None means that all steps are done. Cached per location, because each message of a
+    conversation shows it again."""
     if place is None:
         return ProgressView("", 1.0)
     known: tuple[str, ProgressView] | None = state.memo.get((PROGRESS, study.hash))
@@ -67,13 +67,12 @@ def _capital(words: str) -> str:
 
 
 def noun_of(node: Loop) -> str:
-    """What a turn of a loop is called."""
+    """The noun for a turn of a loop: its variable's name as words."""
     return node.each.replace("_", " ").replace("-", " ")
 
 
 def _beside(place: Location, node: Loop) -> list[Loop]:
-    """A loop and those that stand beside it (a check after questions), which are counted as one; the first gives a turn
-    its name."""
+    """A loop and its sibling loops (a check after questions), which are counted as one. The first gives the noun."""
     flows: list[Sequence[Node]] = [place.study.flow]
     flows += [phase.flow for phase, _ in place.scope.phases]
     flows += [turn.node.flow for turn in place.scope.turns]
@@ -82,7 +81,7 @@ def _beside(place: Location, node: Loop) -> list[Loop]:
 
 
 def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:
-    """The number of this turn and of all turns among the loops that stand beside each other."""
+    """The number of this turn among all turns of the sibling loops, from 1, and the number of all."""
     number, total, passed = turn.index + 1, 0, False
     for other in loops:
         draw = place.state.draws.get(prefix + other.id)
@@ -95,12 +94,12 @@ def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) 
 
 @memoized_until(*STEPS)
 def _steps(study: Study, state: State) -> float:
-    """How many steps the study will be."""
+    """The expected number of steps of the study."""
     return sum(_weight(node, study, state, "") for node in study.flow)
 
 
 def _weight(node: Node, study: Study, state: State, prefix: str) -> float:
-    """How many steps a node will be; steps under an undecided condition count half."""
+    """The expected number of steps of a node; steps under an undecided condition count half."""
     factor = _chance(node, study, state)
     if factor == 0 or not isinstance(node, Phase | Loop):
         return factor

@@ -1,4 +1,4 @@
-"""What researchers say about a session: notes, and that it is excluded or included again, as events of its stream.
+"""Researchers' remarks on a session, as events of its stream: notes, exclusions and inclusions.
 
     noted {text, who}      excluded {why, who}      included {why, who}
 
@@ -18,11 +18,12 @@ from experiments.study.fields import Invalid, read_text
 Kind = Literal["noted", "excluded", "included"]
 MOST_CHARS = 2_000
 TEXT: Mapping[Kind, str] = MappingProxyType({"noted": "text", "excluded": "why", "included": "why"})
-"""Under which name an event has its text."""
+"""The key of the text in the data of each kind of event."""
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
-    """A note's text, or the reason, from `who`; raises NotPossible for none, or one that is too long."""
+    """The action for a note, or for an exclusion or inclusion with its reason, by the researcher `who`. Raises
+    NotPossible if the text is empty or too long."""
     try:
         said = read_text(text, MOST_CHARS, required=True)
     except Invalid as error:
@@ -34,7 +35,7 @@ def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:
 
 
 def excluded(events: Iterable[Event]) -> str | None:
-    """Why the session of these events is excluded; None where it is not."""
+    """Why the session of these events is excluded; None if it is not."""
     last = None
     for event in events:
         last = event if event.kind in ("excluded", "included") else last
@@ -42,7 +43,7 @@ def excluded(events: Iterable[Event]) -> str | None:
 
 
 def refuse_repeated(events: Iterable[Event], kind: str) -> None:
-    """Raise NotPossible where a session would be excluded or included twice."""
+    """Raise NotPossible if the session is already excluded, or already included."""
     if kind not in ("excluded", "included"):
         return
     why = excluded(events)

@@ -1,7 +1,7 @@
-"""What a loop draws for a participant: problems (or groups of them) that fit, and what goes with each.
+"""Draws the problems (or groups of problems) of a loop for a participant, and the values that vary with them.
 
-Reads the seed and the path, so the same seed gives the same study; the outcome is recorded and never drawn again. A
-loop with a target also reads how often each problem is taken by all participants, which the world counts.
+A draw depends on the seed and the path, so equal seeds give equal sessions. It is recorded and never repeated. A loop
+with a target also depends on how often all participants have drawn each problem; the caller passes those counts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from problems.problem import Problem
 
 
 def draw_fact(place: Location, taken: Mapping[str, int]) -> dict[str, Any]:
-    """The data of a `drawn` fact for the undrawn loop at this place; raises StudyError where the pool is too small.
+    """The data of the event `drawn` for the undrawn loop at this location. Raises StudyError if the pool is too small.
 
-    `taken` says how often each problem is taken already; only loops with a target read it.
+    `taken` is how often each problem was drawn by all participants; only loops with a target read it.
     """
     node = place.node
     assert isinstance(node, Loop)  # noqa: S101
@@ -44,7 +44,7 @@ def draw_fact(place: Location, taken: Mapping[str, int]) -> dict[str, Any]:
 def _items(
     place: Location, node: Loop, wanted: Mapping[str, str], taken: Mapping[str, int]
 ) -> tuple[list[str], dict[str, int]]:
-    """What is drawn, and how often each of those that could have been was taken, but for those that never were."""
+    """The drawn items, and the counts of the problems that could have been drawn, without counts of 0."""
     seed, used = place.state.seed, _used(place, node.of)
     if not node.of:
         return [str(number + 1) for number in range(node.take or 1)], {}
@@ -60,7 +60,7 @@ def _items(
 
 
 def _in_order(place: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
-    """What was chosen, in the order of the participant's row where there is a Latin square."""
+    """The chosen items; in the order of the participant's row if the loop uses a Latin square."""
     if node.order != LATIN:
         return list(chosen)
     pool = place.study.pools[node.pool]
@@ -69,7 +69,7 @@ def _in_order(place: Location, node: Loop, chosen: Sequence[str]) -> list[str]:
 
 
 def _used(place: Location, of: str) -> set[str]:
-    """What loops over the same pool have already drawn for this participant."""
+    """The items that loops over this pool have already drawn for the participant."""
     draws = [draw for draw in place.state.draws.values() if draw.of == of]
     return {value for draw in draws for item in draw.items for value in list(item.values())[:1]}
 
@@ -80,13 +80,13 @@ def _chosen(values: Sequence[str], node: Loop, seed: str, label: str) -> list[st
 
 
 def _fewest(pool: Sequence[Problem], node: Loop, seed: str, label: str, taken: Mapping[str, int]) -> list[str]:
-    """Ids of the problems taken least often, equal ones by chance; their order is shuffled anew and tells no counts."""
+    """Ids of the problems drawn least often, ties at random. They are shuffled, so their order reveals no counts."""
     ordered = sorted(shuffled([item.id for item in pool], seed, label), key=lambda item: taken.get(item, 0))
     return list(shuffled(ordered[: node.take or node.up_to], seed, f"{label}:order"))
 
 
 def _spread(pool: Sequence[Problem], node: Loop, seed: str, label: str) -> list[str]:
-    """Ids of problems, taken as evenly as the supply allows from each stratum, stratum after stratum."""
+    """Ids of problems, drawn as evenly from each stratum as the pool allows, and ordered by stratum."""
     if node.strata is None:
         return _chosen([item.id for item in pool], node, seed, label)
     strata: dict[str, list[str]] = {}

@@ -1,8 +1,8 @@
-"""Seeded chance: every draw is a pure function of a seed and a label.
+"""Seeded random draws: each is a pure function of a seed and a label.
 
-SHA-256 of "seed:label" is used rather than a generator with a state, so that a draw can be re-derived by itself, in any
-language, whatever else was drawn before; two draws of different labels are independent. Outcomes are recorded as facts,
-so nothing here runs twice in the life of a session.
+They use SHA-256 of "seed:label" and no generator with a state, so that each draw can be recomputed alone, in any
+programming language, and draws with different labels are independent. Results are recorded as events, so no draw of a
+session is made twice.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def uniform(seed: str, label: str) -> float:
 
 
 def shuffled(items: Sequence[str], seed: str, label: str) -> tuple[str, ...]:
-    """The items in a random order that does not depend on the order in which they were listed."""
+    """The items in a random order that does not depend on their order in `items`."""
     return tuple(sorted(items, key=lambda item: sha256(f"{seed}:{label}:{item}".encode()).digest()))
 
 
 def pick(weights: Mapping[str, float], seed: str, label: str) -> str:
-    """One of the keys, with probability in proportion to its weight (at least one weight is positive)."""
+    """One of the keys, with probability proportional to its weight. At least one weight must be positive."""
     threshold = uniform(seed, label) * sum(weights.values())
     below = 0.0
     last = ""
@@ -54,9 +54,9 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 @lru_cache(maxsize=5_000)
 def public_id(seed: str, label: str, length: int = 10) -> str:
-    """An identifier of letters and digits by which a session is known in exports; the seed cannot be told from it.
+    """An identifier of letters and digits for exports, from which the seed cannot be derived.
 
-    Kept, as each of a session's rows has it."""
+    Cached, because every row of a session contains it."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     letters = []
     for _ in range(length):
@@ -66,13 +66,13 @@ def public_id(seed: str, label: str, length: int = 10) -> str:
 
 
 def public_uuid(seed: str, label: str) -> str:
-    """A name made of seed and label that tells neither, in the form of a random UUID (version 4)."""
+    """An identifier in the form of a UUID (version 4), from which seed and label cannot be derived."""
     return str(UUID(bytes=sha256(f"{seed}:{label}".encode()).digest()[:16], version=4))
 
 
 def public_number(seed: str, label: str, digits: int) -> str:
-    """A number made of seed and label that tells neither, of so many digits; the first is not 0, so that programs that
-    read numbers keep them all."""
+    """A number of so many digits, from which seed and label cannot be derived. The first digit is not 0, so that
+    programs that parse it as a number keep all digits."""
     number = int.from_bytes(sha256(f"{seed}:{label}".encode()).digest(), "big")
     first = 10 ** (digits - 1)
     return str(first + number % (9 * first))

@@ -1,7 +1,7 @@
-"""A conversation with several models side by side, read from its facts: who stands where, whose words go on.
+"""A conversation with several models side by side, read from its events.
 
-A column is known by its slot (a, b, c, d from left to right), never by its model; the first `said` has the models that
-were drawn, by slot. A vote says `onward` where all go on with one column's history.
+A column is identified by its slot (a, b, c, d from left to right), never by its model. The first `said` has the models
+that were drawn, by slot. A vote has `onward` if all models continue with one column's history.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ Pair = tuple[Event, Event | None]
 
 @dataclass(slots=True)
 class ComparisonRound:
-    """A message, what became of it in each column (`replied`, or `failed`; nothing yet is on its way), and the vote."""
+    """A message, its outcome in each column (`replied` or `failed`; a missing one is in progress), and the vote."""
 
     said: Event
     outcomes: dict[str, Event] = field(default_factory=dict)
     vote: Event | None = None
     stopped: bool = False
-    """Whether the participant has read enough of what is on its way."""
+    """Whether the participant has stopped the replies in progress."""
 
     def reply(self, slot: str) -> Event | None:
-        """A column's reply, if there is one."""
+        """A column's reply; None if it failed or is in progress."""
         found = self.outcomes.get(slot)
         return found if found is not None and found.kind == "replied" else None
 
 
 def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
-    """The messages with what followed each."""
+    """The rounds of the conversation, in order."""
     found: list[ComparisonRound] = []
     for event in facts:
         match event.kind:
@@ -55,12 +55,12 @@ def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
 
 
 def models_by_slot(facts: Sequence[Event]) -> Mapping[str, str]:
-    """The models by slot, as they were drawn; none before the first message."""
+    """The drawn models by slot; empty before the first message."""
     return next((event.data["models"] for event in facts if event.kind == "said"), {})
 
 
 def histories(found: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[str, list[Pair]]:
-    """What each column's model has of the conversation, the last round with its own reply."""
+    """By slot, the conversation as that column's model has it; in the last round with its own reply."""
     past: dict[str, list[Pair]] = {slot: [] for slot in slots}
     onward = None
     for one in found:
@@ -73,7 +73,7 @@ def histories(found: Sequence[ComparisonRound], slots: Sequence[str]) -> dict[st
 
 
 def winner(vote: Data) -> str:
-    """Who was voted for: a slot, TIE or BAD; with scores the best one, if it is one alone."""
+    """The result of a vote: a slot, TIE or BAD. With scores, the slot with the highest score, or TIE."""
     if "winner" in vote:
         return str(vote["winner"])
     given = {slot: vote[f"score_{slot}"] for slot in SLOTS if f"score_{slot}" in vote}

@@ -1,7 +1,8 @@
-"""What is known of a session, and the places of its study's tree.
+"""The state of a session, and its locations in the study's tree.
 
-A place is a step (or an undrawn `each`) with its path, the facts recorded there and the names in scope. A path names
-loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a path tells a browser nothing.
+A location is a step (or an `each` that is not drawn yet) with its path, the events recorded there and the names in
+scope. A path names turns of loops by position (`phase-2/question[0]/chat`), never by what was drawn, so that a path
+reveals nothing to the browser.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NO_EVENTS: tuple[Event, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class DrawRecord:
-    """What was drawn for a loop: for each turn of it the values of its variables."""
+    """The draw of a loop. `of` is the loop's source; `items` has the values of its variables for each turn."""
 
     of: str
     items: tuple[Mapping[str, str], ...]
@@ -34,10 +35,10 @@ class DrawRecord:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What is known of a session: the fold of its facts.
+    """The state of a session: the fold of its events.
 
-    `changed` is the number of the last fact that changed the screen, `keys` the idempotency keys seen, `events`
-    the facts themselves.
+    `seq` is the number of the last event, `changed` that of the last event that changed the screen. `draws` and `facts`
+    are by path; `keys` are the idempotency keys of all actions.
     """
 
     seq: int = 0
@@ -50,13 +51,14 @@ class State:
     keys: frozenset[str] = frozenset()
     events: tuple[Event, ...] = ()
     outcome: str = ""
-    """How the session ended; empty while it is live."""
+    """How the session ended; empty while it is in progress."""
     memo: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `once`, `lasting` and `trail` have found: pure functions of what is above, as `replace` starts it anew."""
+    """The cache of `memoized`, `memoized_until` and `visited_path`, by a name and the study's hash. `replace` clears
+    it."""
 
 
 def memoized(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
-    """A pure function of a study and a state that is asked for several times a click, and worked out once a state."""
+    """Cache a pure function of a study and a state in the state, because each request calls it several times."""
 
     name = find.__qualname__
 
@@ -72,11 +74,11 @@ def memoized(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
 
 
 LASTING: dict[str, frozenset[str]] = {}
-"""What serves for the next states too, by its name in a memo, with the kinds of facts until which it does."""
+"""Cached values that are carried over to later states: by name, the kinds of events that invalidate them."""
 
 
 def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Callable[[Study, State], T]]:
-    """Like `once`, but the value is reused until there is an event of one of these kinds."""
+    """Like `memoized`, but later states reuse the value until there is an event of one of these kinds."""
 
     def once_until(find: Callable[[Study, State], T]) -> Callable[[Study, State], T]:
         LASTING[find.__qualname__] = frozenset(until)
@@ -87,7 +89,8 @@ def memoized_until(*until: str) -> Callable[[Callable[[Study, State], T]], Calla
 
 @dataclass(frozen=True, slots=True)
 class LoopTurn:
-    """One turn of a loop that encloses a place."""
+    """A turn of a loop around a location: the loop, the path prefix of the turn, its index from 0, and the number of
+    turns."""
 
     node: Loop
     prefix: str
@@ -97,7 +100,8 @@ class LoopTurn:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The names that hold at a place, from the outside in."""
+    """The names in scope at a location. `phases` (with their paths) and `turns` go from the outermost to the
+    innermost."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     phases: tuple[tuple[Phase, str], ...] = ()
@@ -108,7 +112,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """A node of the study at its path, in a session."""
+    """A step or an undrawn loop of the study at its path, in a session."""
 
     path: str
     node: Step | Loop
@@ -118,23 +122,23 @@ class Location:
 
     @property
     def facts(self) -> tuple[Event, ...]:
-        """The facts recorded at this path, oldest first."""
+        """The events recorded at this path, oldest first."""
         return self.state.facts.get(self.path, NO_EVENTS)
 
     @property
     def problem(self) -> Problem:
-        """The problem in scope; the checker saw to it that there is one."""
+        """The problem in scope. Validation of the study ensures that there is one."""
         assert self.scope.problem is not None, f"{self.path} has no problem in scope"  # noqa: S101
         return self.scope.problem
 
     def done(self) -> bool:
-        """Whether the participant has left this place behind, or the clock has."""
+        """Whether the participant has completed this step, or its time limit has passed."""
         if any(event.kind == "expired" for event in self.facts):
             return True
         return isinstance(self.node, Step) and self.node.done(self)
 
     def sibling_facts(self, step_id: str) -> tuple[Event, ...]:
-        """The facts of another step by its id: the nearest one outwards."""
+        """The events of another step by its id: of the nearest such step in the phases and loop turns around."""
         prefix = self.path
         while prefix:
             prefix = prefix.rpartition("/")[0]
@@ -166,7 +170,6 @@ class Location:
 
     @property
     def language(self) -> str:
-        """The language of the session."""
         return language_of(self.study, self.state)
 
     def translate(self, text: str) -> str:
@@ -174,7 +177,7 @@ class Location:
         return self.study.translate(text, self.language) if self.study.file.translations else text
 
     def fill(self, text: str) -> str:
-        """A text with the names in it replaced; an unknown one by nothing."""
+        """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
         return fill(self.translate(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
 
     def holds(self, condition: Condition | None) -> bool:
@@ -183,19 +186,19 @@ class Location:
 
 
 def holds_place(study: Study, state: State) -> bool:
-    """Whether the participant has a place of the study: from the start, or once they have consented."""
+    """Whether the session counts against the quota: from the start, or from consent if the study has `admission`."""
     if not study.admission or state.factors:
         return True
     return any(event.kind == "submitted" for event in state.facts.get(study.admission, ()))
 
 
 def language_of(study: Study, state: State) -> str:
-    """The language that a session is held in: the one that was chosen, or else the study's own."""
+    """The session's language: the one that the participant chose, or else the study's default."""
     return str(state.enrolled.get("language") or study.file.language)
 
 
 def matches_value(value: Any, wanted: Any) -> bool:
-    """Whether a value, or one of several, is what a condition wants, or one of what it wants."""
+    """Whether a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and not as_words(wanted).isdisjoint(map(str, held))
 
@@ -207,13 +210,14 @@ def _attribute(problem: Problem, name: str) -> str | None:
 
 TRAIL = "trail"
 LASTING[TRAIL] = frozenset({"enrolled", "assigned"})
-"""Kinds of facts by which conditions come to hold anywhere in the study."""
+"""The kinds of events that can change which conditions hold anywhere in the study."""
 
 
 def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
-    """Every place from the start to the first that is not done, inclusive; in the participant's order.
+    """The locations in the participant's order, including ones that are not done; the caller stops at the first of
+    those.
 
-    `start` is the path of a place that was come to before: what lies before it is passed over.
+    `start` is the path of a location that was reached earlier: those before it are left out.
     """
     values = {**study.constants, **state.factors}
     yield from _walk(study, state, study.flow, "", Scope(values), start)
@@ -222,7 +226,7 @@ def walk(study: Study, state: State, start: str = "") -> Iterator[Location]:
 def _walk(
     study: Study, state: State, nodes: Sequence[Node], prefix: str, scope: Scope, start: str
 ) -> Iterator[Location]:
-    """Yields places; an undone place ends the caller's loop, a skipped one the flow that it is in."""
+    """The locations below `nodes`. The caller stops at the first that is not done; a skipped one ends its flow here."""
     for node in nodes:
         path = prefix + node.id
         if start and not _leads(path, start):
@@ -244,7 +248,7 @@ def _walk(
 
 
 def _leads(path: str, to: str) -> bool:
-    """Whether a place is at a path or within what is there."""
+    """Whether the path `to` is `path` or below it."""
     return to.startswith(path) and to[len(path) : len(path) + 1] in ("", "/", "[")
 
 
@@ -267,9 +271,9 @@ def _turns(study: Study, state: State, node: Loop, path: str, scope: Scope, star
 
 @dataclass(frozen=True, slots=True)
 class VisitedNode:
-    """A place that was come to.
+    """A location that was reached, without its study and state.
 
-    It is no Place: one that is kept with its state would hold what holds it, for the garbage collector to find.
+    A Location in the cache of a state would refer to that state: a cycle, which only the garbage collector frees.
     """
 
     path: str
@@ -279,9 +283,10 @@ class VisitedNode:
 
 @dataclass(frozen=True, slots=True)
 class VisitedPath:
-    """Every place that the participant has come to, in order; the last is the present one, unless all is `over`.
+    """The locations that the participant has reached, in order. The last is the current one, unless all are done
+    (`over`).
 
-    `seq` is the number of the fact that it was found after.
+    `seq` is the number of the last event that it takes into account.
     """
 
     seq: int
@@ -290,13 +295,13 @@ class VisitedPath:
 
     @property
     def behind(self) -> int:
-        """How many places are done."""
+        """How many locations are done."""
         return len(self.stops) - (not self.over)
 
 
 def visited_path(study: Study, state: State) -> VisitedPath:
-    """Where the participant has come. A place that is done stays so, so that it is found from where a trail that was
-    `carried` along had come."""
+    """The locations that the participant has reached. A done location stays done, so the search continues from the
+    path that `cached_path` carried over from an earlier state."""
     key = (TRAIL, study.hash)
     known: VisitedPath | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
@@ -306,7 +311,7 @@ def visited_path(study: Study, state: State) -> VisitedPath:
 
 
 def _longer(study: Study, state: State, stops: tuple[VisitedNode, ...]) -> VisitedPath | None:
-    """The trail that begins so; None where its last place is not come to any more."""
+    """The visited path that continues `stops`; None if its last location is no longer reached."""
     *behind, last = stops
     if isinstance(last.node, Step):
         place = Location(last.path, last.node, last.scope, study, state)
@@ -327,13 +332,14 @@ def _found(study: Study, state: State, behind: tuple[VisitedNode, ...], start: s
 
 
 def cached_path(state: State, event: Event) -> dict[tuple[str, str], Any]:
-    """What is known of a state and serves for that after one more fact: the trail, as facts are of its last place and
-    change nothing behind it, but for those that decide which places there are; and what is `lasting`."""
+    """The cached values of a state that the state after one more event can reuse: those of `memoized_until`, and the
+    visited path. An event belongs to the last location and changes none before it, except for the kinds in LASTING,
+    which decide which locations there are."""
     return {key: known for key, known in state.memo.items() if key[0] in LASTING and event.kind not in LASTING[key[0]]}
 
 
 def current_location(study: Study, state: State) -> Location | None:
-    """The first place that is not done; None where the study has been left behind."""
+    """The first location that is not done; None if all are."""
     known = visited_path(study, state)
     if known.over:
         return None
@@ -342,6 +348,6 @@ def current_location(study: Study, state: State) -> Location | None:
 
 
 def visited(study: Study, state: State) -> Iterator[Location]:
-    """The places that the participant has come to: all that are done, and the present one."""
+    """The locations that the participant has reached: all that are done, and the current one."""
     for stop in visited_path(study, state).stops:
         yield Location(stop.path, stop.node, stop.scope, study, state)

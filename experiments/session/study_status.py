@@ -1,15 +1,15 @@
-"""What was decided about a running study: facts of its own stream, outside its hash, folded like a session's.
+"""The status of a running study: events of the study's own stream, outside its hash, folded like those of a session.
 
-    published {hash, version}  who begins from now on gets this version
-    budgeted {amount, where}   what its models' replies may cost; null for no limit
-    capped {where, most}       how many are wanted there; 0 lets nobody new in, null lifts it
-    paused {why}               nobody new can begin
-    closed {why}               nobody new can begin, and none is expected to
-    piloted {}                 who begins now tries it out: their data are marked
-    opened {}                  people can begin, and their data count
+    published {hash, version}  new sessions get this version
+    budgeted {amount, where}   the most that model replies may cost; null for no limit
+    capped {where, most}       the quota of participants; 0 admits no new ones, null removes the quota
+    paused {why}               no new sessions for now
+    closed {why}               no new sessions any more
+    piloted {}                 new sessions are pilots: their data are marked
+    opened {}                  new sessions are participants' own, and their data count
 
-`where` are factors with their values, none for all participants. Those who have begun always go on.
-A study of which nothing was decided is open; one that was published first is a draft until it is piloted or opened.
+`where` are factors with their values; empty for all participants. Sessions in progress always continue.
+A study without such events is open. If the first is `published`, it is a draft until it is piloted or opened.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened"]
 KINDS: tuple[Decision, ...] = get_args(Decision)
 ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped")
-"""What can be decided in every state."""
+"""The decisions that are possible in every state."""
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
     {
         "draft": ("piloted", "opened", "closed"),
@@ -37,34 +37,33 @@ CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
         "closed": ("opened", "piloted"),
     }
 )
-"""What can be decided besides in a state: to which others the study can change."""
+"""The further decisions that are possible in each state, each of which changes it."""
 Where = tuple[tuple[str, str], ...]
-"""Factors with their values, sorted, so that the same ones are equal."""
+"""Factors with their values, sorted by name, so that equal ones compare equal."""
 EVERYBODY: Where = ()
 
 
 @dataclass(frozen=True, slots=True)
 class StudyStatus:
-    """What holds for a study now."""
+    """The current status of a study."""
 
     budgets: Mapping[Where, float] = field(default_factory=dict)
-    """What replies may cost, altogether and in cells."""
+    """The budgets: of the whole study (EVERYBODY), and of cells."""
     caps: Mapping[Where, int | None] = field(default_factory=dict)
-    """How many are wanted in place of what the study says; None for as many as come."""
+    """The quotas that replace those of the study file; None for no quota."""
     paused: str | None = None
-    """Why nobody new can begin for a while."""
+    """Why no new sessions can start for now."""
     closed: str | None = None
-    """Why nobody new can begin any more."""
+    """Why no new sessions can start any more."""
     pilot: bool = False
-    """Whether who begins tries it out."""
+    """Whether new sessions are pilots."""
     published: str | None = None
-    """The hash of the version that was published last."""
+    """The hash of the version published last."""
     decided: bool = False
-    """Whether it was ever said if people can begin."""
+    """Whether the study was ever piloted, opened, paused or closed."""
 
     @property
     def state(self) -> StudyState:
-        """How the study stands, in a word."""
         if self.closed is not None:
             return "closed"
         if self.paused is not None:
@@ -75,40 +74,40 @@ class StudyStatus:
 
     @property
     def allowed(self) -> tuple[Decision, ...]:
-        """What can be decided now, by whatever door. A study that is open as nothing was decided can be opened, so that
-        publishing it makes no draft of it."""
+        """The decisions that are possible now. A study that is open because nothing was decided can be opened too, so
+        that publishing it does not make it a draft."""
         first: tuple[Decision, ...] = () if self.decided or self.state != "open" else ("opened",)
         return (*first, *CHANGES[self.state], *ALWAYS)
 
     @property
     def offered(self) -> bool:
-        """Whether a server that was told no names has a page for it."""
+        """Whether a server that serves all studies has a start page for this one."""
         return self.published is not None and self.state != "draft"
 
     @property
     def closed_reason(self) -> str | None:
-        """Why nobody new can begin; None while people can."""
+        """Why no new sessions can start; None while they can."""
         said = self.paused if self.closed is None else self.closed
         return "draft" if said is None and self.state == "draft" else said
 
     @property
     def budget(self) -> float | None:
-        """What all replies together may cost."""
+        """The budget of the whole study; None for no limit."""
         return self.budgets.get(EVERYBODY)
 
     def quotas_of(self, written: Sequence[Quota]) -> tuple[Quota, ...]:
-        """The caps that hold: those of the study's file, but for what was decided since."""
+        """The quotas in force: those of the study file, replaced or removed by later decisions."""
         held: dict[Where, int | None] = {**{where_of(cap.where): cap.max for cap in written}, **self.caps}
         return tuple(Quota(where=dict(where), max=most) for where, most in held.items() if most is not None)
 
 
 def where_of(values: Mapping[str, str]) -> Where:
-    """Factors with their values, in an order of their own."""
+    """Factors with their values as a `Where`."""
     return tuple(sorted(values.items()))
 
 
 def refuse_unfit(study: str, now: StudyStatus, kind: Decision) -> None:
-    """Raise NotPossible where the study's state does not allow a decision."""
+    """Raise NotPossible if the study's state does not allow a decision."""
     if kind not in now.allowed:
         state = f"a {now.state}" if now.state in ("draft", "pilot") else now.state
         raise NotPossible(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
@@ -121,7 +120,7 @@ def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:
 
 
 def fold_operations(events: Iterable[Event]) -> StudyStatus:
-    """What holds after these facts of a study's stream; those of imports say nothing about it."""
+    """The status after these events of a study's stream. Events of imports are ignored."""
     now = StudyStatus()
     for event in events:
         match event.kind:

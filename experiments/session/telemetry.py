@@ -1,10 +1,10 @@
-"""What a page may tell of itself beside the answers: times and counts, and never a word.
+"""Telemetry that the participants' page sends beside the answers: times and counts, and no content.
 
-A record holds the names of a place and of boxes, and numbers; so nothing that anybody wrote or copied can be in one. It
-is kept only where the study asks for it, after the consent that discloses it was given, and only if its names are
-those of screens and boxes that the session has come to. Telemetry is no fact: nothing is ever decided by it.
+A record holds a path, names of boxes, and numbers, so it cannot contain anything that was written or copied. It is
+kept only if the study asks for telemetry, after the consent that discloses it, and only if its path and names belong to
+screens and boxes that the session has reached. Telemetry is not an event: no decision depends on it.
 
-The records of one screen add up: each tells of the time since the one before it.
+The records of one screen add up: each covers the time since the previous one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Count = Annotated[int, Field(strict=True, ge=0, le=MOST)]
 
 
 class TelemetryRecord(StrictModel):
-    """What all records have: the place that they are about, and how long ago it was when they were sent."""
+    """What all records have: the path of the screen, and how long before sending it happened, in milliseconds."""
 
     kind: str
     path: Annotated[str, Field(max_length=500)]
@@ -50,43 +50,42 @@ class TelemetryRecord(StrictModel):
 
     @property
     def boxes(self) -> tuple[str, ...]:
-        """The boxes that it names."""
+        """The names of the boxes in the record."""
         return ()
 
     def at_us(self, now_us: int) -> int:
-        """When it was, by the server's clock: a page's own is not believed."""
+        """When it happened, by the server's clock, at most a day ago; the browser's clock is not trusted."""
         return now_us - min(max(self.ago_ms, 0), DAY_MS) * 1000
 
     def row(self, now_us: int) -> dict[str, Any]:
-        """It as it is stored."""
+        """The record as it is stored."""
         data = self.model_dump(exclude={"kind", "path", "ago_ms"}, exclude_none=True, by_alias=True)
         return {"path": self.path, "at_us": self.at_us(now_us), "kind": self.kind, "data": data}
 
 
 class ScreenVisitRecord(TelemetryRecord):
-    """A screen, or a part of the time that it was shown."""
+    """A screen, or a part of the time for which it was shown."""
 
     kind: Literal["screen"]
     seen: Count
-    """The number of the last fact that had changed the screen."""
+    """The number of the last event that had changed the screen."""
     shown_ms: Ms
     """How long it was shown."""
     visible_ms: Ms
-    """How long of that the page was visible and had the focus."""
+    """For how much of that time the page was visible and had the focus."""
     reading_ms: Ms
-    """How long of that nothing had been typed or chosen yet."""
+    """For how much of that time nothing had been typed or chosen yet."""
     typing_ms: Ms
-    """The gaps between two keys, of those under 2 seconds."""
+    """The sum of the gaps between two key presses, of those under 2 seconds."""
     first_key_ms: Ms | None = None
     """When the first key was pressed in a box; None if none was."""
     keys: Annotated[dict[Name, Count], Field(max_length=100)] = {}
-    """How many keys were pressed, by the box of free text."""
+    """How many keys were pressed, by box of free text."""
     choices: Count = 0
     """How often an option was chosen, a box ticked or a handle moved."""
 
     @property
     def boxes(self) -> tuple[str, ...]:
-        """Those in which keys were pressed."""
         return tuple(self.keys)
 
 
@@ -97,14 +96,14 @@ class PageHidden(TelemetryRecord):
 
 
 class PageReturned(TelemetryRecord):
-    """It was returned to."""
+    """The page became visible and focused again."""
 
     kind: Literal["came_back"]
     away_ms: Ms
 
 
 class Pasted(TelemetryRecord):
-    """Something was pasted or dropped into a box, or would have been were it not blocked."""
+    """Something was pasted or dropped into a box, or was blocked from it."""
 
     kind: Literal["pasted"]
     box: Name
@@ -113,7 +112,6 @@ class Pasted(TelemetryRecord):
 
     @property
     def boxes(self) -> tuple[str, ...]:
-        """The one."""
         return (self.box,)
 
 
@@ -126,14 +124,14 @@ class Copied(TelemetryRecord):
 
 
 class Idle(TelemetryRecord):
-    """Nobody had stirred for so long that the page asked whether somebody is there."""
+    """After a time without activity, the page asked whether the participant is still there."""
 
     kind: Literal["idle"]
     after_ms: Ms
 
 
 class PresenceRecord(TelemetryRecord):
-    """Somebody was."""
+    """The participant confirmed that they are there."""
 
     kind: Literal["here"]
 
@@ -144,7 +142,7 @@ AnyRecord = Annotated[
 
 
 def records_telemetry(study: Study, state: State) -> bool:
-    """Whether telemetry of a session may be kept now: the study says so, and its consent was given."""
+    """Whether telemetry of a session may be kept now: the study asks for it, and consent was given."""
     if not study.file.telemetry or state.outcome == "withdrawn":
         return False
     agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
@@ -152,7 +150,7 @@ def records_telemetry(study: Study, state: State) -> bool:
 
 
 def kept(study: Study, state: State, told: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
-    """Those of a page's records that may be kept: about screens that the session has come to, and boxes there."""
+    """The records that may be kept: about screens that the session has reached, and boxes there."""
     if not records_telemetry(study, state):
         return ()
     present = current_location(study, state)
@@ -170,7 +168,8 @@ def _is_known(record: TelemetryRecord, place: Location | None) -> bool:
 
 
 def disclosure(study: Study) -> str:
-    """What a consent tells of it; empty if nothing is recorded. Pasting is told of only where some box records it."""
+    """The text about telemetry in the consent form; empty if nothing is recorded. It mentions pasting only if some box
+    records it."""
     if not study.file.telemetry:
         return ""
     boxes = [box for _, step in study.steps for box in step.boxes(step.questions_asked())]
@@ -180,5 +179,5 @@ def disclosure(study: Study) -> str:
 
 @lru_cache(maxsize=10_000)
 def without_indices(path: str) -> str:
-    """A path without the numbers of turns, the same for each: `question[*]/answer`."""
+    """A path without the numbers of loop turns: `question[*]/answer`."""
     return re.sub(r"\[\d+\]", "[*]", path)

@@ -20,15 +20,15 @@ from experiments.study.step import Step, TimeLimit
 
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
-"""How long a click of the last moment may be on its way."""
+"""Tolerance after a deadline, in microseconds, for a click that was made in time and is still on its way."""
 HURRIED = "Please take a little more time here. You can continue in {seconds} s."
 LEAVING_ACTIONS = frozenset({"submit", "skip"})
-"""Actions that leave a screen behind, for which a least time holds."""
+"""Actions that leave a screen, to which the minimum time applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """What the clock does at a moment: it ends a screen, or the session, which is over or was left alone too long."""
+    """When a time limit passes: that of the `step`, that of the `session`, or the one for inactivity (`away`)."""
 
     kind: Literal["step", "session", "away"]
     at_us: int
@@ -36,7 +36,7 @@ class Deadline:
 
 @memoized
 def deadlines(study: Study, state: State) -> tuple[Deadline, ...]:
-    """What the clock will do to a session as it is, soonest first; nothing if it has ended."""
+    """The deadlines of a session, earliest first; none if it has ended."""
     if not state.seq or state.outcome:
         return ()
     return tuple(sorted(_dues(study, state), key=lambda due: due.at_us))
@@ -56,7 +56,8 @@ def _dues(study: Study, state: State) -> Iterator[Deadline]:
 
 
 def timing(place: Location, step: Step) -> Timing:
-    """The times of the present screen, a step's: when it may be left, and when the first end comes."""
+    """The times of a step's screen: when it may be left, and the earlier of the step's and the session's deadlines.
+    The inactivity deadline is not shown."""
     opens = shown_us(place) + _us(step.min_time_s) if step.min_time_s else None
     first = next((due for due in deadlines(place.study, place.state) if due.kind != "away"), None)
     if first is None:
@@ -67,19 +68,19 @@ def timing(place: Location, step: Step) -> Timing:
 
 
 def shown_us(place: Location) -> int:
-    """When the screen at this place was first shown."""
+    """When the screen at this location was first shown, in microseconds UTC."""
     first = place.facts[0].seq if place.facts else place.state.seq + 1
     return next((e.at_us for e in reversed(place.state.events) if e.seq < first and e.kind not in NOTES), 0)
 
 
 def can_extend(place: Location) -> bool:
-    """Whether the participant can have more time at a place."""
+    """Whether the participant can extend the time limit of a step."""
     limit = _limit(place)
     return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
 
 
 def check_minimum_time(place: Location, action: Action) -> None:
-    """Raise Refused where a screen is left before its least time."""
+    """Raise Refused if the action leaves the screen before its minimum time has passed."""
     min_time_s = place.node.min_time_s if isinstance(place.node, Step) else 0
     if not min_time_s or action.kind not in LEAVING_ACTIONS:
         return
@@ -89,10 +90,10 @@ def check_minimum_time(place: Location, action: Action) -> None:
 
 
 def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
-    """What the clock does at the action's time; raises Refused where nothing is due.
+    """The event of a deadline that has passed at the action's time; raises Refused if none has.
 
-    The action tells what the world knows beside the facts: `seen_us`, when there was a last sign of life, and `typed`,
-    what stands in the forms of the present screen.
+    The action's data has what is not in the events: `seen_us`, the time of the last sign of activity, and `typed`, the
+    unsent answers on the current screen.
     """
     due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
     place = current_location(study, state)
@@ -105,7 +106,8 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
 
 
 def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Deadline | None:
-    """What is due by now and not in the last moment, if there was a last sign of life at `seen_us`."""
+    """The first deadline that passed at least GRACE_US ago; None if there is none. `seen_us` is the last sign of
+    activity, which postpones an `away` deadline."""
     for due in deadlines(study, state):
         late = due.at_us + GRACE_US <= now_us
         if late and (due.kind != "away" or seen_us + _us(study.file.session_limits.away_after_s or 0) <= now_us):
@@ -122,11 +124,11 @@ def _us(seconds: float) -> int:
 
 
 LEAVING_EVENTS = frozenset({"submitted", "skipped", "expired"})
-"""Kinds of facts by which a screen is left behind."""
+"""The kinds of events that leave a screen."""
 
 
 def spans(events: Iterable[Event]) -> dict[str, float]:
-    """Seconds on each screen of a session that was left, by its path; only times, paths and kinds are looked at."""
+    """Seconds on each screen that was left, by path. Only the times, paths and kinds of the events are read."""
     shown_us: dict[str, int] = {}
     left: dict[str, float] = {}
     before_us: int | None = None

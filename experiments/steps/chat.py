@@ -1,8 +1,8 @@
-"""Chat: a conversation with a model beside the problem, ended by an answer or by leaving it.
+"""Chat: a conversation with a model beside the problem, which ends with an answer or when the participant leaves it.
 
-Facts here: said, replied, failed (a reply that could not be had), retried, stopped (by the participant, who has read
-enough of a reply), rated, submitted, skipped. A reply is owed after `said` or `retried`. The prompt is built from these
-facts alone. With `rate_each` the next message has to wait until the reply is rated.
+Events: said, replied, failed (no reply from the model), retried, stopped (the participant stopped the reply), rated,
+submitted, skipped. A reply is pending after `said` or `retried`. The prompt is built from these events alone. With
+`rate_each`, each reply must be rated before the next message.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class ChatStep(Step):
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Location) -> str:
-        """What is said in place of a reply."""
+        """The text shown in place of a failed reply."""
         *_, failed = (event for event in place.facts if event.kind == "failed")
         return STOPPED if stopped_by_user(failed) else place.fill(self.on_failure.text)
 
@@ -153,14 +153,14 @@ class ChatStep(Step):
         return (*(("say",) if left else ()), *leave)
 
     def _given_up(self, place: Location) -> bool:
-        """Whether the participant asked again as often as the study says, to no avail."""
+        """Whether the participant's retries are used up and the last one failed."""
         tries = 0
         for event in place.facts:
             tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not stopped_by_user(event))
         return tries > self.on_failure.after_retries
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """A reply to the last message that has none; or the end, where the study ends for want of one."""
+        """A reply to the last message that has none; or the end of the session, if the study ends after failures."""
         waits = _waits(place.facts)
         if waits in ("said", "retried"):
             name = place.fill(self.model)
@@ -172,16 +172,16 @@ class ChatStep(Step):
         return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
 
     def ends(self) -> Mapping[str, str]:
-        """A technical failure, where the study ends for want of a reply."""
+        """A technical failure, if the study ends after failures."""
         return {"technical_failure": self.on_failure.stop_code} if self.on_failure.action == "stop" else {}
 
     def end_page(self, place: Location) -> EndPage:
-        """Those for want of a reply, where the session ended for it."""
+        """The text and the code for technical failures, if the session ended with one."""
         stopped = place.state.outcome == "technical_failure"
         return EndPage(text=self.on_failure.stop_text, code=self.on_failure.stop_code) if stopped else EndPage()
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """What was said, rated, retried or answered."""
+        """The event of a message, a rating, a retry, a stop, a skip or an answer."""
         match action.kind:
             case "say":
                 return (Fact("said", {"text": read_message(action.data.get("text"))}),)
@@ -209,17 +209,17 @@ class ChatStep(Step):
 
 @lru_cache(maxsize=100)
 def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
-    """The scales of these names; made once, as they are the same at every screen."""
+    """The scales of these names; cached, as all screens have them in common."""
     return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)
 
 
 def _waits(facts: Sequence[Event]) -> str | None:
-    """What happened last of what a reply waits for."""
+    """The kind of the last event that decides whether a reply is pending."""
     return _last(facts, "said", "replied", "failed", "retried")
 
 
 def _stopped(facts: Sequence[Event]) -> bool:
-    """Whether the reply that is owed was stopped."""
+    """Whether the pending reply was stopped."""
     return _last(facts, "said", "retried", "stopped") == "stopped"
 
 

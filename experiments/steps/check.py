@@ -1,8 +1,8 @@
-"""Check: questions whose right answers decide what follows: screening, a comprehension check, an attention check.
+"""Check: questions with correct answers, for screening, comprehension checks and attention checks.
 
-Facts here: missed (a try that did not pass and is not the last, or the last where people are warned), submitted (with
-`passed`, how many `tries` it took, and which kind of `check` it was). From these facts failed attention checks are
-counted over the whole session. What would have been right is on no screen.
+Events: missed (an attempt that did not pass and is not the last, or the last one if a warning follows), submitted (with
+`passed`, the number of `tries`, and the kind of `check`). Failed attention checks are counted from these events over
+the whole session. No screen shows the correct answers.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
     "comprehension": {"policy": "screen_out", "attempts": 2},
     "attention": {"policy": "record", "attempts": 1},
 }
-"""What holds for each kind where it is not written."""
+"""The defaults of each kind."""
 ONE_WRONG = "That answer is not correct yet. {left}"
 SOME_WRONG = "{left} The answers to these questions are not correct yet:"
 ONE_LEFT = "You have one more attempt."
@@ -124,7 +124,7 @@ class CheckStep(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def _again(self, place: Location) -> tuple[NoticeBlock, ...]:
-        """How many tries are left, and which questions were not right; nothing of what would have been."""
+        """The notice after a missed attempt: the number of tries left, and the questions answered incorrectly."""
         missed = _missed(place)
         if not missed:
             return ()
@@ -144,11 +144,11 @@ class CheckStep(Step):
         return () if super().done(place) else ("submit",)
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The end, for who is screened out."""
+        """The end of the session, if the participant is screened out."""
         return (PendingTask("finish", place.path, {"outcome": self._outcome}),) if self._ends_here(place) else ()
 
     def ends(self) -> Mapping[str, str]:
-        """Screened out, or failed for want of attention."""
+        """`screened_out`, or `failed_attention` for attention checks, if the policy is to screen out."""
         return {self._outcome: ""} if self.policy == "screen_out" else {}
 
     @property
@@ -199,11 +199,11 @@ class CheckStep(Step):
         return len(_missed(place)) >= self.attempts
 
     def _applies(self, failures: int) -> bool:
-        """Whether the policy holds, after so many failed attention checks."""
+        """Whether the policy applies after so many failed attention checks."""
         return self.kind != "attention" or failures >= self.after_failures
 
     def _ends_here(self, place: Location) -> bool:
-        """Whether the session ends for what was answered here; what comes later never changes that."""
+        """Whether the session ends because of the answers here; later events never change that."""
         given = next((event for event in place.facts if event.kind == "submitted"), None)
         if self.policy != "screen_out" or given is None or given.data["passed"]:
             return False
@@ -240,7 +240,7 @@ def _missed(place: Location) -> list[Event]:
 
 
 def _failures(events: Iterable[Event]) -> int:
-    """How many attention checks were failed, of whichever step."""
+    """The number of failed attention checks in all steps."""
     return sum(
         event.kind == "submitted" and event.data.get("check") == "attention" and event.data.get("passed") is False
         for event in events

@@ -1,9 +1,9 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
-Facts here: said (the first with the models that were drawn, by slot), replied and failed (with their slot), retried
-(with its slot), stopped (by the participant: all that is on its way), voted, submitted. Which models answer, and which
-stands in which column, is drawn for each conversation from the session's seed and the path. A vote is only possible
-when all have replied; where a stopped reply has no word, a retry asks again all that were stopped with it.
+Events: said (the first with the drawn models by slot), replied and failed (with their slot), retried (with its slot),
+stopped (by the participant: all replies in progress), voted, submitted. The models and their columns are drawn for each
+conversation from the session's seed and the path. A vote is possible only when all models have replied. If a stopped
+reply has no text, a retry requests all replies again that were stopped with it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class CompareStep(Step):
 
     @property
     def _slots(self) -> dict[str, str]:
-        """What each column is called, by its slot."""
+        """The labels of the columns, by slot."""
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
     def questions_asked(self) -> tuple[Field, ...]:
@@ -139,7 +139,7 @@ class CompareStep(Step):
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
 
     def _drawn(self, place: Location) -> Mapping[str, str]:
-        """The models by slot: as they were drawn, or as the seed has them."""
+        """The models by slot: as recorded, or before the first message as the seed determines them."""
         names = [place.fill(name) for name in self.models] or list(place.study.file.models)
         drawn = shuffled(names, place.state.seed, f"{place.path}:columns")
         return models_by_slot(place.facts) or dict(zip(self._slots, drawn, strict=False))
@@ -179,7 +179,7 @@ class CompareStep(Step):
         return RoundView(one.said.data["text"], tuple(replies), self._voted(place, one))
 
     def _voted(self, place: Location, one: ComparisonRound) -> str:
-        """The vote in words, for who gave it."""
+        """The participant's vote as text."""
         if one.vote is None:
             return ""
         if self.vote == "choice":
@@ -188,14 +188,14 @@ class CompareStep(Step):
         return ", ".join(f"{place.fill(called)}: {given[f'score_{slot}']}" for slot, called in self._slots.items())
 
     def _waiting(self, found: Sequence[ComparisonRound]) -> list[str]:
-        """The columns whose reply is on its way."""
+        """The columns with a reply in progress."""
         return [slot for slot in self._slots if found and slot not in found[-1].outcomes]
 
     def _failed(self, found: Sequence[ComparisonRound]) -> list[str]:
         return [slot for slot in self._slots if found and found[-1].reply(slot) is None]
 
     def _stopped(self, found: Sequence[ComparisonRound]) -> list[str]:
-        """The columns that the participant cut short, whatever had come of them."""
+        """The columns with replies that the participant stopped, with or without text."""
         outcomes = found[-1].outcomes if found else {}
         return [slot for slot in self._slots if slot in outcomes and cut(outcomes[slot])]
 
@@ -229,7 +229,7 @@ class CompareStep(Step):
         return PendingTask("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """What was said, retried, voted; or the end."""
+        """The events of a message, a retry, a stop, a vote, or the end of the conversation."""
         found = rounds(place.facts)
         match action.kind:
             case "say":
@@ -246,8 +246,8 @@ class CompareStep(Step):
                 return (Fact("submitted"),)
 
     def _retried(self, found: Sequence[ComparisonRound], slot: Any) -> tuple[Fact, ...]:
-        """One column that failed is asked again, or all that did unless it is said which; and with it whatever was
-        stopped, as a reply that was cut by a click is not to be compared with one that was asked for anew."""
+        """Retry a failed column, or all failed ones if `slot` is not given, together with all stopped ones: a stopped
+        reply must not be compared with a new one."""
         failed, stopped = self._failed(found), self._stopped(found)
         if slot is not None and slot not in (*failed, *stopped):
             raise Refused("invalid", "No reply in that column can be requested again.")

@@ -1,4 +1,4 @@
-"""Confidence: how confident somebody is before working on a problem, which is shown but cannot be answered yet."""
+"""Confidence: how confident participants are before they work on a problem, which is shown without a form."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Consent: a text to agree to before anything else is asked or stored.
+"""Consent: a form to agree to before anything else is asked or stored.
 
-Facts here: submitted, or declined, which ends the session with the outcome `no_consent`.
+Events: submitted, or declined, which ends the session with the outcome `no_consent`.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class ConsentStep(Step):
         return ("submit", "decline") if self.decline else ("submit",)
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The end, for who does not agree."""
+        """The end of the session, if the participant declined."""
         return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """A limit after which the study would go on without consent."""
+        """An error if a time limit would let the study continue without consent."""
         passes = self.time_limit is not None and self.time_limit.on_expiry == "continue"
         return (
             ["`time_limit`: a participant who waits would go on without having agreed; write `on_expiry: end`"]
@@ -69,7 +69,7 @@ class ConsentStep(Step):
         return {"no_consent": ""} if self.decline else {}
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """Agreed, or declined; what stands in the form is not kept then."""
+        """Agreed, or declined; then the content of the form is not stored."""
         return (Fact("declined"),) if action.kind == "decline" else super().decide(place, action)
 
     def provides(self) -> tuple[str, ...]:

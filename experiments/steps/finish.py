@@ -1,4 +1,4 @@
-"""Finish: the last screen, with thanks and a completion code; that it was reached is recorded before it is shown."""
+"""Finish: the last screen, with thanks and a completion code. The session's end is recorded before it is shown."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FinishStep(Step):
     """The https address to which the code is submitted."""
 
     def done(self, place: Location) -> bool:
-        """Never: one stays here."""
+        """Never: the participant stays here."""
         return False
 
     def offers(self, place: Location) -> tuple[str, ...]:
@@ -35,7 +35,7 @@ class FinishStep(Step):
         return ()
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """The fact that the end was reached."""
+        """The task that writes the event `finished`."""
         return (PendingTask("finish", place.path, {}),)
 
     def ends(self) -> Mapping[str, str]:

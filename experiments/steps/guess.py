@@ -1,8 +1,8 @@
-"""Guess: which model do you think replied to you? With it a study shows whether its blinding held.
+"""Guess: asks which model the participant thinks replied, to test the blinding of a study.
 
-The options come in an order of the participant's own, drawn from the session's seed and the path, the unsure one last.
-A browser knows them by letters in that order, which tell nothing; the fact `submitted` has the author's key of the one
-chosen as `guess`, and all keys as they were shown as `order`. Whether it was right is no fact: `core/guesses.py`.
+The options are in a participant-specific order, drawn from the session's seed and the path, with the unsure one last.
+The browser gets letters in that order, which reveal nothing. The event `submitted` has the chosen option's key in the
+study file as `guess`, and all keys in the order shown as `order`. `session/guesses.py` grades guesses; no event does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from experiments.study.step import Step, read_or_refuse, step
 from experiments.study.template import names
 
 MOST = len(ascii_lowercase) - 1
-"""As many options as there are letters, one kept for the unsure."""
+"""The most options: one for each letter, without the one for the unsure option."""
 POINTS = {
     "1": "Not at all sure",
     "2": "Slightly sure",
@@ -67,7 +67,7 @@ class GuessStep(Step):
 
     @property
     def _words(self) -> dict[str, str]:
-        """What people read, by the author's keys."""
+        """The labels of all options, by key."""
         return {**self.options, UNSURE: self.unsure_label}
 
     def questions_asked(self) -> tuple[Field, ...]:
@@ -83,7 +83,7 @@ class GuessStep(Step):
         return ""
 
     def _order(self, place: Location) -> dict[str, str]:
-        """The author's keys in the participant's order, by the letters that a browser knows."""
+        """The options' keys in the participant's order, by the letters that the browser gets."""
         drawn = shuffled(list(self.options), place.state.seed, f"{place.path}:guess")
         return dict(zip(ascii_lowercase, (*drawn, UNSURE), strict=False))
 
@@ -104,7 +104,7 @@ class GuessStep(Step):
         return (Fact("submitted", {**given, "guess": order[given["guess"]], "order": list(order.values())}),)
 
     def answer_key(self, place: Location) -> Mapping[str, Any]:
-        """What is true of any of those who replied."""
+        """The options that are true of any of the models that replied."""
         models = repliers(place.path, replies(place.state.events))
         return {"guess": tuple(sorted(true_options(self.truth, models)))} if models else {}
 
@@ -117,7 +117,7 @@ class GuessStep(Step):
         return frozenset({"reply"})
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Models or options that are not there, models without a truth, and words that tell a model's name."""
+        """Errors for unknown models or options, models missing in `truth`, and texts that reveal a model's name."""
         shown = (self.text, *self._words.values())
         told = [label for label in self._words.values() if label in models]
         return [

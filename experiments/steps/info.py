@@ -45,7 +45,7 @@ class InfoStep(Step):
         return super().fields(place) if last else ()
 
     def panel(self, place: Location) -> Panel:
-        """The present page."""
+        """The current page."""
         pages = self._pages()
         page = min(self._turned(place), len(pages) - 1)
         return Panel(self.title, (TextBlock(place.fill(pages[page])),), self.fields(place), button=self.button)

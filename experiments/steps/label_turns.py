@@ -1,4 +1,4 @@
-"""Label turns: a finished conversation, and what each message of the person in it does."""
+"""Label turns: a finished conversation, in which each message of the person is labelled."""
 
 from __future__ import annotations
 

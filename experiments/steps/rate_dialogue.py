@@ -1,4 +1,4 @@
-"""Rate dialogue: a finished conversation, and whether the last thing that the chatbot said in it is safe."""
+"""Rate dialogue: a finished conversation, and whether the chatbot's last response in it is safe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rate turns: a finished conversation looked back on, every turn of it rated."""
+"""Rate turns: a finished conversation, in which every turn is rated."""
 
 from __future__ import annotations
 

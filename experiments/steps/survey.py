@@ -12,7 +12,7 @@ from experiments.study.screen import Block, Panel, ProblemBlock, TextBlock, dial
 from experiments.study.step import Step, step
 
 PERSON, CALLED = "Person", "AI assistant"
-"""What people see in place of the names of who talked."""
+"""The labels of the two speakers of a conversation, shown instead of their names."""
 
 
 @step

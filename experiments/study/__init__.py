@@ -1,1 +1,1 @@
-"""What a study file says, and whether it can be."""
+"""The model of a study file, and its validation."""

@@ -1,7 +1,7 @@
-"""With which consent a participant takes a place of the study, and is assigned to its cell.
+"""Finds the consent step at which a participant is admitted: counts against the quota and is assigned to a cell.
 
-Trials randomise after consent (CONSORT 2010, items 8-10 and 13a): whoever only opens the link holds nobody's place.
-Where something before the consent depends on a factor or asks a model, or there is no consent, it is at the beginning.
+Trials randomise after consent (CONSORT 2010, items 8-10 and 13a): opening the link uses up no place. If something
+before the consent depends on a factor or calls a model, or if there is no consent, admission is at the start.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from experiments.study.template import names
 
 
 def admitting(flow: Sequence[Node], factors: Collection[str]) -> str:
-    """The path of the consent with which a place is taken; "" where it is taken at the beginning."""
+    """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
     return next(_leading(flow, "", frozenset(factors)), "")
 
 
 def _leading(nodes: Sequence[Node], prefix: str, factors: Collection[str]) -> Iterator[str]:
-    """The path of the consent, or "" for the first node that may need a place; nothing where neither is found."""
+    """Yields the path of the consent step, or "" at the first node that may need a cell; nothing without either."""
     for node in nodes:
         if isinstance(node, Loop) or node.when is not None or _depends(node, factors):
             yield ""
@@ -31,7 +31,7 @@ def _leading(nodes: Sequence[Node], prefix: str, factors: Collection[str]) -> It
 
 
 def _depends(node: Step | Phase, factors: Collection[str]) -> bool:
-    """Whether a step asks a model or is about a problem, or a text of it is or names a factor."""
+    """Whether a step calls a model or needs a problem, or one of its texts or keys is or contains a factor's name."""
     if isinstance(node, Phase):
         return any(name in factors for name in names(node.phase))
     return bool(node.requires()) or any(

@@ -36,7 +36,7 @@ class Range(StrictModel):
         return self
 
     def holds(self, value: Any) -> bool:
-        """Whether a number lies in it."""
+        """Whether the value is a number within the range."""
         low = -LARGEST if self.minimum is None else self.minimum
         high = LARGEST if self.maximum is None else self.maximum
         return isinstance(value, int | float) and low <= value <= high
@@ -125,7 +125,7 @@ def _read(question: Field, wanted: Any) -> list[Any]:
 
 
 def _sent(question: Field, value: Any) -> str:
-    """A value as a browser sends it: text. An option is as it was typed, of other numbers 4.0 is 4."""
+    """A value as the text that a browser sends. Options are as typed in the study file; 4.0 is sent as 4 otherwise."""
     if isinstance(question, ChoiceField):
         return typed(value) if typed(value) in question.options else str(value)  # `True` in older documents
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
@@ -138,7 +138,7 @@ def _same(given: Any, wanted: Any) -> bool:
 
 
 def _numbers(question: Field, wanted: Range) -> Iterator[float]:
-    """Answers to a question that are numbers; of a line without gaps those at its ends and at the range's."""
+    """Possible numeric answers to a question; for a continuous range those at its ends and at the ends of `wanted`."""
     if isinstance(question, Slider):
         yield from range(question.minimum, question.maximum + 1, question.step)
     elif isinstance(question, ChoiceField) and not isinstance(question, MultipleChoiceField):

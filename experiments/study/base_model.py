@@ -1,4 +1,4 @@
-"""What people write: frozen, strict pydantic models, and the small types they share."""
+"""The base of all models of study files (frozen and strict), and the small types they share."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class StrictModel(BaseModel):
         frozen=True,
         populate_by_name=True,
         use_attribute_docstrings=True,
-        coerce_numbers_to_str=True,  # a number is a text where a text is wanted
+        coerce_numbers_to_str=True,  # a number is accepted where a text is expected
     )
 
 
 class AsTyped(str):
-    """A number that is not written as it would be written out (1.10, 1e3), so that a text keeps what was typed.
+    """A number whose spelling differs from Python's (1.10, 1e3), so that a text field keeps what was typed.
 
-    Where a number is wanted it is read as one, as every text is; where anything may stand, `Values` make it one.
+    Where a number is expected, it is parsed like any text; where anything is allowed, `Values` convert it.
     """
 
     __slots__ = ()
@@ -38,11 +38,11 @@ def _valued(value: Any) -> Any:
 
 
 Values = Annotated[dict[str, Any], BeforeValidator(_valued)]
-"""What only somebody else knows the meaning of: numbers are numbers there."""
+"""A mapping that another component interprets. Each AsTyped in it is converted to a number."""
 
 
 def typed(value: Any) -> str:
-    """A text, a number or a truth value as an author typed it; raises ValueError for anything else."""
+    """A text, a number or a truth value as the author typed it; raises ValueError for anything else."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):

@@ -1,7 +1,7 @@
-"""The cells of a study: every combination of its factors' values, with the share of participants that each shall have.
+"""The cells of a study: the combinations of its factors' values, each with its share of the participants.
 
-A cell is open while no cap that it falls under is reached. Who counts is who has completed the study or is taking part;
-the world counts them, in cells of whatever version of the study they were in.
+A cell is open while no quota that covers it is reached. Participants count if they have completed the study or are
+taking part. The caller passes the counts; they may be of cells of other versions of the study.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from problems.problem import Problem
 
 Pools = Mapping[str, Sequence[Problem]]
 Counts = Sequence[tuple[Mapping[str, str], int]]
-"""How many are in each cell that has any."""
+"""Pairs of factor values and the number of participants with them; cells without participants may be missing."""
 MOST_CELLS = 2_000
-"""Each arrival looks at every cell."""
+"""The most cells of a study. It is limited because each arrival checks every cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A combination of factors' values, and its weight before anything is closed; the weights of all add up to 1."""
+    """A combination of factor values, and its weight while all cells are open; the weights of all cells add up to 1."""
 
     values: Mapping[str, str]
     weight: float
 
     def within(self, where: Mapping[str, str]) -> bool:
-        """Whether it has all these values."""
+        """Whether the cell has all these values."""
         return matches(self.values, where)
 
 
 def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
-    """Every cell that can be drawn, in the order of the factors; a single empty one without factors."""
+    """All cells that can be assigned, in the order of the factors; a single empty one if there are no factors."""
     found = [Cell({}, 1.0)]
     for name, factor in factors.items():
         found = [
@@ -49,8 +49,8 @@ def cells(factors: Mapping[str, Factor], pools: Pools) -> tuple[Cell, ...]:
 
 
 def outside_cell(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_CELLS) -> str | None:
-    """The factor with which there come to be more cells than `most`; None where there are no more. No more than that
-    many are ever built."""
+    """The first factor with which the number of cells exceeds `most`; None if it does not. At most `most` cells are
+    built."""
     found: list[Mapping[str, str]] = [{}]
     for name, factor in factors.items():
         drawn = ({**got, name: value} for got in found for value in _shares(factor, pools, got))
@@ -61,7 +61,7 @@ def outside_cell(factors: Mapping[str, Factor], pools: Pools, most: int = MOST_C
 
 
 def options_of(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, float]:
-    """The values that a factor can have where the factors above it have these, each with its weight."""
+    """The values that a factor can have, with their weights, given the values `got` of the factors above it."""
     if not isinstance(factor, FromTag):
         return weights(factor)
     pool, _, tag = factor.one_of.partition(".")
@@ -75,14 +75,15 @@ def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, f
 
 
 def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Quota]) -> tuple[Cell, ...]:
-    """The cells in which somebody new can begin."""
+    """The cells that no quota closes."""
     reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
 
 
 @dataclass(frozen=True, slots=True)
 class CellStatus:
-    """A cell with who counts in it, and what its share of those in open cells would be; `shut` says why none is due."""
+    """A cell with the numbers of its participants, and its share of the participants in open cells; `shut` is the
+    reason if it is closed."""
 
     values: Mapping[str, str]
     complete: int
@@ -92,7 +93,7 @@ class CellStatus:
 
 
 def cell_statuses(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Quota]) -> tuple[CellStatus, ...]:
-    """How cells stand against their targets, from how many have completed each and are live in it."""
+    """The cells against their targets; `counted` has each cell with its numbers of completed and running sessions."""
     counts = [(cell.values, done + live) for cell, done, live in counted]
     free = open_cells([cell for cell, _, _ in counted], counts, caps)
     whole = sum(cell.weight for cell in free) or 1.0
@@ -122,7 +123,7 @@ def parse_values(texts: Iterable[str]) -> tuple[tuple[str, str], ...]:
 
 
 def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools) -> dict[str, str]:
-    """Factors of a study with one value each, written as above; raises NoSuchCell for what no cell has."""
+    """Factors of a study with one value each, written as for `parse_values`; raises NoSuchCell if no cell has them."""
     found: dict[str, str] = {}
     for name, value in parse_values(texts):
         if name not in factors:
@@ -137,7 +138,7 @@ def parse_cell(texts: Iterable[str], factors: Mapping[str, Factor], pools: Pools
 
 
 def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
-    """Whether all of `where` holds for these values."""
+    """Whether `values` contains all of `where`."""
     return all(values.get(name) == value for name, value in where.items())
 
 
@@ -147,5 +148,5 @@ def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem
 
 
 def values_of(pool: Sequence[Problem], tag: str, wanted: Mapping[str, str]) -> list[str]:
-    """The different values of a tag among the matching problems, in the pool's order."""
+    """The distinct values of a tag among the matching problems, in the pool's order."""
     return list(dict.fromkeys(item.tags[tag] for item in matching(pool, wanted) if tag in item.tags))

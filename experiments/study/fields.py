@@ -1,7 +1,7 @@
-"""What can be asked in a form: one class a kind of field, and the rules by which an answer is accepted.
+"""The fields of forms: a class for each kind of question, with the validation of its answers.
 
-An answer that is absent is recorded as None, never as 0, a middle or a first option. What comes from a browser is
-text (or a list of texts); `read` gives the value that the log keeps, or raises Invalid with a sentence for the person.
+A missing answer is recorded as None, never as 0, a middle or a first option. A browser sends text (or a list of texts);
+`read` returns the value that the log stores, or raises Invalid with a message for the participant.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from problems.problem import Option
 
 
 class Invalid(ValueError):
-    """An answer cannot be accepted; the text says why, to the person who gave it."""
+    """An answer is not accepted. The text is the message for the participant."""
 
     @property
     def said(self) -> str:
-        """The text as it was said, which can be translated."""
+        """The message as a LazyString, which can be translated."""
         text: str = self.args[0]
         return text
 
@@ -45,7 +45,7 @@ class Field(StrictModel):
     """Whether participants must answer before they can leave the screen."""
 
     def read(self, value: Any) -> Any:
-        """The value to keep, or None if there is none; raises Invalid."""
+        """The value to store, or None if there is no answer; raises Invalid."""
         if value is None or value == [] or (isinstance(value, str) and not value.strip()):
             if self.required:
                 raise Invalid("Please answer this question.")
@@ -53,16 +53,16 @@ class Field(StrictModel):
         return self.accept(value)
 
     def accept(self, value: Any) -> Any:
-        """The value to keep for an answer that is there; raises Invalid."""
+        """The value to store for a non-empty answer; raises Invalid."""
         raise NotImplementedError
 
     def filled(self, fill: Callable[[str], str]) -> Self:
-        """The field with the names in its texts replaced; itself where there are none, as a copy takes long."""
+        """The field with the `{{names}}` in its texts replaced; itself if there are none, as copying is slow."""
         changed = {name: text for name, text in self._texts(fill).items() if text != getattr(self, name)}
         return self.model_copy(update=changed) if changed else self
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
-        """What `filled` changes; a kind with more texts adds them."""
+        """The texts that `filled` changes; a kind with more texts adds them."""
         return {"text": fill(self.text), "help": fill(self.help)}
 
 
@@ -80,7 +80,7 @@ class TextField(Field):
 
 
 def read_text(value: Any, max_chars: int, *, required: bool) -> str:
-    """A text that fits; raises Invalid. NUL, which databases refuse, is dropped."""
+    """A text of at most `max_chars`; raises Invalid. NUL characters, which databases refuse, are removed."""
     if not isinstance(value, str):
         raise Invalid("Please enter text.")
     text = value.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode().strip()
@@ -96,9 +96,9 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
 
 SHORT_CHARS = 500
 LONG_CHARS = 5_000
-"""So that a screen of several long answers fits into a request of 64 KiB, in any script."""
+"""The longest long answer, so that several on a screen fit into a request of 64 KiB, in any script."""
 LARGEST = 10**15
-"""Beyond this a number is not exact everywhere where it may be stored and read."""
+"""The largest number. Beyond it, numbers are not exact in every database and program that may read them."""
 
 
 def _as_options(value: Any) -> Any:
@@ -329,11 +329,11 @@ AnyField = Annotated[
 
 
 KINDS = (SingleChoice, MultipleChoiceField, Scale, Number, Slider, ShortText, LongText, Checkbox)
-"""All that a page can show."""
+"""All kinds of fields that a page can show."""
 
 
 def draft_chars(field: Field) -> int:
-    """How many characters a field's value may have while it is being typed or chosen."""
+    """The most characters of a field's value in a draft."""
     if isinstance(field, ShortText | LongText):
         return field.max_chars
     return sum(len(value) + 4 for value in field.options) if isinstance(field, MultipleChoiceField) else SHORT_CHARS
@@ -341,14 +341,14 @@ def draft_chars(field: Field) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FormReading:
-    """What came of reading a form: the values to keep, or what is wrong with each field."""
+    """The result of reading a form: the values to store, or the error of each invalid field."""
 
     values: dict[str, Any]
     faults: dict[str, str]
 
 
 def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
-    """Read every field; what was not asked is ignored."""
+    """Read every field; further values are ignored."""
     values: dict[str, Any] = {}
     faults: dict[str, str] = {}
     for item in fields:
@@ -360,10 +360,10 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
 
 
 ANSWER = Field(name="answer", text="{{problem.text}}")
-"""The problem as a step asks it, before there is one."""
+"""The field for the answer to a problem, without the options of a particular problem."""
 
 
 @lru_cache(maxsize=1_000)
 def choice(options: tuple[Option, ...]) -> SingleChoice:
-    """One of a problem's options; made once, as it is the same for all who meet the problem."""
+    """The field for choosing one of a problem's options; cached, as participants have problems in common."""
     return SingleChoice(name="answer", options={option.key: option.text for option in options})

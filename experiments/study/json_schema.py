@@ -1,4 +1,4 @@
-"""The JSON Schema of study and protocol files, by which editors complete and check them as one types."""
+"""The JSON Schema of study and protocol files, for completion and validation in editors."""
 
 from __future__ import annotations
 

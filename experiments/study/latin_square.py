@@ -1,8 +1,8 @@
-"""Latin squares: orders in which each thing stands equally often at each place, and follows each other equally often.
+"""Latin squares: orders in which each item is equally often at each position, and equally often after each other item.
 
-A square's rows are given out as a factor is, `<loop>_order`, balanced over the other factors by who has completed the
-study or takes part. Rows are those of Williams (1949): with an even number n of things n rows, with an odd number 2n,
-of which the second half are the first ones backwards.
+The rows of a square are assigned like a factor, `<loop>_order`, balanced over the other factors and over participants
+who have completed the study or are taking part. The squares are those of Williams (1949): for an even number n of items
+n rows; for an odd number 2n, of which the second half are the first half reversed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ LATIN = "latin_square"
 
 
 def square(size: int) -> tuple[tuple[int, ...], ...]:
-    """The rows of a Williams square, as numbers of things from 0."""
+    """The rows of a Williams square, as indices of items from 0."""
     first = [0]
     for step in range(1, size):
         first.append((first[-1] + (step if step % 2 else -step)) % size)
@@ -29,28 +29,28 @@ def square(size: int) -> tuple[tuple[int, ...], ...]:
 
 
 def apply_order(things: Sequence[T], row: str) -> list[T]:
-    """The things in the order of a row, whose number is counted from 1; a row too many begins again."""
+    """The items in the order of a row. `row` is its number from 1; beyond the last row it wraps around."""
     rows = square(len(things))
     return [things[number] for number in rows[(int(row) - 1) % len(rows)]]
 
 
 def of_items(node: Loop) -> str:
-    """The factor that says in which order a loop's turns come."""
+    """The name of the factor for the order of a loop's turns."""
     return f"{node.each}_order"
 
 
 def of_companions(node: Loop, name: str) -> str:
-    """The factor that says in which order what stands beside them comes."""
+    """The name of the factor for the order of the values in a loop's `vary`."""
     return f"{node.each}_{name}_order"
 
 
 def order_factors(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> dict[str, tuple[str, ...]]:
-    """The factors that a study has because of its squares: the numbers of their rows."""
+    """The factors for the Latin squares of a study; their values are the numbers of the rows."""
     return {name: tuple(str(n + 1) for n in range(len(square(size)))) for name, size in _sizes(nodes, pools)}
 
 
 def size_of(node: Loop, pools: Mapping[str, Sequence[Problem]]) -> int | None:
-    """How many turns a loop has for everybody; None where that differs."""
+    """The number of turns of a loop; None if it differs between participants."""
     wish = node.take or node.up_to
     if wish or any(list(names(value)) for value in node.where.values()):
         return wish

@@ -1,8 +1,8 @@
-"""From files to a Study: protocols put in their places, problems dealt into groups, everything hashed.
+"""Resolves a study file into a Study: inlines its protocols, divides problems into groups, and computes the hash.
 
 A resolved study is a document of plain JSON (the file as written, the protocols it names, every problem) and what is
-computed from it. The document's hash covers all that could change a result; a session is pinned to it for life. Order
-is kept as written, because the order of options and problems is part of the study.
+computed from it. The document's hash covers everything that could change a result, and a session keeps its version for
+life. Order is preserved, because the order of options and problems is part of the study.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ Json = Any
 
 @dataclass(frozen=True)
 class Study:
-    """What the engine interprets; made by `resolve`, never changed. `document` is what `restore` needs."""
+    """A resolved study, which the engine interprets. It is made by `resolve` or, from its `document`, by `restore`,
+    and never changed."""
 
     file: StudyFile
     flow: tuple[Node, ...]
@@ -44,7 +45,7 @@ class Study:
     document: str
     hash: str
     factors: Mapping[str, Factor] = field(default_factory=dict)
-    """What is given to each participant: the file's factors, and the rows of its Latin squares."""
+    """The factors to which participants are assigned: those of the file, and the rows of its Latin squares."""
     _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
 
     @property
@@ -54,29 +55,27 @@ class Study:
 
     @property
     def constants(self) -> dict[str, str]:
-        """Names that hold everywhere: `model`, where the study has only one."""
+        """The names that are in scope everywhere: `model`, if the study has only one."""
         return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
 
     @cached_property
     def admission(self) -> str:
-        """The path of the consent with which participants take their place; "" where they have it from the start."""
+        """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
         return admitting(self.flow, self.factors)
 
     @cached_property
     def steps(self) -> tuple[tuple[str, Step], ...]:
-        """Every step with its folded path (`question[*]/answer`), in the order of the file."""
+        """Every step with its path without turn numbers (`question[*]/answer`), in the order of the file."""
         return tuple(_steps(self.flow))
 
     def translate(self, text: str, language: str) -> str:
-        """A text of the study in another of its languages; as it is where there is no translation."""
+        """The translation of a text of the study; the text itself if there is none."""
         return self.file.translations.get(language, {}).get(text, text)
 
     def problem(self, pool: str, problem_id: str) -> Problem:
-        """A problem of a pool by its id."""
         return self._index[pool, problem_id]
 
     def model(self, name: str) -> ModelSpec:
-        """A model of the study by its name there."""
         return self.file.models[name]
 
 
@@ -94,7 +93,7 @@ def resolve(
     protocols: Mapping[str, Mapping[str, Json]],
     pools: Mapping[str, Sequence[Problem]],
 ) -> Study:
-    """A study from its file, all protocols at hand and its pools of problems; raises StudyError with every fault."""
+    """A study from its file, the available protocols and its pools of problems; raises StudyError with all errors."""
     name = str(raw.get("study", "study"))
     sound, faults = parse_leniently(StudyFile, raw)
     if sound is None:
@@ -121,7 +120,7 @@ def resolve(
 
 
 def _wording() -> dict[str, Any]:
-    """The words of the instruments, which a study's file only names."""
+    """The wording of the instruments, which a study file refers to by name; part of the document and its hash."""
     return {
         "scales": {key: dict(scale) for key, scale in SCALES.items()},
         "questions": dict(QUESTIONS),
@@ -132,8 +131,8 @@ def _wording() -> dict[str, Any]:
 
 
 def restore(document: str) -> Study:
-    """The study whose `document` this is; it was checked when it was made. Raises StudyError where it needs a step of
-    a package that is no longer installed."""
+    """The study of a `document`, which was validated when it was made. Raises StudyError if it needs a step of a
+    package that is no longer installed."""
     parts = json.loads(document)
     models()
     try:
@@ -165,7 +164,7 @@ def _study(
 
 
 def _plain(model: StrictModel) -> Json:
-    """A file as plain JSON with all that it leaves to defaults: where a default changes, it is another study."""
+    """A file as plain JSON including all defaults, so that a changed default changes the study's hash."""
     return model.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
@@ -185,7 +184,7 @@ def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def protocol_refs(node: Node) -> tuple[str, ...]:
-    """The protocols that a node names."""
+    """The protocols that a node refers to."""
     do = getattr(node, "do", None)
     return tuple(do.pick.values()) if isinstance(do, ByFactor) else (do,) if do else ()
 
@@ -219,7 +218,7 @@ def _inline(
 
 
 def _strays(node: Node, ids: Sequence[str], where: str) -> list[ValidationIssue]:
-    """Changes to steps that no protocol here has."""
+    """Errors for changes (`with`) to steps that the protocol does not have."""
     strays = [name for name in getattr(node, "with_", {}) if ids and name not in ids]
     return [
         ValidationIssue(where, f"no step of the protocol is called {name!r}{suggestion(name, ids)}") for name in strays

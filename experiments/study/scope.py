@@ -1,4 +1,4 @@
-"""The names that mean something at a place of a study, and which values they can have there."""
+"""The names in scope at a location of a study, and the values that they can have there."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Values = Mapping[str, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class NameScope:
-    """What may be referred to at a place. `values` are those of factors and loops' variables; `limits` are the ones
-    for which the place is reached, as the conditions around it say; `asked` gathers which models reply where."""
+    """The names that can be referred to at a location. `values` has the values of factors and loop variables; `limits`
+    has those with which the location is reached, by the conditions around it; `asked` collects the uses of models."""
 
     known: frozenset[str]
     steps: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ class NameScope:
 
 @dataclass(frozen=True)
 class ModelUse:
-    """A place at which a model may reply."""
+    """A location at which a model may reply."""
 
     model: str
     at: str
@@ -48,7 +48,8 @@ class ModelUse:
 
 
 def as_words(wanted: object) -> frozenset[str]:
-    """The values that a condition allows; a truth value is that of a box, and an option that is called so."""
+    """The values that a condition allows, as texts. A truth value stands for a checkbox, and for an option of that
+    name."""
     each = wanted if isinstance(wanted, tuple | list) else (wanted,)
     return frozenset(map(str, each)) | {str(item).lower() for item in each if isinstance(item, bool)}
 
@@ -62,7 +63,7 @@ def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tup
 
 
 def drawn_values(pool: Iterable[Problem], tag: str | None, where: Mapping[str, str]) -> tuple[str, ...]:
-    """What can be drawn from a pool: the values of a tag, or without one the problems' ids."""
+    """The values that can be drawn from a pool: those of a tag, or without a tag the ids of the problems."""
     fixed = {name: value for name, value in where.items() if not list(names(value))}
     fit = [item for item in pool if all(item.tags.get(name) == value for name, value in fixed.items())]
     return tuple(dict.fromkeys(item.tags[tag] if tag else item.id for item in fit if not tag or tag in item.tags))

@@ -1,6 +1,6 @@
-"""What a participant sees, as values: any front end paints them, any bot reads them.
+"""A participant's screen as plain values, which front ends render and simulated participants read.
 
-A screen holds nothing that is not due: no model's name, no right answer, no text of a problem to come.
+A screen contains nothing that must stay hidden: no model names, no correct answers, no texts of later problems.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from problems import problem
 
 @dataclass(frozen=True, slots=True)
 class TextBlock:
-    """A passage of the researcher's, in Markdown."""
+    """A text by the researcher, in Markdown."""
 
     kind: ClassVar[str] = "text"
     text: str
@@ -24,7 +24,7 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ProblemBlock:
-    """The problem being worked on; `options` are shown greyed where they are not a field of the form."""
+    """The current problem; `options` are shown disabled if they are not a field of the form."""
 
     kind: ClassVar[str] = "problem"
     text: str
@@ -33,12 +33,12 @@ class ProblemBlock:
 
 
 Ended = Literal["", "cut_off", "stopped"]
-"""How a reply ended that is not whole: at its model's limit, or by the participant's click."""
+"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant; empty if complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of a conversation, as the participant knows its sender."""
+    """A message of a conversation, with its sender as shown to the participant."""
 
     role: Literal["You", "Bot"]
     text: str
@@ -47,10 +47,10 @@ class ChatMessage:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptBlock:
-    """A finished conversation to look back on; `ratings[i]` are the fields that rate its i-th turn, if any.
+    """A finished conversation for review; `ratings[i]` are the fields that rate its i-th turn, if any.
 
-    A turn is a message of "You" and what follows it. `you` and `bot` are what the two are called, the title standing
-    in for the latter; with `judged` the last message is marked as what the form is about.
+    A turn is a message of "You" and what follows it. `you` and `bot` are the labels of the two; the title is the
+    default for the latter. With `judged`, the last message is marked as the one that the form is about.
     """
 
     kind: ClassVar[str] = "transcript"
@@ -65,7 +65,7 @@ class TranscriptBlock:
 
 @dataclass(frozen=True, slots=True)
 class NoticeBlock:
-    """What has to be said about the answers that were given: a sentence, and the questions that it is about."""
+    """A notice about the answers given: a sentence, and the questions that it is about."""
 
     kind: ClassVar[str] = "notice"
     text: str
@@ -74,7 +74,7 @@ class NoticeBlock:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """A code, and where to take it; `complete` if it is that of the whole study done."""
+    """A completion code and the link for it; `complete` if the study was completed."""
 
     kind: ClassVar[str] = "code"
     code: str
@@ -87,7 +87,7 @@ Block = TextBlock | ProblemBlock | TranscriptBlock | NoticeBlock | CodeBlock
 
 @dataclass(frozen=True, slots=True)
 class ReplyView:
-    """What stands in a column of a round: the reply, or why there is none yet. Its slot says which column it is."""
+    """The content of a column (identified by slot) in a round: the reply, or why there is none yet."""
 
     slot: str
     called: str
@@ -99,7 +99,7 @@ class ReplyView:
 
 @dataclass(frozen=True, slots=True)
 class RoundView:
-    """A message with its replies side by side, and the vote in words once it is given."""
+    """A message with its replies side by side, and the vote as text once it is given."""
 
     message: str
     replies: tuple[ReplyView, ...]
@@ -108,9 +108,9 @@ class RoundView:
 
 @dataclass(frozen=True, slots=True)
 class ChatView:
-    """The conversation beside the form: what was said, and what may be said next.
+    """The conversation beside the form: its messages, and what the participant can do next.
 
-    With `columns` it is one with several at once, told round by round; `rating` is then the vote.
+    With `columns` it is a conversation with several models, in `rounds`; `rating` is then the vote.
     """
 
     title: str
@@ -128,7 +128,7 @@ class ChatView:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The replies that are on their way; a chat with one at a time has no name for its own."""
+        """The slots of the replies in progress; "" is the slot of a chat with a single model."""
         if self.columns:
             return tuple(reply.slot for round in self.rounds[-1:] for reply in round.replies if reply.waiting)
         return ("",) if self.waiting else ()
@@ -136,7 +136,7 @@ class ChatView:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What one step puts on the screen: passages, a form, perhaps a chat, and the words of the buttons that end it."""
+    """The content of a step's screen: text blocks, a form, perhaps a chat, and the labels of its buttons."""
 
     title: str = ""
     blocks: tuple[Block, ...] = ()
@@ -144,12 +144,12 @@ class Panel:
     chat: ChatView | None = None
     button: str = "Continue"
     decline: str = ""
-    """The words of a second button, by which people do not agree; none where it is empty."""
+    """The label of a second button for not giving consent; no such button if it is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
-    """How far it is: words ("Phase 2, question 3 of 9") and a share of the whole, from 0 to 1."""
+    """The progress: a text ("Phase 2, question 3 of 9") and a share from 0 to 1."""
 
     words: str
     share: float
@@ -157,7 +157,7 @@ class ProgressView:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The times of a screen, in microseconds UTC; None where there is none. `more` says that time can be added."""
+    """The times of a screen, in microseconds UTC; None if there is none. `more`: the time limit can be extended."""
 
     opens_us: int | None = None
     warns_us: int | None = None
@@ -167,7 +167,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """A participant's present screen: a step's panel at its place, and the actions that are open."""
+    """A participant's current screen: the panel of a step, its path, and the available actions."""
 
     path: str
     seen: int
@@ -176,20 +176,20 @@ class Screen:
     actions: tuple[str, ...]
     ended: bool = False
     outcome: str = ""
-    """How the session ended, if it has."""
+    """The outcome, if the session has ended."""
     timing: Timing | None = None
-    """When the screen may be left, and when its time is over."""
+    """When the screen can be left, and when its time limit passes."""
 
 
 def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, **more: Any) -> TranscriptBlock:
-    """A conversation between others: nobody is "You" in it, and what its source calls them is not told."""
+    """A conversation between other people, labelled as `person` and `called`; the names in its source are not shown."""
     roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
     messages = tuple(ChatMessage(roles[message.role], message.text) for message in said)
     return TranscriptBlock("The conversation", messages, you=person, bot=called, **more)
 
 
 def asked(screen: Screen) -> Iterator[Field]:
-    """Every field that a screen asks for: of its form, of turns to be rated, of a chat's rating or vote."""
+    """Every field on a screen: of its form, of the turns to rate, and of a chat's rating or vote."""
     yield from screen.panel.fields
     for block in screen.panel.blocks:
         if isinstance(block, TranscriptBlock):
@@ -199,8 +199,8 @@ def asked(screen: Screen) -> Iterator[Field]:
 
 
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a draft belongs to a screen: values of what it asks for, and a chat's next message as `text`, each up to
-    twice as long as what could be sent, as one may still shorten it."""
+    """The values of a draft that belong to a screen: those of its fields, and a chat's next message as `text`. Each can
+    be up to twice as long as what could be sent, as the participant may still shorten it."""
     room = {field.name: 2 * draft_chars(field) for field in asked(screen)}
     if screen.panel.chat is not None:
         room["text"] = 2 * screen.panel.chat.max_chars

@@ -1,8 +1,8 @@
-"""What a kind of step is: one class in one file of `experiments/steps`, and everything the engine asks of it.
+"""The interface of a kind of step: one class in one file of `experiments/steps`.
 
-A step sees its Place: the facts recorded there, and by name what else a text or a condition may refer to. It decides
-what an action means, says when it is done, what is owed, and what is on the screen. Two rules for editors: a step knows
-no other step's class, and it keeps no state; whatever it needs to remember is a fact.
+A step gets its Location: the events recorded there, and by name the values that a text or a condition may refer to. It
+decides which events an action causes, whether it is done, which tasks are pending, and what is on the screen. Two rules
+for editors: a step uses no other step's class, and it has no state; whatever it has to remember is an event.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ class TimeLimit(StrictModel):
 
 
 class Step(StrictModel):
-    """What all steps have. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
+    """The base of all steps. A kind sets `step: Literal["its-name"]` and overrides what it needs."""
 
     admits: ClassVar[bool] = False
-    """Whether participants take their place by submitting it."""
+    """Whether submitting it admits the participant (see `admission`)."""
 
     step: str
     id: Slug = ""
@@ -64,65 +64,65 @@ class Step(StrictModel):
         return {"id": raw.get("step"), **raw} if isinstance(raw, Mapping) else raw
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The questions it puts, as they are written in the study."""
+        """The questions of the step, as written in the study file."""
         return ()
 
     def worded(self) -> tuple[Field, ...]:
-        """The fields whose words are translated; none where they are put together from texts of the step's own keys."""
+        """The fields with texts to translate; none if they are composed of texts from the step's own keys."""
         return self.questions_asked()
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The form that `submit` reads: what is asked, in the words that hold at this place."""
+        """The form that `submit` reads: the questions, with their texts translated and filled in."""
         return tuple(field.filled(place.fill) for field in self.questions_asked())
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
-        """Where people can write: those of its fields, and the box for a message if it has one."""
+        """The text boxes of the screen: those among its fields, and the message box if it has one."""
         return tuple(field for field in fields if isinstance(field, TextField))
 
     def instructions(self) -> str:
-        """What stands above its questions, as it is written in the study, for the codebook."""
+        """The text above its questions, as written in the study file, for the codebook."""
         return str(getattr(self, "text", ""))
 
     def panel(self, place: Location) -> Panel:
-        """What the screen shows."""
+        """The content of the screen."""
         raise NotImplementedError
 
     def done(self, place: Location) -> bool:
-        """Whether the participant has left this step behind; once that is so it stays so, whatever comes."""
+        """Whether the participant has completed this step. Once true, it must stay true after any further events."""
         return any(event.kind == "submitted" for event in place.facts)
 
     def offers(self, place: Location) -> tuple[str, ...]:
-        """The actions open to the participant now."""
+        """The actions available to the participant now."""
         return ("submit",)
 
     def end_page(self, place: Location) -> EndPage:
-        """What it says on the last page, where the session ended at it."""
+        """The step's own last page, for a session that ended at it."""
         return EndPage()
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
-        """What the world still has to do here: replies, side by side, or one other thing."""
+        """The tasks of the server here: replies, which are requested concurrently, or one other task."""
         return ()
 
     def ends(self) -> Mapping[str, str]:
-        """The outcomes that a session can have by ending here, each with the step's own completion code for it."""
+        """The outcomes with which a session can end here, each with the step's own completion code for it."""
         return {}
 
     def passing(self, place: Location) -> Mapping[str, Any]:
-        """Values that pass where answers are checked; simulated participants give them, and no screen shows them."""
+        """Answers that pass, if answers are checked. Simulated participants give them; no screen shows them."""
         return {}
 
     def answer_key(self, place: Location) -> Mapping[str, Any]:
-        """What is right of its questions, by name, as `core/right.py` reads it: for researchers, and on no screen."""
+        """The correct answers by question, as `answer_key.py` reads them. For researchers; no screen shows them."""
         problem = place.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.requires()
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The facts that an offered action makes; raises Refused."""
+        """The events that an available action causes; raises Refused."""
         return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
 
     def references(self) -> tuple[str, ...]:
-        """Texts in which `{{names}}` may stand, for the checker."""
+        """The texts that can contain `{{names}}`, for validation."""
         return tuple(_texts(self.model_dump()))
 
     def provides(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class Step(StrictModel):
         return ()
 
     def depends_on(self) -> tuple[str, ...]:
-        """The ids of earlier steps or loops beside it that it cannot do without."""
+        """The ids of the earlier steps or loops beside it that it needs."""
         return ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ class Step(StrictModel):
         return ("{{model}}",) if "model" in self.requires() else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """What only its kind can know to be wrong with it in a study with these models, a sentence each."""
+        """Errors that only this kind of step can find, in a study with these models; a sentence each."""
         return ()
 
     def requires(self) -> frozenset[str]:
@@ -155,7 +155,7 @@ def _texts(value: Any) -> list[str]:
 
 
 def read_or_refuse(fields: tuple[Field, ...], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a form; raises Refused with each field's fault."""
+    """The values of a form; raises Refused with the error of each invalid field."""
     reading = read_form(fields, given)
     if reading.faults:
         raise Refused("invalid", "Some answers are missing or need to be changed.", reading.faults)
@@ -166,7 +166,7 @@ KINDS: Registry[type[Step]] = Registry("step", "experiments.steps", "parley.step
 
 
 def step(kind: type[Step]) -> type[Step]:
-    """Register a kind of step, under the one value that its `step` field allows."""
+    """Class decorator that registers a kind of step, under the one value that its `step` field allows."""
     names = get_args(kind.model_fields["step"].annotation)
     if len(names) != 1:
         raise TypeError(f'{kind.__name__} needs `step: Literal["its-name"]`')
@@ -175,5 +175,5 @@ def step(kind: type[Step]) -> type[Step]:
 
 
 def kinds() -> Mapping[str, type[Step]]:
-    """Every kind of step by name, sorted: this package's files and the entry points of group `parley.steps`."""
+    """All kinds of steps by name, sorted: those of `experiments/steps` and of the entry points `parley.steps`."""
     return KINDS.all()

@@ -1,7 +1,7 @@
-"""`{{name}}` in a study's texts: the only thing a text can do is to name a value.
+"""`{{name}}` in a study's texts. Substituting values is all that a template can do.
 
-Double braces, because LaTeX is full of single ones. Names are words joined by dots; an unknown name is an error of the
-study's author, found by the checker before anybody takes part.
+The braces are double because LaTeX uses single ones. Names are words joined by dots; validation reports unknown names
+as errors before a study can start.
 """
 
 from __future__ import annotations

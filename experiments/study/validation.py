@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 26
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
-"""In scope once a model may have replied: after a conversation, and in a loop only after it in the same turn."""
+"""In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
 
 
 def validate(study: Study) -> list[ValidationIssue]:
@@ -251,7 +251,7 @@ def _loop_values(node: Loop, pool: Sequence[Problem]) -> Values:
 
 
 def _kept(pool: Sequence[Problem]) -> Iterator[str]:
-    """Those of the properties that steps can need which all problems of a pool have."""
+    """The properties that steps can require and that all problems of a pool have."""
     for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
             yield name

@@ -1,6 +1,6 @@
-"""Answers in the words that a participant read: the question, what was chosen or written, and whether it was right.
+"""Answers with the texts that the participant read: the question, the answer, and whether it was correct.
 
-For researchers who look back on a session; nothing of this is ever on a participant's screen.
+For researchers who review a session; never shown to participants.
 """
 
 from __future__ import annotations
@@ -22,32 +22,33 @@ TICKED, NOT_TICKED = "Ticked", "Not ticked"
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """A question with its answer in words; `given` is empty where there is none, `correct` None where none is right."""
+    """A question with its answer as texts. `given` is empty if there is no answer; `correct` is None if the question
+    has no correct answer."""
 
     name: str
     question: str
     given: tuple[str, ...]
     value: Any = None
     chosen: bool = False
-    """Whether `given` are options, in the study's words, and not the participant's own."""
+    """Whether `given` are labels of options, and not the participant's own text."""
     right: tuple[str, ...] = ()
-    """What is right: any of these, or all of them of a question with several answers."""
+    """The correct answers: any of these is, or for a multiple choice all together."""
     correct: bool | None = None
 
 
 def answered(place: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
-    """The answers to some questions that were put at a place, as far as any were given."""
+    """The given answers to questions of a step."""
     right = place.node.answer_key(place) if isinstance(place.node, Step) else {}
     return tuple(_answered(field, given, right) for field in fields if field.name in given)
 
 
 def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
-    """Answers as their form sent them."""
+    """The answers as values of the form that sent them."""
     return {field.name: _as_shown(given[field.name], _letters(field, given)) for field in fields if field.name in given}
 
 
 def _letters(field: Field, given: Data) -> Mapping[str, str]:
-    """The letters by which a browser knew options that were shown in an order of the participant's own."""
+    """The letters that stood for the options in the browser, if they were shown in a participant-specific order."""
     order = {key: letter for letter, key in zip(ascii_lowercase, given.get("order", ()), strict=False)}
     return order if isinstance(field, ChoiceField) and set(field.options) <= set(order.values()) else {}
 
@@ -70,7 +71,7 @@ def _as_shown(value: Any, letters: Mapping[str, str]) -> Any:
 
 
 def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
-    """None where the two cannot be compared: what stood in a form that ran out of time may be anything."""
+    """Whether an answer is correct; None if it is invalid, as the unsent answers of an expired form may be."""
     try:
         return is_correct(field, wanted, given)
     except Invalid:
@@ -78,7 +79,7 @@ def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
 
 
 def words(field: Field, value: Any) -> tuple[str, ...]:
-    """An answer as it was read on the screen."""
+    """An answer as the participant read it on the screen."""
     if isinstance(field, Checkbox):
         return (TICKED if value else NOT_TICKED,)
     if value is None or value == "" or value == []:

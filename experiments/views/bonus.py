@@ -1,7 +1,7 @@
-"""What a session earns on top by its study's rules: only once it is complete; any other outcome earns nothing.
+"""The bonus of a session by its study's rules. Only completed sessions earn one.
 
-A question is a problem of a pool, however often it was met: all answers given to it in the session are its answers. It
-can be correct only where its right answer is known.
+A question is a problem of a pool, however often it was shown: all answers given to it in the session are its answers.
+It can be correct only if its correct answer is known.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from experiments.views.problem_history import ProblemTurn, problem_turns
 from problems.problem import Problem
 
 ASKING = ("answer", "chat", "check")
-"""The kinds of steps whose `answer` is one to the problem."""
+"""The kinds of steps whose `answer` is an answer to the problem."""
 ATTENTION = "attention_check"
-"""The dataset of problems that are there to see whether they are read."""
+"""The dataset of attention checks."""
 NOTHING = Decimal("0.00")
 
 
 @dataclass(frozen=True, slots=True)
 class BonusEarned:
-    """What a rule gives: for how many, and how much."""
+    """What a session earns by one rule: the number of items that count, and the amount."""
 
     rule: Bonus
     count: int
@@ -34,14 +34,14 @@ class BonusEarned:
 
 @dataclass(frozen=True, slots=True)
 class GradedProblem:
-    """A problem that was met, and its answers in the order in which they were given."""
+    """A problem that was shown, with its answers in the order in which they were given."""
 
     pool: str
     problem: Problem
     answers: tuple[Any, ...]
 
     def correct(self, counts: str = "any") -> bool:
-        """Whether it is answered correctly, by any of its answers, the last or all."""
+        """Whether it is answered correctly; `counts` says by which answers: "any", "last" or "all"."""
         right = [answer == self.problem.answer for answer in self.answers]
         if self.problem.answer is None or not right:
             return False
@@ -49,7 +49,7 @@ class GradedProblem:
 
 
 def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
-    """Every problem that was met, once."""
+    """Every problem that was shown, once each."""
     found: dict[tuple[str, str], GradedProblem] = {}
     for unit in problem_turns(study, state):
         key = (unit.pool, unit.problem.id)
@@ -64,7 +64,7 @@ def _answers(unit: ProblemTurn) -> list[Any]:
 
 
 def earned(study: Study, state: State) -> tuple[BonusEarned, ...]:
-    """What each rule of the study gives; nothing unless the session is complete."""
+    """What the session earns by each rule of the study; empty unless it is complete."""
     if state.outcome != "complete" or not study.file.bonus:
         return ()
     asked = questions(study, state)
@@ -86,12 +86,12 @@ def _count(rule: Bonus, asked: list[GradedProblem]) -> int:
 
 
 def bonus_of(study: Study, state: State) -> Decimal:
-    """What a session earns by all rules together."""
+    """The whole bonus of a session, in the recruiter's currency."""
     return sum((part.amount for part in earned(study, state)), NOTHING)
 
 
 def checks_failed(study: Study, state: State) -> int:
-    """How many attention checks were failed, whatever the outcome: questions of that dataset, steps of that kind."""
+    """The number of failed attention checks, whatever the outcome: problems of that dataset, and `check` steps."""
     checks = (question for question in questions(study, state) if question.problem.dataset == ATTENTION)
     wrong: int = sum(bool(check.answers) and not check.correct("all") for check in checks)
     judged = (event.data for event in state.events if event.kind == "submitted")

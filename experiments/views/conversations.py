@@ -1,4 +1,4 @@
-"""Conversations as their participant saw them, told for researchers: turn by turn, with who replied and each rating."""
+"""Conversations as the participant saw them, for researchers: turn by turn, with the models and the ratings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """A message of a conversation: `called` is its sender as the participant knows them, `model` who it really was.
+    """A message of a conversation: `called` is its sender as shown to the participant, `model` the model that wrote it.
 
-    `mark` says what is the matter with it: cut_off, stopped, or failed, where there is no text but a reason.
+    `mark` is cut_off, stopped or failed; empty for a complete message. A failed reply has a reason as its text.
     """
 
     role: str
@@ -35,7 +35,7 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptTurn:
-    """A message with what came back, what was answered about it, and the vote in words."""
+    """A message with its replies, the answers about it, and the vote as text."""
 
     lines: tuple[TranscriptLine, ...]
     answers: tuple[AnswerView, ...] = ()
@@ -44,7 +44,8 @@ class TranscriptTurn:
 
 @dataclass(frozen=True, slots=True)
 class ConversationView:
-    """A conversation; `again` if it is one to look back on, or others'. `waiting` if a reply is on its way."""
+    """A conversation. `again`: it was shown for review, or is one of other people. `waiting`: a reply is in
+    progress."""
 
     title: str
     turns: tuple[TranscriptTurn, ...]
@@ -58,7 +59,7 @@ class ConversationView:
 
 
 def conversations_of(place: Location, panel: Panel, given: Data) -> tuple[ConversationView, ...]:
-    """The conversations on a screen: those looked back on, with the answers given there, and the one that is held."""
+    """The conversations on a screen: those under review, with the answers given there, and the current one."""
     found = [_transcript(place, block, given) for block in panel.blocks if isinstance(block, TranscriptBlock)]
     if panel.chat is not None:
         held = _rounds(panel.chat, place.facts) if panel.chat.columns else _chat(place, panel.chat)
@@ -67,7 +68,7 @@ def conversations_of(place: Location, panel: Panel, given: Data) -> tuple[Conver
 
 
 def _transcript(place: Location, block: TranscriptBlock, given: Data) -> ConversationView:
-    """Its turns, each begun by "You"; whole where nothing is rated."""
+    """The conversation in turns, each starting with a message of "You"; in one piece if nothing is rated."""
     called = {"You": block.you, "Bot": block.bot or block.title}
     lines = [TranscriptLine(said.role, called[said.role], said.text, mark=said.ended) for said in block.messages]
     starts = [number for number, line in enumerate(lines) if line.role == "You"] if block.ratings else []
@@ -79,7 +80,7 @@ def _transcript(place: Location, block: TranscriptBlock, given: Data) -> Convers
 
 
 def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
-    """What was said, replied and rated, in turns; replies that could not be had are told as well."""
+    """The turns of a chat with replies and ratings; includes failed replies."""
     turns: list[tuple[list[TranscriptLine], list[AnswerView]]] = []
     replied: list[int] = []
     for event in place.facts:
@@ -97,7 +98,7 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
 
 
 def _asked(place: Location) -> tuple[Field, ...]:
-    """The scales that are put beside each reply."""
+    """The scales beside each reply."""
     asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
     return tuple(field.filled(place.fill) for field in asked if field.name != "answer")
 
@@ -110,7 +111,7 @@ def _reply(event: Event, called: str) -> TranscriptLine:
 
 
 def _rounds(chat: ChatView, facts: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
-    """The rounds of a conversation with several at once, by what the columns are called."""
+    """The rounds of a conversation with several models; replies are labelled by their column."""
     turns = []
     for told, shown in zip(rounds(facts), chat.rounds, strict=True):
         said = TranscriptLine("You", "You", told.said.data["text"], told.said.at_us)

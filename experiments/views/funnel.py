@@ -1,8 +1,8 @@
-"""How far people come: the steps of a study in order, and how many came to each, stopped there or are there now.
+"""The funnel of a study: its steps in order, and how many sessions reached each, stopped there or are there now.
 
-Who came to a step is counted by the furthest step that they came to, in the order of their own condition: it holds the
-steps whose conditions their factors do not rule out. In a later turn of a loop that is the last step of the loop that
-they met, wherever they are in it. Conditions on answers are not known here: such a step is everybody's.
+A session counts for all steps up to the furthest that it reached, in the order of its own condition: the steps that its
+factors do not rule out. In a later turn of a loop, the furthest step is the last step of the loop that it has reached
+in any turn. Conditions on answers are ignored: such a step counts for every session.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Prefixes = Callable[[], Iterator[str]]
 
 @dataclass(frozen=True, slots=True)
 class FunnelStep:
-    """A step of a study by its folded path, with the conditions on it and on what it stands in."""
+    """A step of a study: its path without turn numbers, and the conditions on it and on the nodes around it."""
 
     path: str
     kind: str
@@ -32,7 +32,7 @@ class FunnelStep:
     whens: tuple[Condition, ...]
 
     def of(self, factors: Mapping[str, str]) -> bool:
-        """Whether participants with these factors can come to it."""
+        """Whether participants with these factors can reach it."""
         return all(
             matches_value(factors[name], wanted)
             for when in self.whens
@@ -43,7 +43,7 @@ class FunnelStep:
 
 @dataclass(frozen=True, slots=True)
 class SessionGroup:
-    """So many sessions with the same factors at the same step; `oldest_us` is the earliest of their last facts."""
+    """A number of sessions with equal factors at one step; `oldest_us` is the earliest time of their last events."""
 
     factors: Mapping[str, str]
     place: str
@@ -56,8 +56,8 @@ class SessionGroup:
 
 @dataclass(frozen=True, slots=True)
 class StepCount:
-    """A step: whose condition has it (`of`), who came at least this far, who stopped there, who is there now and since
-    when at most."""
+    """The sessions of a step: how many have it in their condition (`of`), reached it, stopped there and are there now,
+    and since when at the earliest."""
 
     path: str
     kind: str
@@ -71,7 +71,7 @@ class StepCount:
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """The steps in order; `elsewhere` are sessions at none of them: of another version, or erased."""
+    """The steps in order; `elsewhere` is the number of sessions at none of them: of another version, or erased."""
 
     steps: tuple[StepCount, ...]
     elsewhere: int
@@ -96,7 +96,7 @@ def _inside(node: Node, prefix: str) -> str:
 
 
 def furthest(place: Location) -> str:
-    """The folded path of the step furthest down the study that was come to, for who is at a place."""
+    """The path, without turn numbers, of the furthest step that a session at this location has reached."""
     turn = next((turn for turn in place.scope.turns if turn.index), None)
     if turn is None:
         return without_indices(place.path)
@@ -110,7 +110,7 @@ def _back(loop: str, index: int) -> Iterator[str]:
 
 
 def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Location) -> str:
-    """The last of these steps that has facts in any of these turns; empty if none has."""
+    """The last of these steps that has events in any of these turns; empty if none has."""
     known = place.state.facts
     for node in reversed(nodes):
         if isinstance(node, Step):
@@ -122,7 +122,7 @@ def _last(nodes: Sequence[Node], inside: str, prefixes: Prefixes, place: Locatio
 
 
 def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
-    """The turns of a loop, or the inside of a phase, in each of the turns around it."""
+    """The path prefixes below a loop (one for each turn) or a phase, for each prefix around it."""
     if not isinstance(node, Loop):
         return lambda: (f"{prefix}{node.id}/" for prefix in prefixes())
     return lambda: (
@@ -134,7 +134,7 @@ def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
 
 
 def funnel(study: Study, groups: Iterable[SessionGroup]) -> Funnel:
-    """How far the sessions of a study came, from groups of them."""
+    """The funnel of a study from groups of its sessions."""
     every = funnel_steps(study)
     counts = {name: Counter[str]() for name in ("of", "came", "stopped", "now")}
     since: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""What happened in a session, told by problem: the view from which released rows are made.
+"""A session by problem: the view from which the rows of released tables are made.
 
-A unit is one problem in one turn of a loop, with the facts of each of its steps. It knows its phase, its position in
-the whole session and everything that was in scope, so that a schema needs no path and no step's class.
+A problem turn is one problem in one turn of a loop, with the events of each of its steps. It has its phase, its
+position in the session and all names in scope, so that a schema needs no paths and no step classes.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from problems.problem import Problem
 T = TypeVar("T")
 UNITS = "units"
 LASTING[UNITS] = LASTING[TRAIL]
-"""Those that are behind are kept, as what is behind stays so."""
+"""Problem turns are cached across states like the visited path, because completed ones do not change."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A step of a unit that was reached: its id and kind, and its facts, oldest first."""
+    """A step of a problem turn that was reached: its id and kind, and its events, oldest first."""
 
     id: str
     kind: str
@@ -35,7 +35,7 @@ class StepRecord:
 
     @property
     def submitted(self) -> Event | None:
-        """The fact that ended it, if it is ended."""
+        """The event `submitted` of the step; None if there is none."""
         return next((event for event in self.events if event.kind == "submitted"), None)
 
 
@@ -66,16 +66,16 @@ class ProblemTurn:
     steps: tuple[StepRecord, ...]
 
     def answered(self, name: str) -> Any:
-        """The answer of that name in any step of the unit; None if there is none."""
+        """The answer of that name in any step of the turn; None if there is none."""
         given = [submitted.data.get(name) for step in self.steps if (submitted := step.submitted)]
         return next((value for value in given if value is not None), None)
 
     def step(self, kind: str) -> StepRecord | None:
-        """The unit's first step of a kind."""
+        """The first step of a kind; None if there is none."""
         return next((step for step in self.steps if step.kind == kind), None)
 
     def spoken(self) -> tuple[RatedTurn, ...]:
-        """The turns of its conversation, with ratings given at once or at the end."""
+        """The turns of its conversation, with ratings given after each reply or at the end."""
         chat, later = self.step("chat"), self.step("rate_turns")
         pairs = turns(chat.events) if chat else []
         rated = {e.data["turn"]: e.data for e in chat.events if e.kind == "rated"} if chat else {}
@@ -83,7 +83,7 @@ class ProblemTurn:
         return tuple(RatedTurn(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
 
     def events(self) -> list[Event]:
-        """All its facts in order."""
+        """The events of all its steps, in order."""
         return sorted((event for step in self.steps for event in step.events), key=lambda event: event.seq)
 
 
@@ -93,7 +93,7 @@ def _ratings(turn: int, at_once: Mapping[str, Any], at_end: Mapping[str, Any]) -
 
 
 def problem_turns(study: Study, state: State) -> tuple[ProblemTurn, ...]:
-    """Every problem that the participant has come to, in order."""
+    """Every problem that the participant has reached, in order."""
     key, known = (UNITS, study.hash), visited_path(study, state)
     phases = [node.id for node in study.flow if isinstance(node, Phase)]
     grouped: dict[str, list[VisitedNode]] = {}
@@ -112,8 +112,10 @@ def problem_turns(study: Study, state: State) -> tuple[ProblemTurn, ...]:
 
 
 def each_problem_turn(*until: str) -> Callable[[Callable[[State, ProblemTurn], T]], Callable[[Study, State], list[T]]]:
-    """What a pure function finds of each unit, in order; kept as long as the unit is, and until there is a fact of one
-    of these kinds. Beside the unit it reads nothing of the state but the seed and what such facts tell."""
+    """Decorate a pure function of a problem turn, so that it returns the results of all turns, in order.
+
+    A result is cached until its turn changes, or until an event of one of the kinds `until`. Of the state the function
+    may read only the seed and what events of these kinds change."""
 
     def of_each(find: Callable[[State, ProblemTurn], T]) -> Callable[[Study, State], list[T]]:
         name = f"{find.__module__}.{find.__qualname__}"
@@ -157,7 +159,7 @@ def _unit(state: State, prefix: str, stops: Sequence[VisitedNode], position: int
 
 
 def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...]], ...]:
-    """Every conversation with several models side by side, with or without a problem: its path and its facts."""
+    """Every conversation with several models side by side, with or without a problem: its path and its events."""
     return tuple(
         (place.path, place.facts)
         for place in visited(study, state)
@@ -166,10 +168,10 @@ def comparisons(study: Study, state: State) -> tuple[tuple[str, tuple[Event, ...
 
 
 def took_ms(state: State, step: StepRecord) -> int | None:
-    """Milliseconds from when a step came on the screen to when it was submitted; None if it was not.
+    """Milliseconds from when a step was shown to when it was submitted; None if it was not.
 
-    A screen is shown by the fact before the step's first, whoever's it is (the last step submitted, a draw); notes,
-    which change no screen, are passed over. Breaks count: a participant who came back the next day took a day.
+    A screen is shown at the event before the step's first one, whoever caused it (a submitted step, a draw). Notes are
+    ignored, because they change no screen. Breaks count: a participant who came back the next day took a day.
     """
     if step.submitted is None:
         return None
@@ -179,7 +181,7 @@ def took_ms(state: State, step: StepRecord) -> int | None:
 
 
 def answers(state: State) -> dict[str, Any]:
-    """Every answer given outside of problems' turns, by name; the first given under a name."""
+    """The answers given outside of problem turns, by name; the first answer if a name occurs several times."""
     found: dict[str, Any] = {}
     for path, events in state.facts.items():
         if "[" not in path:
@@ -190,7 +192,7 @@ def answers(state: State) -> dict[str, Any]:
 
 
 def ranks(state: State, loop: str) -> list[int] | None:
-    """The ranks given to a loop's turns, in the order in which they were met; None if there are none."""
+    """The ranks given to a loop's turns, in the order of the turns; None if there are none."""
     prefix, _, name = loop.rpartition("/")
     beside = [event for path, events in state.facts.items() if path.rpartition("/")[0] == prefix for event in events]
     given = next((e.data for e in beside if e.kind == "submitted" and e.data.get("of") == name), {})

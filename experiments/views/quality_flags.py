@@ -1,15 +1,15 @@
-"""What is odd about a session, for a researcher to look at: each with a reason in figures. Nothing is decided here.
+"""Data-quality flags of a session, each with a reason in figures. They are for review; no decision depends on them.
 
-    too_fast        a screen with questions, or all together, were gone through faster than anybody can read
+    too_fast        a screen with questions, or all together, took less time than reading them takes
     one_word        half of three or more messages to models are one word
     straight_lined  all ratings of three or more sets, of three or more each, are the same
     missed_check    an attention check was failed
     leak            a reply told which model wrote it
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
-Fast is under a quarter of the time that reading takes at 238 words a minute, the mean for prose (Brysbaert 2019,
-doi 10.1016/j.jml.2019.104047), each text counted where it is first met and models' replies not at all; or under half a
-second a question, where others take a whole one to tell carelessness (Wood et al. 2017, doi 10.1177/1948550617703168).
+Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
+doi 10.1016/j.jml.2019.104047), where each text counts when it is first shown and model replies do not count; or under
+half a second a question (Wood et al. 2017 take one second as a sign of carelessness, doi 10.1177/1948550617703168).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from experiments.study.step import Step
 
 LEAK = "leak"
 SAME_ID = "same_id"
-"""A flag, and what the fact `enrolled` says where it is so."""
+"""The name of the flag, and of its key in the data of the event `enrolled`."""
 WORDS_A_MINUTE = 238
 TIMES_FASTER = 4
 QUESTION_S = 0.5
 LEAST_S = 5.0
-"""A screen that takes less at that speed says nothing: a known page is clicked away in a moment."""
+"""A screen that takes less than this to read is not flagged: a familiar page is left at once."""
 LEAST_ALL_S = 20.0
 MESSAGES, SHARE = 3, 0.5
 SETS, RATINGS = 3, 3
@@ -42,7 +42,7 @@ RATED = ("submitted", "rated", "voted")
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """What is odd, why it is thought to be, and where it was seen first; no path for the whole session."""
+    """A flag, its reason, and the path where it occurred first; the path is empty if it is about the session."""
 
     what: str
     why: str
@@ -51,7 +51,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class _Screen:
-    """A screen that was left: what was new to read on it, what was asked, and how long it took."""
+    """A screen that was left: the new words on it, the number of questions, and how long it took."""
 
     path: str
     words: int
@@ -60,12 +60,12 @@ class _Screen:
 
     @property
     def least_s(self) -> float:
-        """What it would have taken at the greatest speed that is thought possible."""
+        """The shortest plausible time for the screen, in seconds."""
         return max(self.words * 60 / (WORDS_A_MINUTE * TIMES_FASTER), self.questions * QUESTION_S)
 
 
 def flags(study: Study, state: State) -> tuple[Flag, ...]:
-    """What is odd about a session as far as it has come; nothing about who withdrew."""
+    """The flags of a session so far; none if it is withdrawn."""
     if state.outcome == "withdrawn":
         return ()
     places = [place for place in visited(study, state) if isinstance(place.node, Step)]
@@ -79,7 +79,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
 
 
 Met = Sequence[tuple[Location, tuple[Field, ...]]]
-"""The steps that were come to, each with what it asks."""
+"""The steps that were reached, each with its questions."""
 
 
 def _too_fast(met: Met, state: State) -> Flag | None:
@@ -109,12 +109,12 @@ def _screens(met: Met, state: State) -> Iterator[_Screen]:
 
 @lru_cache(1_000)
 def _words(text: str) -> int:
-    """Kept, as a study's texts are the same for all."""
+    """The number of words; cached, because all sessions have the study's texts in common."""
     return len(text.split())
 
 
 def _texts(place: Location, asked: Sequence[Field]) -> Iterator[str]:
-    """What stands on a screen beside what was written by models and participants in this session."""
+    """The texts on a screen, except those that models and participants wrote in this session."""
     assert isinstance(place.node, Step)  # noqa: S101
     yield place.translate(place.node.instructions())
     for field in asked:
@@ -143,7 +143,7 @@ def _straight(met: Met) -> Flag | None:
 
 
 def _ratings(place: Location, asked: Sequence[Field]) -> list[str]:
-    """The ratings given at a place: on scales and lines, and in tables."""
+    """The ratings given at a step: on scales and sliders, and in tables."""
     names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, SingleChoice) and f.matrix)}
     if not names:
         return []
@@ -164,7 +164,7 @@ def _missed(state: State) -> Flag | None:
 
 
 def is_leak(event: Event) -> bool:
-    """Whether a fact says that a reply told which model wrote it."""
+    """Whether an event flags a reply that revealed its model."""
     return event.kind == "flagged" and event.data.get("what") == LEAK
 
 

@@ -1,10 +1,10 @@
-"""A session told: what its participant saw and did, place by place, from its study and its facts alone.
+"""The transcript of a session: what the participant saw and did, step by step, from the study and the events alone.
 
-A visit is a place that was reached, with the pages that were left there one after another (the pages of a text, the
-tries of a check), each as it looked before it was left. It costs about as much as its facts: where a participant was
-before a fact is known from the places that were reached in the end, so that no prefix is walked anew.
+A visit is a step that was reached, with the pages that were left there one after another (the pages of a text, the
+attempts of a check), each as it was before it was left. The cost is linear in the number of events: the location before
+each event is looked up among the locations visited in the end, and no prefix of the events is walked again.
 
-What is told here (which model replied, what was right) is for researchers, and on no participant's screen.
+The transcript has data that participants never see, such as the models that replied and the correct answers.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from experiments.views.answers import AnswerView, answered
 from experiments.views.conversations import ConversationView, conversations_of
 
 OVER = LEAVING_EVENTS | {"declined", "finished"}
-"""Kinds of facts by which a place is left, also where the session ends with it."""
+"""The kinds of events that leave a step, including those that end the session."""
 PAGES = OVER | {"turned", "missed"}
-"""Kinds of facts by which a page is left."""
+"""The kinds of events that leave a page."""
 WORDS: Mapping[str, str] = {
     "enrolled": "session started",
     "assigned": "condition assigned",
@@ -61,8 +61,8 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class TranscriptRemark:
-    """What was said beside a session: a note, a flag, an exclusion, an annotation; `who` is the researcher or the model
-    that said it, where one is told."""
+    """A remark on a session: a note, a flag, an exclusion or an annotation; `who` is the researcher or the model that
+    made it, if recorded."""
 
     seq: int
     at_us: int
@@ -73,9 +73,9 @@ class TranscriptRemark:
 
 @dataclass(frozen=True, slots=True)
 class VisitedPage:
-    """A screen as it was before it was left, by which kind of fact (none while it is there), and what was given.
+    """A screen as it was before it was left, the kind of event that left it (empty if it is current), and the answers.
 
-    `answers` are those to the form; what is about a turn of a conversation stands in `talks`.
+    `answers` are those to the form; answers about a turn of a conversation are in `talks`.
     """
 
     screen: Screen
@@ -87,7 +87,7 @@ class VisitedPage:
 
 @dataclass(frozen=True, slots=True)
 class StepVisit:
-    """A place that was reached: its pages, and when it came on the screen and was left (None while it is there)."""
+    """A step that was reached: its pages, and when it was first shown and left (None if it is current)."""
 
     path: str
     step: str
@@ -95,23 +95,23 @@ class StepVisit:
     shown_us: int
     left_us: int | None
     since_us: int
-    """How long it came after the place before it was shown; 0 for the first."""
+    """The time since the step before it was shown; 0 for the first step."""
     remarks: tuple[TranscriptRemark, ...] = ()
 
     @property
     def title(self) -> str:
-        """What its screen is headed."""
+        """The heading of its screen."""
         return self.pages[-1].screen.panel.title
 
     @property
     def stayed_us(self) -> int | None:
-        """How long it was on the screen; None while it is."""
+        """How long it was shown; None if it is current."""
         return None if self.left_us is None else self.left_us - self.shown_us
 
 
 @dataclass(frozen=True, slots=True)
 class SessionTranscript:
-    """A whole session. `last` is its last page, once it has ended; `remarks` are those from after that."""
+    """A whole session. `last` is its last page, if it has ended; `remarks` are those made after the end."""
 
     begun_us: int
     language: str
@@ -124,18 +124,18 @@ class SessionTranscript:
 
 @dataclass(slots=True)
 class _Stay:
-    """What is gathered of a place while the facts are gone through."""
+    """The data of a step, collected while iterating over the events."""
 
     step: str
     shown_us: int
     pages: list[VisitedPage] = field(default_factory=list)
     left: Event | None = None
     told: int = 0
-    """How many of the place's facts the pages have told."""
+    """How many of the step's events the pages cover so far."""
 
 
 def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
-    """A session as its facts tell it; of one that was withdrawn there is nothing but that."""
+    """The transcript of a session; without visits if it is withdrawn."""
     final = fold(events)
     said = [remark(event) for event in final.events if event.kind in NOTES or event.kind == "withdrew"]
     known = SessionTranscript(
@@ -152,7 +152,7 @@ def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
 
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
-    """The places that were on the screen, by path, in the order in which they were."""
+    """The steps that were shown, by path, in order."""
     places = {place.path: place for place in visited(study, final)}
     found: dict[str, _Stay] = {}
     state = State()
@@ -168,7 +168,7 @@ def _stays(study: Study, final: State) -> dict[str, _Stay]:
 
 
 def _tell(study: Study, found: dict[str, _Stay], place: Location, event: Event | None) -> None:
-    """Add the page that was left by a fact, or is there now; what is over at once was never on a screen."""
+    """Add the page that an event left, or the current page. A step that is over at once was never shown."""
     if not isinstance(place.node, Step):
         return
     stay = found.setdefault(place.path, _Stay(place.node.step, shown_us(place)))
@@ -196,7 +196,7 @@ def _page(study: Study, place: Location, event: Event | None) -> VisitedPage:
 
 
 def given_by(event: Event | None) -> Mapping[str, Any]:
-    """The answers to a form that a fact tells, by name; what was typed where the time ran out."""
+    """The answers in an event, by name; the unsent answers if the time limit passed."""
     match event:
         case Event(kind="submitted"):
             return event.data
@@ -209,7 +209,7 @@ def given_by(event: Event | None) -> Mapping[str, Any]:
 
 
 def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
-    """The visits, each with what was remarked until it was left."""
+    """The visits, each with the remarks made until it was left."""
     before_us, told = None, 0
     for path, stay in stays.items():
         until = len(said) if stay.left is None else bisect_left(said, stay.left.seq, key=lambda one: one.seq)
@@ -221,7 +221,7 @@ def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Ite
 
 
 def remark(event: Event) -> TranscriptRemark:
-    """A note, flag, exclusion or annotation in words."""
+    """The remark of an event: a note, flag, exclusion or annotation."""
     data = event.data
     if event.kind == ANNOTATED:
         said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
@@ -234,7 +234,7 @@ def remark(event: Event) -> TranscriptRemark:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """A fact on the time line: its number, how long after the beginning it was, and what it was in a word or two."""
+    """An event on the timeline: its number, the time since the start, and a label."""
 
     number: int
     at_us: int
@@ -245,7 +245,7 @@ class TimelineEntry:
 
 
 def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
-    """The time line of a session, a moment for each fact."""
+    """The timeline of a session, with one entry for each event."""
     begun_us = events[0].at_us if events else 0
     return tuple(
         TimelineEntry(
@@ -256,5 +256,5 @@ def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
 
 
 def state_at(events: Sequence[Event], number: int) -> State:
-    """What was known after the first so many facts."""
+    """The state after the first `number` events."""
     return fold(events[: max(0, number)])

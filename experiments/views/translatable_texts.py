@@ -1,7 +1,7 @@
-"""The texts of a study that its participants read, for whoever translates them.
+"""The texts of a study that participants read, for translators.
 
-They are told by where they stand, not by a list: every free text of a step, of its questions and of the last pages.
-What is known to be a name, a reference or a code is left out, and so is what has no word in it (`(1)`, `{{problem}}`).
+They are every free text of a step, its questions and the last pages, found by walking the study, so that new kinds of
+steps are included. Names, references and codes (NOT_READ) and texts without a word (`(1)`, `{{problem}}`) are left out.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ def texts_of(study: Study) -> tuple[str, ...]:
 
 
 def prompts_of(study: Study) -> tuple[str, ...]:
-    """The models' system prompts, which may be translated as well: they are filled in the session's language."""
+    """The models' system prompts, which can be translated too: they are filled in the session's language."""
     systems = [model.system for model in study.file.models.values()]
     return tuple(text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values()))
 
 
 def normalize_whitespace(text: str) -> str:
-    """A text without its line breaks: how it is wrapped in a file is no part of what it says."""
+    """A text with line breaks and repeated blanks replaced by one blank."""
     return " ".join(text.split())
 
 
 def unused_translations(study: Study, language: str) -> tuple[str, ...]:
-    """What is translated into a language and is no text of the study: perhaps the text was changed since."""
+    """Translated texts that do not occur in the study, perhaps because they have changed since."""
     known = {*texts_of(study), *prompts_of(study), study.file.contact}
     return tuple(text for text in study.file.translations.get(language, {}) if text not in known)
 

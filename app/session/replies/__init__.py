@@ -1,1 +1,1 @@
-"""Replies of models: asked for in tasks of their own, tried again within limits, and every attempt recorded."""
+"""Model replies: one task for each, retried within limits, and every attempt recorded."""

@@ -1,4 +1,4 @@
-"""The words of a reply on its way, in a buffer for whoever listens: a reload, a second tab, a restored connection."""
+"""The buffer of a reply in progress. Any number of listeners read it: a reload, a second tab, a restored connection."""
 
 from __future__ import annotations
 
@@ -10,54 +10,54 @@ from dataclasses import dataclass, field
 from app.calls.caller import StopSignal
 
 CHUNK_S = 0.04
-"""How soon after one piece a listener may have the next: the eye sees no difference below, the processor does
-(gradio.md). It is a little less than for what words gather on their way here. Who has waited for a word as long, as for
-the first one, has it at once, and so has everybody the end."""
+"""The shortest time between two pieces for a listener. Shorter intervals cost processor time and look the same
+(gradio.md). It is slightly below the interval at which text arrives here. A listener that has waited longer, as for the
+first piece, gets new text at once; the end is always sent at once."""
 
 
 @dataclass
 class ReplyBuffer:
-    """The words that have come so far, and a signal that there are more."""
+    """The text received so far, and a signal for new text."""
 
     parts: list[str] = field(default_factory=list)
     length: int = 0
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
-    """Given by the participant who has seen enough: whoever is asking leaves off at once."""
+    """Given when the participant stops the reply; the model call then ends at once."""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def text(self) -> str:
-        """The words so far."""
+        """The text so far."""
         return "".join(self.parts)
 
     def begin(self) -> None:
-        """The model is asked, for the first time or anew: what came before does not count."""
+        """Start an attempt, the first or a retry: the text of an earlier attempt is dropped."""
         self.parts, self.length = [], 0
         self.beginnings += 1
         self.news.set()
 
     def add(self, text: str) -> None:
-        """More words have come."""
+        """Append new text."""
         self.parts.append(text)
         self.length += len(text)
         self.news.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether the participant has seen enough."""
+        """Whether the participant has stopped the reply."""
         return self.stopping.given
 
     def end(self) -> None:
-        """No more will come, for better or worse."""
+        """Mark the end of the reply, complete or failed."""
         self.over.set()
         self.news.set()
 
     async def follow(self, offset: int) -> AsyncIterator[tuple[str, int]]:
-        """What comes after the first `offset` characters, in pieces, each with the length so far.
+        """The text after the first `offset` characters, in pieces, each with the length so far.
 
-        A length of 0 is a new beginning: the model was asked anew.
+        A length of 0 means that the reply starts over, because the model is called again.
         """
         beginning, served_s, now_s = self.beginnings, 0.0, asyncio.get_running_loop().time
         while True:
@@ -69,7 +69,7 @@ class ReplyBuffer:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self.over.wait(), early_s)
                     served_s = 0.0
-                    continue  # it may have begun anew
+                    continue  # a new attempt may have started
                 text = "".join(self.parts)
                 self.parts = [text]
                 yield text[offset:], len(text)
@@ -77,6 +77,6 @@ class ReplyBuffer:
             elif self.over.is_set():
                 return
             else:
-                # Only where nothing came since the last yield: it would wait for what comes next, or be lost.
+                # Only if no text came since the last yield: that text would wait for the next signal, or be lost.
                 self.news.clear()
                 await self.news.wait()

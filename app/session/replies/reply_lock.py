@@ -1,7 +1,8 @@
-"""Whose turn it is to ask for a reply, where several processes serve one database: that of who has the claim on it.
+"""Lets one of several processes that serve a database request a pending reply: the one that holds its advisory lock.
 
-Each that is looked at sees that the reply is owed. The others wait, until it is recorded, or whoever had it fetched
-is gone and the claim is given to one of them; that one looks again before it asks, as the reply may be there by then.
+Every process that loads the session finds the reply pending. The others wait until the reply is recorded, or until
+the process with the lock has died and one of them gets it; that one reloads the session before it calls the model, as
+the reply may be recorded by then.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 AGAIN_S = 0.25
-"""How soon a claim that was not given is asked for again."""
+"""Seconds between two tries to get a lock."""
 LOOK_S = 1.0
-"""How soon who fetches a reply sees that the participant stopped it at another process."""
+"""How often the process that fetches a reply checks whether the participant has stopped it through another one."""
 Key: TypeAlias = tuple[str, str, str]
-"""A session's stream, the place, and the reply's slot."""
+"""The session's stream, the step's path, and the reply's slot."""
 
 
 class LoadedState(Protocol):
@@ -41,7 +42,7 @@ class LoadedState(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PendingReply:
-    """A reply that is owed, and what is known of the session."""
+    """A pending reply, with the session's study and state."""
 
     study: Study
     state: State
@@ -49,17 +50,17 @@ class PendingReply:
 
 
 Turn: TypeAlias = Callable[[Key, PendingReply], AbstractAsyncContextManager[PendingReply | None]]
-"""Waits for the turn to ask for a reply; gives what is owed by then, or None if it no longer is."""
+"""Waits for the lock on a reply. Yields what is pending by then, or None if the reply no longer is."""
 
 
 @asynccontextmanager
 async def no_lock(key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
-    """The turn of who serves a database alone: at once."""
+    """The lock of a process that serves a database alone: never waits."""
     yield known
 
 
 class ReplyLocks:
-    """The turns of one of several processes. `afresh` reads a session again, and sees to what it is owed."""
+    """The locks of one of several processes. `afresh` reloads a session and requests its pending replies."""
 
     def __init__(self, claims: AdvisoryLocks, afresh: Callable[[str], Awaitable[LoadedState | None]]) -> None:
         self._claims, self._afresh = claims, afresh
@@ -67,9 +68,9 @@ class ReplyLocks:
 
     @asynccontextmanager
     async def wait(self, key: Key, known: PendingReply) -> AsyncIterator[PendingReply | None]:
-        """Wait for the turn, and have it until the block ends."""
+        """Wait for the lock, and hold it until the block ends."""
         while not await self._given(key):
-            await asyncio.sleep(AGAIN_S)  # the world's time, as the other process has no clock of ours
+            await asyncio.sleep(AGAIN_S)  # real time: another process does not share our clock
         looking = asyncio.create_task(self._look(key[0]))
         try:
             yield await self._owed(key)
@@ -104,5 +105,5 @@ class ReplyLocks:
     async def _look(self, stream: str) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
-            with suppress(StorageError):  # what is written next will say so
+            with suppress(StorageError):  # the next write will report it
                 await self._afresh(stream)

@@ -1,4 +1,4 @@
-"""One reply: its request, and asking until there is one: the model, then its fallbacks. Every attempt is recorded."""
+"""One reply: its request, and the attempts to get it, from the model and then its fallbacks. All are recorded."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from experiments.session.identity_leaks import leaks
 from experiments.study.resolve import Study
 
 STOPPED = "stopped"
-"""How a reply ends that the participant stopped."""
+"""The finish reason of a reply that the participant stopped."""
 
 
 async def stream_reply(
     backend: Backend, request: Request, limits: ReplyLimits, reply: ReplyBuffer, clock: Clock
 ) -> Result:
-    """Ask a model; its words go into the buffer as they come. A failure is an outcome, not an exception.
+    """Call a model and stream its text into the buffer. A failure is returned as a result, not raised.
 
-    Of a reply that is stopped what has come is kept, whatever happens while the model is let go.
+    If the participant stops the reply, the text so far is kept, whatever happens while the call is cancelled.
     """
     started_us = clock.now_us()
     first_us: int | None = None
@@ -48,18 +48,18 @@ async def stream_reply(
     if reply.stopped and not end.finish_reason:
         end, error = StreamEnd(STOPPED), None if text else empty_reply_error()
     if error is not None:
-        reply.begin()  # half a reply is taken off the screen at once, and not when the model is asked anew
+        reply.begin()  # removes the partial reply from the screen now, not at the next attempt
     first_token_us = None if first_us is None else first_us - started_us
     return Result(text, end, started_us, clock.now_us() - started_us, first_token_us, error)
 
 
 def empty_reply_error() -> BackendError:
-    """What a reply is that was stopped before its first word."""
+    """The error of a reply that was stopped before its first word."""
     return BackendError("The reply was stopped before its first word.", reason=STOPPED)
 
 
 def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
-    """The request for an owed reply to one of the study's models; everything in it comes from the study and the log."""
+    """The request for a pending reply to a model of the study; made from the study and the log alone."""
     model = study.model(name)
     return Request(
         model=model.model or name,
@@ -73,7 +73,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
 
 
 def request_json(request: Request) -> dict[str, Any]:
-    """What a model was asked, as it is kept with the attempt; keys and servers are not in it."""
+    """A request as it is stored with the attempt, without API keys and server addresses."""
     return {
         "model": request.model,
         "messages": [{"role": message.role, "text": message.text} for message in request.messages],
@@ -86,26 +86,25 @@ def request_json(request: Request) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
-    """What asking needs of the deployment, and whose reply it is."""
+    """What a model call needs of the deployment, and the stream of the session that gets the reply."""
 
     session: str
     limits: ReplyLimits
     caller: Caller
     access: Callable[[Study, str], ModelAccess]
     before: Callable[[Study], Awaitable[None]]
-    """Done before each attempt: waits until its reply can be kept, and looks at what it may cost."""
+    """Called before each attempt: waits until the log can be written, and refreshes the budget."""
     record: Callable[[Attempt], None]
-    """Done after each, and not waited for: what follows from it is written behind it."""
+    """Called after each attempt, and not waited for: the log writes in order, so the reply's event comes after it."""
 
     @property
     def clock(self) -> Clock:
-        """The time in use."""
         return self.caller.clock
 
 
 @dataclass(slots=True)
 class _ReplyCall:
-    """A reply that a participant waits for, of one model or of another."""
+    """A reply that a participant waits for, from a model or one of its fallbacks."""
 
     means: ReplyContext
     study: Study
@@ -145,12 +144,12 @@ class _ReplyCall:
 async def ask_with_retries(
     means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer
 ) -> list[Attempt]:
-    """Every attempt, at least one, each recorded as it ends; the last gave the reply, or there is none."""
+    """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed."""
     call = _ReplyCall(means, study, reply)
     for name in (job["model"], *study.model(job["model"]).fallback):
         request = request_for(study, job, name, seed)
         attempt = await means.caller.call(means.access(study, name), request, call)
-        if attempt is None:  # stopped before it was asked for, or in the pause before another try
+        if attempt is None:  # stopped before the first call, or in the pause before a retry
             stopped = Result("", StreamEnd(STOPPED), means.clock.now_us(), 0, error=empty_reply_error())
             call.record(Attempt(name, len(call.made) + 1, request, stopped, None))
         if attempt is None or attempt.result.error is None or reply.stopped:
@@ -159,7 +158,7 @@ async def ask_with_retries(
 
 
 def _unless_it_leaks(result: Result, study: Study) -> Result:
-    """A reply that tells which model wrote it is none, where the study wants another."""
+    """The result, or an error if the reply names its model and the study asks for another reply then."""
     found = leaks(result.text, study.file.models)
     error = BackendBroken(f"The reply tells which model wrote it: {', '.join(found)}", reason=LEAK)
     return replace(result, error=error) if found else result

@@ -1,9 +1,9 @@
-"""Replies on their way: one task for each that is owed, which outlives the request that started it.
+"""Replies in progress: one task for each pending reply, which outlives the request that started it.
 
-What becomes of it is a fact, given back by `act`: `replied` with its words, or `failed` with its reason. Where it
-cannot be written it is kept until it can, and not asked for again. A crash leaves it owed, so a restart asks again. Two
-replies at one place are two tasks, told apart by their slot. Of several processes one asks, whose turn it is; the tasks
-of the others end when the reply is recorded.
+Its outcome is an event, written by `act`: `replied` with the text, or `failed` with the reason. If that cannot be
+written, it is kept and retried, and the model is not called again. After a crash the reply is still pending, so a
+restart requests it again. Several replies at one step are several tasks, distinguished by slot. Of several processes
+only the one with the lock calls the model; the tasks of the others end when the reply is recorded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 AGAIN_S = 1
-"""How soon what could not be written is written again; the model is not asked again, as that would be paid twice."""
+"""Seconds until an outcome that could not be written is written again. The model is not called again, as that would
+cost twice."""
 Act = Callable[[str, Action], Awaitable[Any]]
 
 
@@ -39,18 +40,19 @@ class _ReplyTask:
 
 
 class ReplyTasks:
-    """All replies on their way in this process. `means` gives the means for a session and a job, `turn` the turn."""
+    """All replies in progress in this process. `means` makes the context of a call for a session and a task; `turn`
+    waits for the lock."""
 
     def __init__(self, means: Callable[[str, PendingTask, State], ReplyContext], act: Act, turn: Turn) -> None:
         self._means, self._act, self._turn = means, act, turn
         self._running: dict[Key, _ReplyTask] = {}
 
     def __len__(self) -> int:
-        """How many replies are on their way."""
         return len(self._running)
 
     def ensure_running(self, stream: str, study: Study, state: State) -> bool:
-        """See that each owed reply is on its way, once, and that those are stopped that shall be; whether any began."""
+        """Start a task for each pending reply that has none, and stop replies that the participant stopped. Returns
+        whether any was started."""
         began = False
         for job in pending_tasks(study, state):
             if job.kind != "reply":
@@ -65,25 +67,25 @@ class ReplyTasks:
         return began
 
     def reply(self, key: Key) -> ReplyBuffer | None:
-        """A reply on its way."""
+        """The buffer of a reply in progress; None if there is none."""
         running = self._running.get(key)
         return running.reply if running is not None else None
 
     async def settled(self, stream: str) -> None:
-        """Wait until no reply is on its way in a session."""
+        """Wait until no reply of a session is in progress."""
         tasks = [running.task for (whose, *_), running in self._running.items() if whose == stream]
         if tasks:
             await asyncio.wait(tasks)
 
     async def close(self) -> None:
-        """Leave off; what is on its way stays owed."""
+        """Cancel all tasks; their replies stay pending."""
         tasks = [running.task for running in self._running.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _answer(self, key: Key, known: PendingReply, reply: ReplyBuffer) -> None:
-        """Wait for the turn, then ask; whatever happens, those who listen are let go."""
+        """Wait for the lock, then call the model. The buffer is ended whatever happens, so that no listener waits."""
         try:
             async with self._turn(key, known) as found:
                 if found is not None:
@@ -95,7 +97,7 @@ class ReplyTasks:
             reply.end()
 
     async def _ask(self, stream: str, found: PendingReply, reply: ReplyBuffer) -> None:
-        """Record what becomes of a reply."""
+        """Call the model and write the outcome."""
         study, state, job = found.study, found.state, found.job
         means = self._means(stream, job, state)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
@@ -107,15 +109,14 @@ class ReplyTasks:
                 log.info("session %s: a reply came too late: %s", stream, refused)
             except StorageError as error:
                 log.error("session %s: a reply could not be written, and is kept until it can be: %s", stream, error)
-                await asyncio.sleep(AGAIN_S)  # the world's time, as it is the database's
+                await asyncio.sleep(AGAIN_S)  # real time and not `clock`, like the database
                 await means.before(study)
                 continue
             return
 
 
 def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
-    """The reply, or its failure, which is a fact as well, not dated yet; with what all the attempts cost, as far as
-    that is known."""
+    """The action that records the reply or its failure, not dated yet; with the known cost of all attempts."""
     attempt = attempts[-1]
     result, wanted = attempt.result, job.data["model"]
     costs = [one.cost for one in attempts if one.cost is not None]
@@ -124,7 +125,7 @@ def _outcome(job: PendingTask, attempts: Sequence[Attempt]) -> Action:
     data |= {"cost": sum(costs)} if costs else {}
     if result.error is not None:
         if result.error.reason != STOPPED:
-            # the reason alone: servers quote the request in their messages; the table `attempt` has the whole
+            # The reason alone: error messages of servers quote the request. The table `attempt` has the full message.
             log.warning("no reply from %s at %s: %s", attempt.label, job.path, result.error.reason)
         data |= {"reason": result.error.reason, "cause": str(result.error)}
         return Action("fail", job.path, data, 0, by="model")

@@ -1,7 +1,7 @@
-"""Coming in and going out: the login, the page behind an invitation, and the cookie that a browser is known by.
+"""Login and logout, accepting an invitation, and the cookie that identifies a login.
 
-The forms are plain pages that need no script. Each carries a mark of a cookie that was set with it, so that no other
-site can have somebody log in, or make an account, without knowing.
+The forms are plain pages without scripts. Each has a CSRF token derived from a cookie that is set with it, so that no
+other site can make a browser log in or create an account.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, un
 
 
 class Authentication:
-    """The way in; `secure` where browsers come by https."""
+    """The routes for logging in and out; `secure` if browsers use https."""
 
     def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool) -> None:
         self._accounts = accounts
@@ -51,8 +51,8 @@ class Authentication:
         self._browsers = KnownBrowsers(secret, clock, self.cookie, secure=secure)
 
     def routes(self) -> list[Route]:
-        """`/login`, `/logout`, `/welcome/{token}` for who was invited, `/known/{token}` for a browser that is
-        held up by others' tries, and the one style that a stranger may read."""
+        """`/login`, `/logout`, `/welcome/{token}` for invited users, `/known/{token}` for a browser that is locked out
+        by others' failed logins, and the style sheet of these pages."""
         return [
             Route("/login.css", style, methods=["GET", "HEAD"]),
             Route("/login", self.ask, methods=["GET", "HEAD"]),
@@ -64,18 +64,18 @@ class Authentication:
         ]
 
     def visitor(self, request: Request) -> CurrentUser | None:
-        """Who makes a request, by its cookie alone; reads the database."""
+        """The user of a request by its cookie, or None; reads the database."""
         known = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
         return CurrentUser(known.name, known.role, known.login) if known else None
 
     async def ask(self, request: Request) -> Response:
-        """The login; who is logged in already is led on."""
+        """The login form; a user who is logged in is redirected."""
         if await asyncio.to_thread(self.visitor, request):
             return RedirectResponse(_page_behind(request), 303)
         return self._login_page(request)
 
     async def log_in(self, request: Request) -> Response:
-        """Begin a login, or say why not."""
+        """Log in, or show the form with the error."""
         form = await _form(request)
         if not self._is_ours(request, form):
             return self._login_page(request, 403, STALE, form)
@@ -89,14 +89,14 @@ class Authentication:
             return self._login_page(request, 401, str(refused), form)
 
     async def log_out(self, request: Request) -> Response:
-        """End the login."""
+        """End the login and delete its cookie."""
         await asyncio.to_thread(self._accounts.logins.log_out, request.cookies.get(self.cookie, ""))
         response = RedirectResponse("/login", 303)
         self._set(response, self.cookie, None)
         return response
 
     async def know(self, request: Request) -> Response:
-        """Take a browser for one that was logged in before, and lead it to the login."""
+        """Mark a browser as known for an account, and redirect to the login."""
         name = signed_link(self._secret, self._clock, request.path_params["token"])
         if name is None:
             return _spent(OLD_LINK)
@@ -105,12 +105,12 @@ class Authentication:
         return response
 
     async def welcome(self, request: Request) -> Response:
-        """The form of who was invited."""
+        """The form for an invited user."""
         role = await asyncio.to_thread(self._accounts.invitations.role, request.path_params["token"])
         return self._welcome_page(request, role) if role else _spent()
 
     async def accept(self, request: Request) -> Response:
-        """Make the account that somebody was invited to, and log them in."""
+        """Create the account of an invitation and log in."""
         token, form = request.path_params["token"], await _form(request)
         role = await asyncio.to_thread(self._accounts.invitations.role, token)
         if role is None:
@@ -128,7 +128,7 @@ class Authentication:
             return self._welcome_page(request, role, 422, str(refused), form)
 
     async def _begin(self, request: Request, form: Mapping[str, str], to: str) -> Response:
-        """A new login, in place of any that this browser had."""
+        """Start a login, which replaces any that this browser had."""
         address = request.client.host if request.client else "unknown"
         name, password = form.get("name", ""), form.get("password", "")
         browser = self._browsers.read(request, name)
@@ -158,7 +158,7 @@ class Authentication:
     def _form_page(
         self, request: Request, template: str, status: int, note: str, form: Mapping[str, str], **values: object
     ) -> Response:
-        """A page with a form, and the cookie that the form's mark is made of; no password is ever sent back."""
+        """A page with a form, and the cookie for the form's CSRF token. Passwords are never sent back."""
         value = request.cookies.get(self.form_cookie) or secrets.token_urlsafe(FORM_BYTES)
         known = {"note": note, "name": form.get("name", ""), "mark": self._mark(request, value), "most": MOST_CHARS}
         response = HTMLResponse(_TEMPLATES.get_template(template).render({**known, **values}), status)
@@ -174,7 +174,7 @@ class Authentication:
         return hmac.digest(self._key, f"{request.url.path} {value}".encode(), "sha256").hex()
 
     def _set(self, response: Response, name: str, value: str | None) -> None:
-        """Set a cookie until the browser is closed, or take it away."""
+        """Set a session cookie, or delete it if `value` is None."""
         response.set_cookie(
             name,
             value or "",
@@ -187,12 +187,12 @@ class Authentication:
 
 
 async def style(_: Request) -> Response:
-    """How these pages look: beside their templates, so that it is no part of the console's own styles."""
+    """The style sheet of these pages; it is beside their templates and not among the console's styles."""
     return FileResponse(TEMPLATES / "login.css")
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a form that was sent; none of what is no form."""
+    """The fields of a posted form; empty if the body is not a form."""
     try:
         return dict(parse_qsl((await request.body()).decode("ascii", "replace"), True, max_num_fields=MOST_FIELDS))
     except ValueError:
@@ -200,7 +200,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _page_behind(request: Request) -> str:
-    """The page that somebody was on the way to: always the console, and there what the address said."""
+    """The console's address with the query of the page that the user requested before the login."""
     query = request.url.query[:MOST_QUERY]
     return f"/?{query}" if query else "/"
 

@@ -1,7 +1,8 @@
-"""The latest result of something slow: shown at once as it was, and computed anew beside, one at a time.
+"""A stale-while-revalidate cache for slow computations: the last result is shown at once and recomputed in the
+background, one at a time.
 
-Whoever looks never waits. A result is computed anew when what it was made of has changed since (its mark), but for each
-key at most every so many seconds, however many look and however fast facts come in.
+Readers never wait. A result is recomputed when its data have changed (by its mark), but for each key at most every so
+many seconds, however many readers and new events there are.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 EVERY_S = 30.0
 MOST = 32
-"""So many results are kept; those that were looked at longest ago go first."""
+"""The size of the cache; the least recently used results are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedResult(Generic[Value]):
-    """What is there now: a result, as of when, and whether a newer one is on its way."""
+    """The cached result, its time, and whether a newer one is being computed."""
 
     value: Value | None
     as_of_us: int | None
@@ -41,7 +42,7 @@ class _Kept(Generic[Value]):
 class StaleWhileRevalidate(Generic[Key, Value]):
     """The latest results by key.
 
-    `compute` makes a result and `mark` tells cheaply whether there would be another one; `now_us` tells the time.
+    `compute` makes a result; `mark` is a cheap fingerprint of its data; `now_us` returns the time.
     """
 
     def __init__(
@@ -58,7 +59,8 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> CachedResult[Value]:
-        """What is there; begins to compute what is missing or old. Raises what the computation raised, once."""
+        """The cached result; starts a computation if it is missing or old. An exception of the computation is raised
+        once."""
         mark = self._mark(key)
         with self._lock:
             kept = self._kept.pop(key, None) or _Kept()
@@ -74,7 +76,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
             return CachedResult(kept.value, kept.as_of_us, kept.future is not None)
 
     def _collect(self, kept: _Kept[Value]) -> None:
-        """Take what is done."""
+        """Store the result of a finished computation."""
         if kept.future is None or not kept.future.done():
             return
         done, kept.future = kept.future, None
@@ -82,7 +84,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         kept.mark, kept.as_of_us = kept.next_mark, kept.begun_us
 
     def _forget(self) -> None:
-        others = list(self._kept.items())[:-1]  # the last one is being looked at
+        others = list(self._kept.items())[:-1]  # the last one is in use
         idle = [key for key, kept in others if kept.future is None or kept.future.done()]
         for key in idle[: max(0, len(self._kept) - MOST)]:
             del self._kept[key]

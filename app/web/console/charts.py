@@ -1,7 +1,7 @@
-"""How charts look: one quiet style, on the page's own colours where a chart can take them.
+"""The charts of the console, in one style and in the page's colours where possible.
 
-They are written in Vega-Lite's own words: to build and check them with a library's objects takes a hundred times as
-long, too long for a page that many look at.
+They are plain Vega-Lite specifications: building and validating them with a library's objects takes a hundred times as
+long, too long for a page with many users.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from storage.reports.monitoring.sessions import HourCount
 
 Spec = Mapping[str, Any]
 INK, LINE = "#6b7280", "#8884"
-"""Legible on light and on dark paper."""
+"""Legible on light and on dark backgrounds."""
 COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
-"""Told apart also by who sees few colours, and in grey."""
+"""Distinguishable with colour blindness, and in greyscale."""
 SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
-"""What a chart's menu offers: to save it as a picture. The editor would be another's server."""
+"""The entries of a chart's menu: saving as an image only. The editor would send the data to another server."""
 THEME: Spec = {
     # The version that Gradio's page draws; a name, which nobody fetches.
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
@@ -46,7 +46,7 @@ THEME: Spec = {
     },
     "usermeta": {"embedOptions": {"actions": SAVE}},
 }
-"""What all of them have in common."""
+"""The configuration of all charts."""
 
 
 def chart_or_note(spec: Spec) -> PlotData:
@@ -94,7 +94,7 @@ def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
 
 
 def _format(rows: Sequence[Any]) -> str:
-    """As much of a time as tells the ends of the axis apart: seconds within minutes, dates over days."""
+    """The time format that distinguishes the ends of the axis: seconds within minutes, dates over days."""
     begin, end = (datetime.fromisoformat(pick(row["at"] for row in rows)) for pick in (min, max))
     span = end - begin
     if span < timedelta(minutes=10):

@@ -1,10 +1,10 @@
 """Exports made for the console, and the links by which they are fetched.
 
-An export is written and packed by a thread, one at a time for each visitor, into a folder that only this process's user
-can read. Its link works for whoever made it, for a quarter of an hour; then, and when the server stops, the file is
-deleted. Of a server that was killed the next one deletes all: a lock in the folder says whether its server lives. Who
-leaves the page stops asking how far it is, and so stops the export. What is made is known to this process alone, so
-after a restart no link works.
+An export is written and zipped by a thread, one at a time for each user, into a folder that only this process's user
+can read. Its link works for the user who made it, for a quarter of an hour; then, and when the server stops, the file
+is deleted. The next server deletes the files of one that was killed: a lock in the folder shows whether its server
+runs. A page that is closed no longer asks for the progress, which stops the export. Exports are known to this process
+only, so links do not work after a restart.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
 LIFE_S = 15 * 60
 PATIENCE_S = 90
-"""After so long without a question how far it is, nobody waits for an export; hidden tabs ask once a minute."""
+"""An export is stopped when no page has asked for its progress for so long; hidden tabs ask once a minute."""
 JOINING_S = 5
 SECOND_US = 1_000_000
 ZIP = "application/zip"
@@ -54,7 +54,7 @@ ANOTHERS = "This link belongs to another account. Create your own export on the 
 
 
 class _Stopped(Exception):
-    """Nobody waits for the export any more."""
+    """The export is stopped, because no page waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Link:
     path: Path
     name: str
     about: str
-    """What it holds, in words."""
+    """A description of its content."""
     sessions: int
     bytes: int
     sha256: str
@@ -75,8 +75,8 @@ class Link:
 
 @dataclass(slots=True)
 class DownloadJob:
-    """An export under way, as far as it is known: the file that is written now and its rows so far. `said` is what went
-    wrong, once it is done."""
+    """The progress of a running export: the current file and the number of its rows so far. `said` is the error, if it
+    has failed."""
 
     export_request: ExportRequest
     about: str
@@ -106,7 +106,7 @@ class Downloads:
         _sweep_killed()
 
     def start(self, visitor: CurrentUser, database: Database, export_request: ExportRequest, about: str = "") -> bool:
-        """Begin to make an export, which is `about` that in words; not while another of this visitor's is under way."""
+        """Start an export with the description `about`; False if another export of this user is running."""
         with self._lock:
             before = self._jobs.get(visitor.name)
             if before is not None and not before.done:
@@ -120,7 +120,7 @@ class Downloads:
         return True
 
     def job(self, visitor: CurrentUser) -> DownloadJob | None:
-        """This visitor's export under way, or how the last one failed; to ask keeps it going."""
+        """This user's running export, or the last one if it failed. Calling this keeps the export running."""
         with self._lock:
             job = self._jobs.get(visitor.name)
             if job is not None:
@@ -134,7 +134,7 @@ class Downloads:
                 self._jobs[visitor.name].stopped = True
 
     def links(self, visitor: CurrentUser) -> list[Link]:
-        """This visitor's links that work, the newest first."""
+        """This user's valid links, newest first."""
         self.sweep()
         with self._lock:
             return [link for link in reversed(self._links.values()) if link.visitor == visitor.name]
@@ -185,7 +185,7 @@ class Downloads:
         return FileResponse(link.path, media_type=ZIP, filename=link.name, headers=headers)
 
     def _work(self, visitor: CurrentUser, database: Database, job: DownloadJob) -> None:
-        """Make an export in a thread of its own; whatever happens, it ends and says how."""
+        """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""
         job.said = BROKEN
         try:
             with self._folder(job.export_request) as folder:
@@ -204,7 +204,7 @@ class Downloads:
 
     @contextmanager
     def _folder(self, export_request: ExportRequest) -> Iterator[Path]:
-        """A folder for an export, in which nobody else can read, and which is gone afterwards."""
+        """A private folder for an export, which is deleted afterwards."""
         with self._lock:
             if self._own is None:
                 self._root = Path(mkdtemp(prefix=PREFIX))
@@ -263,7 +263,7 @@ class Downloads:
 
 
 def _sweep_killed() -> None:
-    """Delete the folders of consoles that were killed: what lives holds the lock in its own."""
+    """Delete the folders of consoles that were killed, whose locks nobody holds."""
     for folder in Path(gettempdir()).glob(f"{PREFIX}*"):
         if not _mine(folder / LOCK):
             continue
@@ -275,7 +275,7 @@ def _sweep_killed() -> None:
 
 
 def _mine(lock: Path) -> bool:
-    """Whether a lock is this user's, in a folder of theirs; everybody may make files where temporary ones are."""
+    """Whether a lock and its folder belong to this process's user: anyone can create files in the temporary folder."""
     try:
         found = lock.parent.lstat(), lock.lstat()
     except OSError:

@@ -1,6 +1,6 @@
-"""What a browser asks of the console's page, looked at before Gradio is: an event, and a value for each of its inputs.
+"""Validates the events that a browser posts, before Gradio gets them: the event, and the type of each input's value.
 
-Gradio answers what it cannot read with a 500 and a traceback in the log. The rooms may so trust that a text is a text.
+Gradio answers invalid events with status 500 and a traceback in the log. Tabs can rely on a text being a text.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
     (gr.CheckboxGroup, (list,)),
     (gr.Dropdown, (str, list)),
 )
-"""What values of a component are; of any other they are texts. Nothing at all is a value of each."""
+"""The types of a component's values; other components have texts. None is valid for every component."""
 
 
 class PageEvent(BaseModel):
-    """An event as our page sends it; what else a request says is left out."""
+    """An event as our page sends it; further keys are dropped."""
 
     model_config = ConfigDict(frozen=True, strict=True)
 
@@ -41,7 +41,7 @@ class PageEvent(BaseModel):
 
 
 class EventValidation:
-    """An application before Gradio's page; what is no event of the page is refused here."""
+    """Middleware in front of Gradio's page that refuses invalid events."""
 
     def __init__(self, app: ASGIApp, blocks: gr.Blocks) -> None:
         self._app = app
@@ -77,7 +77,7 @@ def _read(body: bytes) -> PageEvent | None:
 
 
 def _is_value(component: Any, value: JsonValue) -> bool:
-    """Whether a value is one that the component can have; what may be chosen of a picker is for the room to say."""
+    """Whether a value has a type of the component; choices of dropdowns are validated by the tabs."""
     try:
         component.preprocess(value)
     except (gr.Error, TypeError, ValueError, ArithmeticError):
@@ -93,7 +93,7 @@ def _is_value(component: Any, value: JsonValue) -> bool:
 
 
 def _whole(component: Any, value: JsonValue) -> JsonValue:
-    """A value, and no text for nothing where a text stands: rooms need not tell the two apart."""
+    """The value, with an empty text in place of None for components with texts, so that tabs need not handle both."""
     texts = isinstance(component, gr.Textbox | gr.Code)
     picked = isinstance(component, gr.Dropdown) and component.allow_custom_value and not component.multiselect
     return "" if value is None and (texts or picked) else value

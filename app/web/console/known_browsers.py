@@ -1,8 +1,7 @@
 """Browsers that were logged in before: each keeps a signed cookie for every account that it was logged in to.
 
-The cookie lets nobody in. Tries to log in are counted for such a browser apart from those of everybody else, so that a
-stranger who guesses an account's password cannot hold up whoever it belongs to. A link that `parley user unlock` prints
-makes a browser known where it was not.
+The cookie does not log in. Failed logins from such a browser are counted separately, so that a stranger who guesses
+passwords cannot lock the account's owner out. A link that `parley user unlock` prints makes a further browser known.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PATH = "/known"
 
 
 class KnownBrowsers:
-    """Knows a browser by its cookie; `secure` where browsers come by https."""
+    """Reads and sets the cookies; `secure` if browsers use https."""
 
     def __init__(self, secret: str, clock: Clock, cookie: str, *, secure: bool) -> None:
         self._secret = secret
@@ -34,7 +33,7 @@ class KnownBrowsers:
         self._secure = secure
 
     def read(self, request: Request, name: str) -> str:
-        """What a browser is called that was logged in to an account; nothing for any other."""
+        """The identifier of a browser that was logged in to the account before; empty for any other."""
         if not NAME.fullmatch(role_label(name)):
             return ""
         try:
@@ -44,7 +43,7 @@ class KnownBrowsers:
             return ""
 
     def write(self, request: Request, response: Response, name: str) -> None:
-        """Let a browser be known for an account, for a year from now."""
+        """Make the browser known for an account, for a year from now."""
         known = self.read(request, name) or secrets.token_urlsafe(ID_BYTES)
         response.set_cookie(
             self._named(name),
@@ -60,7 +59,8 @@ class KnownBrowsers:
         return with_expiry(self._secret, f"parley console browser of {role_label(name)}", self._clock)
 
     def _named(self, name: str) -> str:
-        """A cookie for each account, without its name: several people may use one browser."""
+        """The cookie's name: one for each account, as several people may use a browser, and without the account's
+        name."""
         return f"{self._cookie}-known-{sha256(role_label(name).encode()).hexdigest()[:16]}"
 
 
@@ -70,7 +70,7 @@ def link(secret: str, clock: Clock, name: str) -> str:
 
 
 def signed_link(secret: str, clock: Clock, token: str) -> str | None:
-    """The account that such a link is for; None for one that is older than a day, or was never made."""
+    """The account in a link's token; None if the token is invalid or older than a day."""
     try:
         name = str(_links(secret, clock).loads(token, max_age=LINK_S))
     except BadSignature:

@@ -1,7 +1,7 @@
 """The page of a study's full report: `/report/{study}?origin=person`.
 
-Computing all of it can take a minute, so it is done beside, one report at a time; until it is ready a page says so,
-which asks again by itself. What is there is shown as long as nothing has changed, or it is not old.
+Computing it can take a minute, so it is done in the background, one report at a time. Until it is ready, a page says so
+and reloads itself. A cached report is shown while its data have not changed, or it is not older than OLD_US.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from storage.reports.analysis_data import data_version
 
 NOT_FOUND, NOT_YET = 404, 202
 OLD_US = 300_000_000
-"""A report that is older than this is not shown while a newer one is on its way."""
+"""A report that is older than this is not shown while a newer one is computed."""
 Key = tuple[str, str]
 """A study and an origin."""
 

@@ -1,8 +1,8 @@
-"""The gate of the console: nobody gets anything but the login until they are logged in.
+"""The security middleware of the console: without a login, only the login pages are available.
 
-An allow-list of routes as the participants' gate has one, the same headers, and a stricter rule for requests that
-change something: they must come from a page of this very host. Who passes is known to the routes as the Visitor in the
-request's scope; a stranger is not even told which routes there are.
+It has an allow-list of routes and the security headers of the participants' server, and a stricter rule for requests
+that change something: they must come from a page of this host. It stores the CurrentUser in the request's scope.
+Responses to requests without a login do not reveal which routes exist.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ OPEN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz|/login\.css"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
-"""What everybody may ask."""
+"""The routes that need no login."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
     "POST": re.compile("/logout|" + EVENTS),
 }
-"""What a visitor may ask besides."""
+"""The further routes for logged-in users."""
 FOREVER = b"private, max-age=31536000, immutable"
 
 
 class ConsoleSecurity:
-    """An ASGI application before the console; `visitor` tells who a request is from, None for a stranger."""
+    """ASGI middleware; `visitor` returns the user of a request, or None without a login."""
 
     def __init__(self, app: ASGIApp, visitor: Callable[[Request], CurrentUser | None]) -> None:
         self._app = app
@@ -44,7 +44,7 @@ class ConsoleSecurity:
         self._elsewhere = ThrottledWarning(ELSEWHERE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
+        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -89,7 +89,7 @@ def _listed(allowed: Mapping[str, re.Pattern[str]], scope: Scope) -> bool:
 
 
 def _from_here(headers: Headers) -> bool:
-    """Whether a page of this host asks. A browser that hides the Origin still says whether it is the same."""
+    """Whether a page of this host sent the request: by Origin, or by Sec-Fetch-Site if the browser hides the Origin."""
     origin = headers.get("origin", "null")
     if origin == "null":
         return headers.get("sec-fetch-site") == "same-origin"
@@ -97,7 +97,7 @@ def _from_here(headers: Headers) -> bool:
 
 
 def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
-    """What a stranger gets: the login for who looks for a page, else a refusal that is the same whatever is asked."""
+    """The response without a login: a redirect to the login for pages, else a refusal that is equal for all routes."""
     looks = scope["method"] in ("GET", "HEAD") and "text/html" in headers.get("accept", "")
     if looks or scope["path"] in ("/", "/logout"):
         query = scope["query_string"].decode("latin-1") if scope["path"] == "/" else ""
@@ -108,7 +108,7 @@ def _to_login(scope: Scope, headers: Headers) -> ASGIApp:
 def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
     ours = dict(HEADERS)
     if path.startswith(("/login", "/welcome/", "/known/")):
-        # A form posted from a page without referrer has Origin: null; pages with forms may tell theirs to this host.
+        # With `no-referrer`, a page's form would be posted with Origin: null; pages with forms use `same-origin`.
         ours[b"referrer-policy"] = b"same-origin"
     if path.startswith("/assets/") and status == 200:
         ours[b"cache-control"] = FOREVER

@@ -1,4 +1,4 @@
-"""The researchers' server: the login, the console's page, and the gate before them."""
+"""The researchers' server: the login, the console's page, and the security middleware around them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
-    """The whole console, to be run by uvicorn in a process of its own."""
+    """The console as an ASGI application for uvicorn, in a separate process."""
     clock, secret = clock or SystemClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
     access = Authentication(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
@@ -41,7 +41,7 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
 
 
 def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:
-    """The console of a desk, with these routes for the `login` and without a gate."""
+    """The console with these routes for the `login`, without the security middleware."""
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
@@ -56,14 +56,14 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
             report_page.route(desk),
             desk.downloads.route(),
-            *page.routes(desk),  # which take whatever is left
+            *page.routes(desk),  # last, because they match every path
         ],
         exception_handlers={ParleyError: _apologise},
     )
 
 
 async def _apologise(request: Request, error: Exception) -> Response:
-    """Whoever asks may be a stranger, so the cause is in the server's log alone."""
+    """The response to an unexpected error. The cause is only in the log, as the client may not be logged in."""
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, redacted_path(request), error, reference)
     return JSONResponse(

@@ -1,4 +1,4 @@
-"""Signed values that say when they were signed, by a clock that is handed in."""
+"""Signed values with a timestamp, from a clock that the caller passes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECOND_US = 1_000_000
 
 
 class _Signer(TimestampSigner):
-    """A signer that goes by a clock of ours."""
+    """A signer that uses the given clock."""
 
     def __init__(self, *args: Any, clock: Clock, **known: Any) -> None:
         super().__init__(*args, **known)

@@ -1,7 +1,7 @@
-"""What participants and models wrote, shown to researchers: rendered as it was read, or plain where that is heavy.
+"""Renders texts of participants and models for researchers, within a budget for each page.
 
-A message can be written so that rendering it takes seconds, or that a tab hangs on it. What has too much markup is
-shown as it was typed, as code; and so is all that comes after a page has rendered enough.
+A message can be written so that rendering it takes seconds or blocks a browser tab. A text with too much markup is
+shown as typed, as code; and so are all further texts once a page's budget is used up.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class BudgetedRenderer:
 
     def __call__(self, text: str) -> Markup:
         """A text as blocks of HTML."""
-        # markdown.py lets no tag of an author through, and here no picture either
+        # markdown.py escapes all tags in a text, and images are off here
         return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars))  # noqa: S704
 
     def line(self, text: str) -> Markup:
-        """A question or an option as a run of words; what participants wrote may have been filled in."""
+        """A question or an option as inline HTML; it may contain a participant's text."""
         marks = markup(text)
         if marks > min(MOST_MARKS_A_LINE, self._marks):
             return escape(text)
@@ -43,7 +43,7 @@ class BudgetedRenderer:
         return Markup(markdown.line(text))  # noqa: S704  (as above)
 
     def light(self, text: str) -> str:
-        """The text, or what shows it as it was typed, so that it is rendered in a moment."""
+        """The text, or Markdown that shows it as typed if rendering it would exceed the budget."""
         most = max(0, min(MOST_CHARS, self._chars))
         shown, more = text[:most], len(text) - most
         self._chars -= len(shown)
@@ -55,7 +55,7 @@ class BudgetedRenderer:
         return shown
 
     def screen(self, shown: Screen) -> Screen:
-        """A screen whose conversations are rendered in a moment."""
+        """The screen with its conversations within the budget."""
         blocks = (self._transcript(one) if isinstance(one, TranscriptBlock) else one for one in shown.panel.blocks)
         chat = self._chat(shown.panel.chat) if shown.panel.chat else None
         return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks), chat=chat))
@@ -67,7 +67,7 @@ class BudgetedRenderer:
         return replace(said, text=self.light(said.text))
 
     def _chat(self, chat: ChatView) -> ChatView:
-        """With columns it is told by rounds, and its messages are not shown; without, by messages."""
+        """The chat within the budget: its rounds if it has columns, otherwise its messages."""
         messages = () if chat.columns else tuple(self._message(said) for said in chat.messages)
         return replace(chat, messages=messages, rounds=tuple(self._round(one) for one in chat.rounds))
 

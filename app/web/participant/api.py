@@ -1,7 +1,7 @@
-"""The participant API: the one door of a session from outside; the page, bots and load tests all use it.
+"""The participant API, through which the page, simulated participants and load tests use a session.
 
-`look` and `act` answer with the present screen: painted for the page, or as the values themselves (`view: screen`). A
-refused action answers 200 with a note and the screen as it is. Nothing is answered before it is committed.
+`/api/look` and `/api/act` respond with the current screen: rendered for the page, or as plain values (`view: screen`).
+A refused action gets status 200 with a note and the unchanged screen. A response is sent only after the commit.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Value = TypeVar("Value")
 
 
 def storable(value: Value) -> Value:
-    """A value as it was sent; raises ValueError for what would be read otherwise than it was sent: a number beyond 64
-    bits, NaN, an infinite one, half a character, or depth beyond bounds."""
+    """The value, if storing and reading it returns it unchanged; otherwise raises ValueError: for a number beyond 64
+    bits, NaN, infinity, a lone surrogate, or too deep nesting."""
     try:
         kept = orjson.loads(orjson.dumps(value))
     except orjson.JSONEncodeError as error:
@@ -51,13 +51,14 @@ def storable(value: Value) -> Value:
 JSON = "application/json"
 View = Literal["page", "screen"]
 SHORT_TALK = 2_000
-"""So many characters are painted in some milliseconds, formulas and all."""
+"""Conversations up to so many characters are rendered in the event loop: it takes some milliseconds, with formulas."""
 NOBODY = "Please open your study link again."
 ANOTHERS = (
     "The study was restarted in another tab of this browser. Nothing was sent from this tab. Here is the current page."
 )
 OUT_OF_TURN = ("stale", "not_offered", "ended")
-"""Refusals of what the present screen does not offer: a second tab's click, or somebody who tries what they can do."""
+"""Reasons of refusals that are logged: the action is not on the current screen, as after a click in a second tab or
+in forged requests."""
 
 log = logging.getLogger(__name__)
 
@@ -68,42 +69,42 @@ Values = Annotated[
 
 
 Whose = Annotated[str, Field(max_length=40)] | None
-"""Which session the page shows, as it was told: what is done in a tab that still shows another than the browser has now
-is refused. Nothing is compared where it is not said."""
+"""The tag of the session that the page shows, from the last response. A request from a tab that shows another session
+than that of the browser's cookie is refused. Without a tag nothing is compared."""
 
 
 class RequestBody(BaseModel):
-    """What all requests have in common; unknown keys are ignored."""
+    """What requests for a screen have in common; unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
     shown: Annotated[str, Field(max_length=500)] | None = None
-    """What the page already shows, as the last painting said."""
+    """What the page already shows: `shown` of the last response."""
     view: View = "page"
 
 
 class GetScreen(RequestBody):
-    """Ask for the present screen."""
+    """Request the current screen."""
 
 
 class PerformAction(RequestBody):
-    """Do something on the present screen."""
+    """Perform an action on the current screen."""
 
     kind: Annotated[str, Field(max_length=40)]
-    """submit, say, rate, retry, or what else the screen's `actions` offer."""
+    """One of the screen's `actions`: submit, say, rate, retry, and others."""
     path: Annotated[str, Field(max_length=500)]
     seen: Annotated[int, Field(ge=0)]
     key: Annotated[str, Field(min_length=8, max_length=64, pattern="^[!-~]+$")]
-    """Random, another for each click; the same request may be sent again with the same key."""
+    """The idempotency key: random, new for each click. A request can be repeated with the same key."""
     whose: Whose = None
     values: Values = {}
     follow: bool = False
-    """Where a reply has to be waited for: answer as events, `screen` and then all that `reply` tells. The first words
-    come a journey to the server and back earlier."""
+    """If the action starts a reply, respond with server-sent events: `screen`, then the events of `/api/reply`. This
+    saves a round trip before the first words."""
 
 
 class SaveDraft(BaseModel):
-    """What is typed and not yet sent."""
+    """Answers and messages that are typed and not sent yet."""
 
     path: Annotated[str, Field(max_length=500)]
     whose: Whose = None
@@ -117,34 +118,34 @@ class PreviewMessage(BaseModel):
 
 
 class SendTelemetry(BaseModel):
-    """What the page tells of itself: times and counts, never a word."""
+    """Telemetry of the page: times and counts, no content."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     key: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
-    """Random, another for each batch; a batch that comes twice is kept once."""
+    """Random, new for each batch. A batch that is sent twice is stored once."""
     whose: Whose = None
     records: Annotated[tuple[AnyRecord, ...], Field(max_length=100)]
 
 
 class StreamReply(BaseModel):
-    """Read the reply on its way."""
+    """Read the reply in progress."""
 
     model_config = ConfigDict(frozen=True)
 
     offset: Annotated[int, Field(ge=0)] = 0
-    """After so many of its characters."""
+    """The number of characters to skip."""
     slot: Annotated[str, Field(max_length=16)] = ""
-    """Which of several."""
+    """The slot of the reply, if several models reply."""
     view: View | None = None
-    """How `done` shall tell the screen that comes after it; not at all unless it is said."""
+    """The form of the next screen in the event `done`. Without it `done` has no screen."""
     shown: Annotated[str, Field(max_length=500)] | None = None
-    """What the page already shows."""
+    """What the page already shows: `shown` of the last response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A function at a path: what it is asked is the body of a POST, the query of a GET."""
+    """A handler at a path. The model `asks` validates the JSON body of a POST or the query of a GET."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -152,10 +153,10 @@ class Endpoint:
     function: Callable[[Any, Request], Awaitable[Response]]
     summary: str
     status: int = 200
-    """Of an answer when all is well."""
+    """The status of a successful response."""
 
     async def serve(self, request: Request) -> Response:
-        """Read what is asked, and answer it."""
+        """Validate the request and call the handler; status 422 if it is invalid."""
         try:
             asked = await self._read(request)
         except ValidationError as error:
@@ -171,14 +172,14 @@ class Endpoint:
 
 
 class ParticipantApi:
-    """The routes under /api, over a runtime; the cookie says whose session it is."""
+    """The routes under /api. The cookie identifies the session."""
 
     def __init__(self, runtime: SessionService, cookies: SessionCookie) -> None:
         self._runtime = runtime
         self._cookies = cookies
 
     def calls(self) -> tuple[Endpoint, ...]:
-        """All that can be asked; OpenAPI (docs/generate.py) describes the same."""
+        """All endpoints; the OpenAPI description (docs/generate.py) is made from them."""
         return (
             Endpoint("POST", "/api/look", GetScreen, self.get_screen, "The present screen"),
             Endpoint("POST", "/api/act", PerformAction, self.act, "Act on the present screen"),
@@ -189,29 +190,28 @@ class ParticipantApi:
         )
 
     def routes(self) -> list[Route]:
-        """The calls as they are served."""
         return [Route(call.path, call.serve, methods=[call.method]) for call in self.calls()]
 
     async def get_screen(self, body: GetScreen, request: Request) -> Response:
-        """The screen as it is now."""
+        """Respond with the current screen."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
         return _nobody(request) if live is None else _json(await self._told(live, body, typed=typed))
 
     async def act(self, body: PerformAction, request: Request) -> Response:
-        """The screen after the action, or a note and the screen as it is where the action is refused."""
+        """Respond with the screen after the action; if it is refused, with a note and the current screen."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
         try:
             if _is_anothers(body.whose, live):
-                body = body.model_copy(update={"shown": None})  # nothing of it may stay on the page
+                body = body.model_copy(update={"shown": None})  # all of the page is replaced
                 raise Refused("stale", ANOTHERS)
             after = await self._runtime.participant(
                 live.stream, body.kind, body.path, body.values, seen=body.seen, key=body.key
             )
         except Refused as refused:
-            if refused.reason in OUT_OF_TURN:  # of what was sent nothing is logged: it may be anything
+            if refused.reason in OUT_OF_TURN:  # values from the request are not logged: they may be anything
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
             return _json(await self._told(await self._runtime.get(live.stream) or live, body, refused))
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
@@ -221,7 +221,7 @@ class ParticipantApi:
         return _json(told)
 
     async def draft(self, body: SaveDraft, request: Request) -> Response:
-        """Whether the draft was kept: what belongs to the present screen is, and nothing else."""
+        """Save the values that belong to the current screen; respond whether they were saved."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
@@ -231,14 +231,15 @@ class ParticipantApi:
         return JSONResponse({"saved": present})
 
     async def preview(self, body: PreviewMessage, request: Request) -> Response:
-        """A message that is not sent yet as it would be shown."""
+        """Respond with the HTML of a message that is not sent yet."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
         return JSONResponse({"html": await asyncio.to_thread(markdown.render_message, body.text, **_how(live))})
 
     async def telemetry(self, body: SendTelemetry, request: Request) -> Response:
-        """Nothing; what may not be kept (before the consent, of another screen, beyond the cap) is dropped."""
+        """Record telemetry. Records that may not be kept (before consent, of another screen, beyond the limit) are
+        dropped without an error."""
         live = await self._known(request)
         if live is None:
             return _nobody(request)
@@ -247,7 +248,8 @@ class ParticipantApi:
         return Response(status_code=204)
 
     async def reply(self, asked: Annotated[StreamReply, Query()], request: Request) -> Response:
-        """Events `delta` (text, and the offset after it; 0 where the reply begins anew), then `done` (the screen)."""
+        """Respond with events `delta` (text, and the offset after it; 0 if the reply starts over), then `done` (the
+        screen)."""
         live = await self._known(request)
         return _nobody(request) if live is None else self._events(live, asked)
 
@@ -257,7 +259,8 @@ class ParticipantApi:
         return ReplyStream(pieces, partial(self._heard, live.stream, asked), first)
 
     async def _heard(self, stream: str, asked: StreamReply) -> bytes:
-        """The screen that comes after a reply, if it was asked for; who heard one here knows it here."""
+        """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
+        state of the session, as the reply ran here."""
         live = await self._runtime.get(stream) if asked.view else None
         if live is None:
             return b"{}"
@@ -276,8 +279,8 @@ class ParticipantApi:
         new: bool = False,
         typed: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """What is told of the session's screen; a `new` one was never shown before, so nothing is typed on it. What is
-        `typed` there is looked up, unless it is known."""
+        """The response with the session's screen. A `new` screen was never shown, so it has no draft; otherwise the
+        draft is `typed`, or read from the database if it is needed."""
         screen = live.screen
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
@@ -292,7 +295,7 @@ class ParticipantApi:
             draft = typed or {} if asks else {}
             now_us = self._runtime.now_us()
             painting = partial(sheet.paint, shown=body.shown, draft=draft, note=note, faults=faults, now_us=now_us)
-            # Long texts with formulas take a while: in a thread, so that nobody else is held up.
+            # Long texts with formulas take a while: rendered in a thread, so that other requests do not wait.
             aside = conversation_chars(screen) > SHORT_TALK
             answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
         answer["whose"] = session_tag(live.stream)
@@ -300,7 +303,7 @@ class ParticipantApi:
 
 
 def _how(live: LoadedSession) -> dict[str, Any]:
-    """How what is said in a session is rendered."""
+    """The options for rendering a session's messages."""
     return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
 
 
@@ -309,7 +312,7 @@ def _json(told: Mapping[str, Any]) -> Response:
 
 
 def _no_request(error: ValidationError) -> Response:
-    """What is wrong and where; never what was sent, which may be nothing that JSON can say back."""
+    """The errors and their locations, without the values sent, which may have no JSON."""
     found = error.errors(include_url=False, include_context=False, include_input=False)
     faults = {".".join(str(part) for part in item["loc"]): item["msg"] for item in found}
     return Response(
@@ -318,13 +321,13 @@ def _no_request(error: ValidationError) -> Response:
 
 
 def _speaks(screen: Screen) -> bool:
-    """Whether the one model of a chat is at its reply; of several each has a stream of its own."""
+    """Whether the single model of a chat is replying. Several models have a stream each."""
     return screen.panel.chat is not None and "" in screen.panel.chat.slots
 
 
 @lru_cache(MOST_KNOWN)
 def session_tag(stream: str) -> str:
-    """A session's name for the page, which tells nothing."""
+    """An identifier of the session for the page, from which its stream cannot be derived."""
     return blake2s(stream.encode(), digest_size=8).hexdigest()
 
 
@@ -333,7 +336,7 @@ def _is_anothers(said: str | None, live: LoadedSession) -> bool:
 
 
 def _nobody(request: Request) -> Response:
-    """For who is not known here; in the language of the browser, as no session says another."""
+    """The response to a request without a session: status 401 and a note in the browser's language."""
     say = from_accept_language(request)
     told = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
     return JSONResponse(told, status_code=401)

@@ -1,8 +1,8 @@
-"""The participants' page: few stock components, built empty, and the script that fills them.
+"""The participants' page: a few stock Gradio components, built empty, and the script that fills them.
 
-Nothing of a study is in the layout, so the page is the same bytes for everybody and nothing can leak from it. The one
-event is `bus.change`, and it runs in the browser: page.js keeps what is to be painted and rings the bus, and Gradio
-then fetches the updates of all components from it. No event reaches Gradio's server.
+The layout contains nothing of a study, so the page is identical for everyone and cannot leak anything. Its only event
+is `bus.change`, which runs in the browser: page.js collects updates and triggers the bus, and Gradio then fetches the
+updates of all components from page.js. No event reaches Gradio's server.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from app.web.gradio_page import gradio_page, whole
 
 STATIC = Path(__file__).parents[1] / "static"
 OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
-"""The components that a painting may update, in the order in which page.js hands them to Gradio. Conversations are not
-among them: page.js changes in them only what is new, so that what somebody has selected there stays selected."""
+"""The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
+them: page.js itself adds only what is new, so that text selected there stays selected."""
 
 SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "watch", "words")
-"""What page.js needs, fetched with it."""
+"""The scripts that page.js imports; they are preloaded with it."""
 
 STYLES = ("page", "text", "compare", "slider")
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
 window.parley?.begin();
 """
-"""What the bus does once Gradio has made it: it gives page.js the means to ring it."""
+"""The script that runs when Gradio has created the bus: it gives page.js a function to trigger it."""
 
 
 def build() -> gr.Blocks:
-    """The page, empty."""
+    """The empty page."""
     blocks: gr.Blocks
     with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
         made: dict[str, gr.components.Component] = {"head": _html("head")}
@@ -78,18 +78,18 @@ def _conversation() -> dict[str, gr.components.Component]:
 
 
 def routes() -> list[BaseRoute]:
-    """The page at `/`, and its scripts and styles under `/parley/`; for the end of a list of routes."""
+    """The page at `/`, and its scripts and styles under `/parley/`. They match everything, so they must come last."""
     return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made())]
 
 
 @cache
 def _made() -> ASGIApp:
-    """The page in an application of its own: it is the same for everybody, so a process makes it once."""
+    """The page as a separate application, created once per process."""
     return gradio_page(build(), head())
 
 
 def head() -> str:
-    """Our styles and scripts."""
+    """The HTML that loads our styles and scripts."""
     early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
     styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in STYLES)
     return f"""<meta name="robots" content="noindex">{whole()}{styles}{early}

@@ -1,6 +1,6 @@
-"""Links by which a researcher goes on in a session that a simulated participant began (`app.bots.preview_session`).
+"""Links with which a researcher continues a session that a simulated participant started (`app.bots.preview_session`).
 
-A link is signed and serves for an hour. It opens sessions of pilots only: whoever has one could be anybody.
+A link is signed and valid for an hour. It opens pilot sessions only, because anyone who has the link can use it.
 """
 
 from __future__ import annotations
@@ -20,17 +20,15 @@ LASTS_S = 3600
 
 
 class PreviewLinks:
-    """Makes links to sessions, and reads them."""
-
     def __init__(self, secret: str) -> None:
         self._signer = URLSafeTimedSerializer(secret, salt="parley preview")
 
     def link(self, settings: Settings, stream: str) -> str:
-        """The address at which the participants' server lets one go on in a session."""
+        """The address of a session's preview on the participants' server."""
         return f"{settings.address}/walk/{self._signer.dumps(stream)}"
 
     def stream(self, token: str) -> str | None:
-        """The session that a link is for; None for one that is too old, or none of ours."""
+        """The stream of the session in a link; None if the link is expired or invalid."""
         try:
             stream = self._signer.loads(token, max_age=LASTS_S)
         except BadSignature:
@@ -38,7 +36,7 @@ class PreviewLinks:
         return stream if isinstance(stream, str) else None
 
     def route(self, runtime: SessionService, cookies: SessionCookie) -> Route:
-        """`/walk/{token}` on the participants' server: the browser has the session, and the page opens."""
+        """`/walk/{token}` on the participants' server: sets the session's cookie and redirects to the page."""
 
         async def go_on(request: Request) -> Response:
             stream = self.stream(request.path_params["token"])

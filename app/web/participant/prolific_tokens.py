@@ -1,9 +1,9 @@
-"""Prolific's own proof of who comes: the JWT that it adds to a study's address as `prolific_token`.
+"""Verifies Prolific's proof of an id: the JWT that Prolific adds to a study's address as `prolific_token`.
 
-Prolific calls it the secure external URL. The token is signed by RS256 with a key of Prolific's public set, is issued
-by www.prolific.com for the address of this server (`aud`) and says in its claim `prolific` what the address of the
-study has for PROLIFIC_PID, STUDY_ID and SESSION_ID, and which workspace the study is of. That workspace has to be one
-of ours: any researcher at Prolific can name this server, and anybody's id, in the address of a study of their own.
+Prolific calls it the secure external URL. The token is signed by RS256 with a key of Prolific's public set, and issued
+by www.prolific.com for the address of this server (`aud`). Its claim `prolific` has the values of PROLIFIC_PID,
+STUDY_ID and SESSION_ID in the study's address, and the study's workspace. The workspace must be one of ours, because
+any researcher at Prolific can put this server and anyone's id into the address of a study of their own.
 """
 
 from __future__ import annotations
@@ -26,23 +26,21 @@ from app.single_flight import SingleFlight
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
 WITHIN_S = 5.0
-"""How long the key set is waited for."""
+"""The timeout for fetching the key set, in seconds."""
 FRESH_S = 24 * 3600.0
-"""Prolific asks to look for new keys each day."""
+"""How long the key set is used before it is fetched again. Prolific recommends to fetch it daily."""
 AGAIN_S = 60.0
-"""How long after a look the key set is not looked for again, whatever keys tokens name."""
+"""The shortest time between two fetches of the key set, even if tokens have unknown keys."""
 LEEWAY_S = 30.0
 MOST_CHARS = 8_000
 log = logging.getLogger(__name__)
 
 
 class KeysUnavailable:
-    """What a token says while its key cannot be had."""
+    """The result for a token whose key cannot be fetched at the moment."""
 
 
 class ProlificTokens:
-    """Reads Prolific's tokens for this deployment."""
-
     def __init__(self, settings: Settings) -> None:
         self._keys_at = settings.prolific_jwks
         self._workspaces = frozenset(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
@@ -54,11 +52,12 @@ class ProlificTokens:
 
     @property
     def believed(self) -> bool:
-        """Whether any workspace is named whose tokens are proofs here."""
+        """Whether the settings name any workspace whose tokens are accepted."""
         return bool(self._workspaces)
 
     async def read(self, token: str) -> Mapping[str, object] | KeysUnavailable:
-        """The ids in a token, by the names of their parameters; none in one that is not Prolific's for us, or over."""
+        """The ids in a token by parameter; empty if the token is invalid, expired or for another server or
+        workspace."""
         try:
             kid = str(jwt.get_unverified_header(token).get("kid")) if len(token) <= MOST_CHARS else ""
         except jwt.InvalidTokenError:
@@ -94,7 +93,7 @@ class ProlificTokens:
         return self._keys.get(kid)
 
     async def _look(self) -> None:
-        """Read the key set; where it cannot be had, what was read before goes on."""
+        """Fetch the key set. If that fails, the previous one stays in use."""
         try:
             async with asyncio.timeout(WITHIN_S):
                 told = json.loads(await _text(self._keys_at))
@@ -115,7 +114,7 @@ async def _text(place: str) -> str:
 
 
 def _origin(address: str) -> tuple[str, int | None]:
-    """The host and port of an address; Prolific names them as such, or in the study's whole address."""
+    """The host and port of an address. Prolific's `aud` is either an origin or the study's complete address."""
     try:
         parts = urlsplit(address if "://" in address else f"https://{address}")
         return parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)

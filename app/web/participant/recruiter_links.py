@@ -1,7 +1,7 @@
-"""Who comes by a link: the ids that recruiters put into their addresses, and what proves them.
+"""Reads participants' ids from recruiters' links, and the proofs of these ids.
 
-An id alone proves nothing: others know it, or count to it. What proves it is a personal link or a signed one, both of
-which only this deployment can make, or the token by which Prolific signs its links (prolific_tokens.py).
+An id alone proves nothing: others may know or guess it. It is proven by a personal link or a signed link, which only
+this deployment can make, or by the token with which Prolific signs its links (prolific_tokens.py).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from experiments.study.resolve import Study
 from storage.registers.participants import ParticipantId, Participants
 
 ID = re.compile(r"[\w.@:+=~-]{1,100}")
-"""What an id is made of. A placeholder that the recruiter did not fill, such as {{%PROLIFIC_PID%}}, is none."""
+"""The form of an id. A placeholder that the recruiter did not fill in, such as {{%PROLIFIC_PID%}}, does not match."""
 LAB = "p"
 """The parameter of a personal link."""
 SIGNATURE = "parley_sig"
-"""The parameter that makes a recruiter's link a signed one."""
+"""The parameter with the signature of a signed link."""
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
-"""The parameter in which Prolific signs its links."""
+"""The parameter with Prolific's signed token."""
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
 @dataclass(frozen=True, slots=True)
 class LinkParameters:
-    """Under which names a recruiter's links carry a person's id, and that of their submission."""
+    """The names of the parameters for the person's id and the submission's id in a recruiter's links."""
 
     id: str
     submission: str = ""
@@ -42,16 +42,17 @@ RECRUITERS: Mapping[str, LinkParameters] = {
     "sona": LinkParameters("survey_code"),
 }
 SIGNED = ("panel", "sona", "connect", "prolific")
-"""Whose links can be signed; a lab's personal links are so by themselves."""
+"""The channels whose links can be signed. A lab's personal links are always signed."""
 SONA_OWN = LinkParameters("id")
-"""SONA's usual `?id=%SURVEY_CODE%`; only where a study says that it recruits there, as others call theirs so too."""
+"""SONA's usual `?id=%SURVEY_CODE%`. It applies only to studies whose channels include SONA, as other recruiters use the
+same name."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaim:
-    """Who somebody says they are, if they say it, and what proves it.
+    """The identity that a link claims, if any, and the kind of its proof.
 
-    `forged` is what claims to be a proof and is none; `untold` a token that cannot be judged at the moment.
+    `forged`: the link has an invalid proof. `untold`: it has a token that cannot be verified at the moment.
     """
 
     person: ParticipantId | None = None
@@ -61,19 +62,19 @@ class IdentityClaim:
 
     @property
     def proven(self) -> bool:
-        """Whether it is known that they are that person."""
+        """Whether the identity is proven."""
         return self.proof != "none"
 
 
 class Links:
-    """Reads links."""
+    """Reads the identity from the query of a link."""
 
     def __init__(self, participants: Participants, tokens: ProlificTokens) -> None:
         self._participants = participants
         self._tokens = tokens
 
     async def claim(self, query: Mapping[str, str], study: Study) -> IdentityClaim:
-        """What a link to a study says of who comes by it."""
+        """The identity that a link to a study claims."""
         wanted = study.file.recruitment
         for recruiter, parameters in _parameters(wanted):
             given = _id(query, parameters.id)
@@ -101,7 +102,7 @@ class Links:
         return IdentityClaim(person, "signed link") if good else IdentityClaim(person, forged=True)
 
     async def _signed_there(self, query: Mapping[str, str], given: str) -> IdentityClaim:
-        """By Prolific's token: the ids are those in it, whatever else the link says."""
+        """The identity in Prolific's token; ids elsewhere in the link are ignored."""
         names = RECRUITERS["prolific"]
         plain = ParticipantId("prolific", given, _id(query, names.submission)) if given else None
         told = await self._tokens.read(query[TOKEN])
@@ -113,13 +114,13 @@ class Links:
 
 
 def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
-    """What stands after the `?` of a signed link."""
+    """The query string of a signed link."""
     name = next(its.id for called, its in _parameters(study.file.recruitment) if called == recruiter)
     return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
 
 
 def is_allowed(claim: IdentityClaim, wanted: Recruitment) -> bool:
-    """Whether a study lets in who comes by such a link."""
+    """Whether a study accepts a link with this claim."""
     if claim.forged:
         return False
     if claim.person is None:
@@ -135,7 +136,7 @@ def _id(values: Mapping[str, object], name: str) -> str:
 
 
 def _parameters(wanted: Recruitment) -> list[tuple[str, LinkParameters]]:
-    """Every recruiter whose links are understood, the study's own first."""
+    """Every recruiter with the parameters of its links, the study's own channels first."""
     known = {**RECRUITERS, "panel": LinkParameters(wanted.id_parameter), "lab": LinkParameters(LAB)}
     every = [(name, parameters) for name, parameters in known.items()]
     if "sona" in wanted.channels:

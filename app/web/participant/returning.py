@@ -1,7 +1,7 @@
-"""Whether somebody who comes has a session already, and as whom a new one is entered.
+"""Finds the session of a returning participant, and the identity under which a new session is stored.
 
-Two things lead to a session: a proof of an id (links.py), from any device, and this browser's own cookie for the study,
-as long as the link names no other id than that under which the session began. An id alone leads nowhere.
+A session is found by a proven id (recruiter_links.py) from any device, or by this browser's cookie for the study, as
+long as the link has no other id than the one under which the session started. An id without proof finds none.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from storage.registers.participants import MOST_GAP, Participants
 
 @dataclass(frozen=True, slots=True)
 class ReturnResult:
-    """What is known of who comes: their session, and whether they come to it `anew`, with another submission; or which
-    attempt it would be, or that they may come only `once`. `before` is the session that they have or had."""
+    """What was found for a request: the session to continue (`live`), and whether the request has another submission
+    id (`anew`). Without a session to continue: the number of the next attempt, or that the study can be taken only
+    `once`. `before` is the existing session, ended or not."""
 
     live: LoadedSession | None
     attempt: int = 1
@@ -36,7 +37,7 @@ class ReturnResult:
 
 
 class Returning:
-    """Finds sessions; with `again`, who has finished may begin anew."""
+    """Finds sessions. With `again`, a browser whose session has ended can start another."""
 
     def __init__(
         self, runtime: SessionService, participants: Participants, cookies: SessionCookie, *, again: bool
@@ -47,7 +48,7 @@ class Returning:
         self._again = again
 
     async def found(self, request: Request, study: Study, who: IdentityClaim) -> ReturnResult:
-        """The session that a proven person has, or else the browser."""
+        """The session of the proven person, or else of the browser."""
         own = await self._session(self._cookies.read(request, study.name), study)
         person, known = who.person, None
         if person is None:
@@ -69,7 +70,7 @@ class Returning:
         )
 
     async def first(self, study: Study, who: IdentityClaim, stream: str) -> LoadedSession | None:
-        """The session that was there first, where one could not begin: the person's, or the one of this name."""
+        """The existing session that kept a new one from starting: the person's, or the one with this stream."""
         if who.person is not None and who.proven:
             known = await asyncio.to_thread(self._participants.known, study.name, who.person)
             stream = known.stream if known else stream
@@ -78,9 +79,9 @@ class Returning:
     def entry(
         self, study: str, who: IdentityClaim, found: ReturnResult, again: int
     ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
-        """What is stored of who begins, and what the fact `enrolled` says: by which proof they came, and whether others
-        had begun under their id. Who goes on from a session of their own is as they were there. `again` is how often
-        somebody else took the number first."""
+        """The identity to store for a new session, and further data of its event `enrolled`: the kind of proof, and
+        whether other sessions have started under the id (in a further attempt: whether the session before it says so).
+        `again` is how often the insertion has failed because another session took the same number."""
         if who.person is None:
             return None, {}
         last = self._participants.unproven(study, who.person)

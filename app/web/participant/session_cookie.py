@@ -1,7 +1,7 @@
-"""Who is asking: a signed cookie that names a session, and nothing else.
+"""The participant's signed cookie, which contains the name of the session and nothing else.
 
-Under https its name begins with `__Host-`, which browsers tie to this host. The session's name is a random UUID of 122
-bits; the signature keeps others from trying.
+Under https the cookie's name starts with `__Host-`, so browsers send it to this host only. The session's name is a
+UUID with 122 random bits; the signature prevents guessing.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 MOST_KNOWN = 10_000
-"""So many browsers' cookies are not read again: what they say does not change, and checking takes as long as a look."""
+"""The size of the cache of verified cookies. Verification takes as long as a request for a screen."""
 MOST_CHARS = 4_096
-"""Longer ones are read each time, as whoever sends thousands of them would fill the memory."""
+"""Longer cookies are not cached, because thousands of them would fill the memory."""
 READ = "parley.cookies"
-"""Where a request keeps what its cookies were found to say."""
+"""The key in a request's scope under which the contents of its cookies are cached."""
 
 
 def session_of(request: Request) -> str:
-    """The session that a request was found to belong to, for the log."""
+    """The session of a request whose cookie was read before, for the log."""
     found: dict[str, str | None] = request.scope.get(READ, {})
     return next((stream for stream in found.values() if stream), "none")
 
@@ -36,9 +36,10 @@ class SessionCookie:
         self.name = "__Host-parley" if secure else "parley"
 
     def read(self, request: Request, study: str = "") -> str | None:
-        """The session that the request belongs to, or the browser's last one in a study; None without our cookie."""
+        """The session of the request, or with `study` the browser's last session of that study; None without a valid
+        cookie."""
         name = self._named(study)
-        read: dict[str, str | None] = request.scope.setdefault(READ, {})  # the gate and the API ask the same
+        read: dict[str, str | None] = request.scope.setdefault(READ, {})  # read by the middleware and by the API
         if name not in read:
             signed = request.cookies.get(name, "")
             read[name] = (self._known if len(signed) <= MOST_CHARS else self._checked)(signed)
@@ -52,7 +53,7 @@ class SessionCookie:
         return stream if isinstance(stream, str) else None
 
     def write(self, response: Response, stream: str, study: str = "") -> None:
-        """Let the browser keep the session for a month: as the present one, and as the one in a study if it is said."""
+        """Set the cookies for a month: the browser's current session, and with `study` its session of that study."""
         signed = str(self._signer.dumps(stream))
         for name in dict.fromkeys((self.name, self._named(study))):
             response.set_cookie(

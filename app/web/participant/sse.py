@@ -1,7 +1,7 @@
-"""A reply on its way as server-sent events: `delta` for its words, then `done` with what comes after it. The answer to
-the click that asked for it begins with `screen`.
+"""A reply in progress as server-sent events: `delta` with new text, then `done` with the next screen. The response to
+the action that started the reply begins with `screen`.
 
-Each piece passes through as few hands as can be, as pieces are most of all that is sent.
+Most messages that the server sends are `delta` events, so each passes through as little code as possible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.web.rendering import markdown
 
 
 async def plain_response(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator[Mapping[str, Any]]:
-    """Pieces as they come: `text`, and the `offset` after it; 0 where the reply begins anew."""
+    """The pieces as they arrive: `text`, and the `offset` after it; 0 if the reply starts over."""
     async for text, end in words:
         yield {"text": text, "offset": end}
 
@@ -26,9 +26,9 @@ async def plain_response(words: AsyncIterator[tuple[str, int]]) -> AsyncIterator
 async def rendered_reply(
     words: AsyncIterator[tuple[str, int]], *, dollars: bool, copy: str
 ) -> AsyncIterator[Mapping[str, Any]]:
-    """Pieces as `plain` gives them; with each block that is whole its `html`, and in `rest` the text after it.
+    """The pieces of `plain_response`; when blocks are complete, also their `html` and the text after them (`rest`).
 
-    A block is rendered once, and what is already shown never changes: nothing flickers, and what is selected stays so.
+    Each block is rendered once and never changes afterwards, so the page does not flicker and selections stay.
     """
     rest, marks = "", 0
     async for text, end in words:
@@ -44,7 +44,8 @@ async def rendered_reply(
 
 
 class ReplyStream(Response):
-    """A stream that ends soon in any case: to watch whether somebody still listens would cost as much as a click."""
+    """A stream of server-sent events. It does not watch for disconnects, because that would cost as much as a request,
+    and replies end soon in any case."""
 
     media_type = "text/event-stream"
 
@@ -59,7 +60,7 @@ class ReplyStream(Response):
         self._words, self._after, self._screen = words, after, screen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all of it; what nobody listens to is dropped."""
+        """Send all events; after a disconnect the server drops them."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if self._screen is not None:
             event = b"event: screen\ndata: " + self._screen + b"\n\n"

@@ -1,8 +1,8 @@
-"""Arrival: the start page that a link leads to, whose button makes the session.
+"""The start page of a study. Its button creates the session.
 
-The button keeps link scanners from becoming participants. An id that is proven (links.py) leads the same person back
-to the same session from any device; an id alone leads nobody anywhere, and every page is the same for each. It is in no
-URL after the first page.
+The button keeps link scanners from becoming participants. A proven id (recruiter_links.py) leads back to the person's
+session from any device. An id without proof never does, and the pages do not reveal whether it is known. No URL after
+the first page contains the id.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from storage.registers.participants import ParticipantId, Participants
 log = logging.getLogger(__name__)
 HOUR_S = 3600
 FORGED_AT_ONCE, FORGED_A_SECOND = 60, 0.2
-"""How many links with a wrong proof one address may bring; a class may sit behind it, with last week's links."""
+"""The rate limit for links with an invalid proof from one address: a burst, and a rate per second after it. A whole
+class may share an address and use last week's links."""
 TRIES = 10
 
 _TEMPLATES = Environment(
@@ -54,7 +55,8 @@ _TEMPLATES = Environment(
 
 
 class StartPage:
-    """The start pages of the studies that are open here; with `again`, who has finished may begin anew."""
+    """The start pages of the studies offered here. With `again`, a browser whose session has ended can start another.
+    `per_address` is how many sessions can start from one address in an hour."""
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class StartPage:
         )
 
     def routes(self) -> list[Route]:
-        """`/s/{study}`: read it, then press its button; and `/out`, by which one leaves."""
+        """`/s/{study}`, the start page (GET) and its button (POST); and `/out`, the redirect to the recruiter."""
         return [
             Route("/s/{study}", self.show, methods=["GET", "HEAD"]),
             Route("/s/{study}", self.start, methods=["POST"]),
@@ -92,7 +94,7 @@ class StartPage:
         ]
 
     async def show(self, request: Request) -> Response:
-        """The start page: what the study is called, and a button."""
+        """The start page with the study's title and a button, or the page that explains why there is none."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
@@ -119,7 +121,7 @@ class StartPage:
         )
 
     async def start(self, request: Request) -> Response:
-        """Begin, or go on where one was; then the address is clean."""
+        """Start a session or continue the existing one, and redirect to `/`, an address without ids."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
@@ -145,7 +147,7 @@ class StartPage:
     async def _begin(
         self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
-        """Begin a session, if its address may have one more; what begins none takes nothing from the address."""
+        """Start a session, unless the address's rate limit is reached. If none starts, the limit is refunded."""
         near, begun = _near(request), False
         if not self._new.allow(near, time.monotonic()):
             self._many_new.warn()
@@ -163,7 +165,7 @@ class StartPage:
         return self._inside(request, live)
 
     def _inside(self, request: Request, live: LoadedSession) -> Response:
-        """To the page, with the cookie by which its requests are known."""
+        """Redirect to the page, with the session's cookie."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
         response = RedirectResponse("/", status_code=303)
@@ -171,7 +173,8 @@ class StartPage:
         return response
 
     async def redirect_out(self, request: Request) -> Response:
-        """To the recruiter, for who has ended: the address is made here, as it may have the person's ids in it."""
+        """Redirect a participant whose session has ended to the recruiter. The address is made here, because it may
+        contain the person's ids."""
         stream = self._cookies.read(request)
         live = await self._runtime.get(stream) if stream else None
         if live is None or not live.state.outcome:
@@ -181,14 +184,15 @@ class StartPage:
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
     async def root(self, request: Request) -> Response:
-        """For who comes to `/` without a session: to the start page, where a single study is offered."""
+        """The response to `/` without a session: a redirect to the start page if exactly one study is offered."""
         names = await self._offered.names()
         if len(names) == 1:
             return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
         return not_found_page(request) if names else no_studies_page(request)
 
     def _not_taken(self, request: Request, study: Study, who: IdentityClaim, language: str) -> Response:
-        """For who comes by a link that is not taken; the same whoever it is, until an address brought many forged."""
+        """The page for a link that the study does not accept. It does not depend on the id; status 429 after too many
+        invalid proofs from one address."""
         if who.untold:
             return sorry_page(study, language)
         if who.forged and not self._forged.allow(_near(request), time.monotonic()):
@@ -197,7 +201,7 @@ class StartPage:
         return missing_id_page(study, language)
 
     async def _comes_again(self, live: LoadedSession, person: ParticipantId) -> None:
-        """Keep that somebody goes on under another submission; the log tells that there was one, and not its id."""
+        """Store the participant's new submission id. The log gets a note without the id."""
         if live.state.outcome == "withdrawn":
             return
         await asyncio.to_thread(self._participants.renew, live.stream, person)
@@ -206,7 +210,7 @@ class StartPage:
     async def _enrol(
         self, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> tuple[LoadedSession, bool]:
-        """The session, and whether it was begun just now."""
+        """The session, and whether it was created just now. Raises StudyError, Conflict or Refused."""
         study = offer.study
         if not offer.ready:
             raise StudyError(
@@ -224,7 +228,7 @@ class StartPage:
                 )
                 return live, True
             except (Conflict, Refused) as error:
-                # The button was clicked twice; or the same person in another tab, or anybody under this id, was first.
+                # The button was clicked twice, or another tab or another person with this id started first.
                 first = await self._returning.first(study, who, stream)
                 if first is not None and not (isinstance(error, Refused) and found.attempt > 1 and first.state.outcome):
                     return first, False
@@ -234,7 +238,7 @@ class StartPage:
 
 
 def _choices(request: Request, study: Study) -> list[dict[str, str]]:
-    """The study's languages, each with the link to this page in it; none where there is only one."""
+    """The study's languages, each with the link to this page in that language; empty if there is only one."""
     found = []
     for tag in study.file.offered if len(study.file.offered) > 1 else ():
         link = f"?{request.url.include_query_params(lang=tag).query}"
@@ -244,34 +248,34 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
 
 
 def _near(request: Request) -> str:
-    """Where a request comes from, as far as it counts."""
+    """The client's network, to which rate limits apply."""
     return client_network(request.client.host if request.client else "unknown")
 
 
 def unavailable_page(study: Study, language: str) -> Response:
-    """For who comes from an address from which too many have begun within an hour."""
+    """The page for an address from which too many sessions have started within an hour."""
     response = _around(study, "too_many_starts.html.j2", language, status=429)
     response.headers["retry-after"] = "600"
     return response
 
 
 def closed_page(study: Study, language: str) -> Response:
-    """For who comes while nobody new can begin."""
+    """The page for a study that admits no new participants at the moment."""
     return _around(study, "closed.html.j2", language)
 
 
 def sorry_page(study: Study, language: str) -> Response:
-    """For who comes while a study cannot begin, through no fault of theirs."""
+    """The page for a study that cannot start because of a problem on the server."""
     return render_page("unavailable.html.j2", language, status=503, title=study.translate(study.file.title, language))
 
 
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
-    """For who comes by a link that this study does not take: without the id or a proof, or of another recruiter."""
+    """The page for a link that the study does not accept: without an id or a proof, or of another recruiter."""
     return _around(study, "link_not_accepted.html.j2", language, status)
 
 
 def already_taken_part_page(study: Study, language: str) -> Response:
-    """For who has taken part and comes with a new submission, where a study lets people take part only once."""
+    """The page for a participant who has taken part before, in a study that can be taken only once."""
     return _around(study, "already_taken_part.html.j2", language)
 
 
@@ -281,25 +285,25 @@ def _around(study: Study, template: str, language: str, status: int = 200) -> Re
 
 
 def storage_error_page(language: str, note: str) -> Response:
-    """For who comes while nothing can be saved: what there is to do, in words, and the reference of the cause."""
+    """The page after an error on the server: advice, and the reference under which the log has the cause."""
     say = catalogue(language)
     return render_page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
 
 
 def not_found_page(request: Request) -> Response:
-    """For a link that leads nowhere here."""
+    """The page for an unknown address."""
     say = from_accept_language(request)
     return render_page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
 
 
 def no_studies_page(request: Request) -> Response:
-    """For who comes while no study is offered at all."""
+    """The page when no study is offered."""
     say = from_accept_language(request)
     return render_page("no_open_studies.html.j2", say.tag, title=say("No open study"))
 
 
 def render_page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
-    """One of the plain pages around a study, in a language."""
+    """Render a plain page (without Gradio) in a language."""
     say = catalogue(language)
     known = {
         **values,

@@ -1,4 +1,4 @@
-"""Tickets: only the button of a start page begins a session, and each page's button begins one."""
+"""Tickets: signed values in the form of a start page, so that only its button starts a session, and only one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from uuid import NAMESPACE_URL, uuid5
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 LASTS_S = 24 * 3600
-"""For how long a start page may lie open before its button shows it anew."""
+"""How long a ticket is valid. After that, the button shows the start page again."""
 
 
 class Tickets:
-    """Makes and reads the signed tickets of start pages, under the deployment's secret. None is stored."""
+    """Creates and verifies tickets with the deployment's secret. No ticket is stored."""
 
     def __init__(self, secret: str) -> None:
         self._signer = URLSafeTimedSerializer(secret, salt="parley ticket")
@@ -22,8 +22,8 @@ class Tickets:
         return str(self._signer.dumps([study, secrets.token_urlsafe(16)]))
 
     def session(self, ticket: str, study: str) -> str:
-        """The name of the session that a ticket begins, always the same; empty where it is none of ours for the study,
-        or too old."""
+        """The stream of the session that a ticket starts, the same each time; empty if the ticket is invalid, expired
+        or for another study."""
         try:
             named, nonce = self._signer.loads(ticket, max_age=LASTS_S)
         except (BadSignature, ValueError):

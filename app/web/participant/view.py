@@ -1,8 +1,8 @@
-"""A Screen painted: what each component of the page becomes. Pure: the same screen gives the same painting.
+"""Renders a Screen as updates of the page's components. Pure: equal screens give equal updates.
 
-A part of the page that the browser already shows is not painted again, so that a half-filled form or a half-written
-message is never wiped when a reply arrives. The browser says what it shows by handing back `shown`, which it need not
-understand. Nothing goes out that is not in the Screen, and every text passes through markdown.py or autoescape.
+A part of the page that the browser already shows is not sent again, so that a half-filled form or a half-written
+message is not lost when a reply arrives. The browser names what it shows by returning the opaque string `shown`. Only
+data of the Screen are sent, and every text passes through markdown.py or autoescape.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen
 from storage.registers.origins import Origin
 
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
-"""What stands below a reply that is not whole."""
+"""The note below an incomplete reply."""
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 MOST_KEPT = 2_000
 _KEPT: LRUCache[tuple[Any, ...], str] = LRUCache(MOST_KEPT)
 _LOCK = Lock()
-"""Conversations are painted in threads."""
+"""Guards the cache: long conversations are rendered in threads."""
 
 
 Draft = Mapping[str, Any]
 
 
 class Fragment(NamedTuple):
-    """A part of the page: its template, and what it is about (if that is unchanged, so is the part)."""
+    """A part of the page. `about` is the content that decides whether the browser needs it again."""
 
     template: str
     about: tuple[Any, ...]
     values: Callable[[Draft], Mapping[str, Any]]
-    """What the template is filled with, with what is typed; made where it is rendered, which is seldom."""
+    """Makes the template's values from the draft; called only when the part is rendered."""
     also: tuple[Any, ...] | None = None
-    """What else its HTML depends on; None where that is too much to say."""
+    """What else the HTML depends on, as a key for the cache; None if the HTML is not cached."""
     asks: bool = False
-    """Whether something can be typed in it."""
+    """Whether it has form fields."""
 
     def html(self, digest: str, language: str, draft: Draft) -> str:
-        """The part's HTML, with its mark on it; kept for the next one who sees the same, as most do."""
+        """The part's HTML with its mark. Cached across participants, unless it depends on the draft."""
         key = None if self.also is None or (self.asks and draft) else (self.template, digest, language, self.also)
         with _LOCK:
             known = None if key is None else _KEPT.get(key)
@@ -71,24 +71,24 @@ class Fragment(NamedTuple):
 
 
 NOTHING = Fragment("empty.html.j2", (), lambda _: {}, ())
-"""A part that is not there."""
+"""A part that is absent."""
 
 
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
-    """A name of a part's content that no other has; its first MARK_CHARS go to the browser, and tell it nothing."""
+    """A hash of a part's content. Its first MARK_CHARS characters are sent to the browser as the part's mark."""
     content = orjson.dumps((screen.path, name, about), default=_told, option=orjson.OPT_NON_STR_KEYS)
     return blake2s(content, digest_size=16).hexdigest()
 
 
 def _told(value: Any) -> Any:
-    """What has no JSON of its own: a question, by its kind and all that it is."""
+    """JSON for a pydantic model (a question): its class and its values."""
     if isinstance(value, BaseModel):
         return type(value).__name__, value.__dict__
     raise TypeError(f"{type(value).__name__} has no JSON")
 
 
 def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[Field, ...]]]:
-    """A conversation cut into its rated turns, each begun by "You"; whole if nothing is rated."""
+    """A conversation split into its rated turns, each starting with a message of "You"; in one piece if unrated."""
     if not talk.ratings:
         return [(talk.messages, ())]
     starts = [n for n, message in enumerate(talk.messages) if message.role == "You"]
@@ -99,12 +99,12 @@ def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[F
 
 
 def _markdown(copy: str, text: str, *, copying: bool = True) -> Markup:
-    """A researcher's text."""
+    """A researcher's text as HTML."""
     return Markup(markdown.html(text, copy=copy if copying else ""))  # noqa: S704  (no tag of an author is let through)
 
 
 def _message_html(copy: str, text: str, *, dollars: bool) -> Markup:
-    """What somebody or a model wrote."""
+    """A participant's or a model's message as HTML."""
     return Markup(markdown.render_message(text, dollars=dollars, copy=copy))  # noqa: S704  (as above)
 
 
@@ -114,7 +114,7 @@ def _line(text: str) -> Markup:
 
 @cache
 def _templates(language: str) -> Environment:
-    """The templates in a language, which say what is their own by `t`."""
+    """The templates in a language; they translate their own texts with `t`."""
     known = Environment(
         loader=FileSystemLoader(FORMS),
         auto_reload=False,
@@ -132,7 +132,7 @@ def _templates(language: str) -> Environment:
         "turns": _turns,
     }
     known.globals |= {"not_whole": NOT_WHOLE, "t": say}
-    # Here and not by `import` in each template, which Jinja would look into again for every page.
+    # Set here and not by `import` in each template, which Jinja would evaluate again for every page.
     known.globals["ask"] = known.get_template("fields.html.j2").module
     known.globals["show"] = known.get_template("blocks.html.j2").module
     return known
@@ -140,11 +140,11 @@ def _templates(language: str) -> Environment:
 
 _WORDS_JS = (Path(__file__).parents[1] / "static" / "words.js").read_text(encoding="utf-8")
 PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS, re.MULTILINE))
-"""What the page itself says in English, by the names that its script knows; words.js is where it stands."""
+"""The English texts of the page's script, by their names there; read from words.js."""
 
 
 class StudyContext(NamedTuple):
-    """What every screen of a study has in common."""
+    """What all screens of a session have in common."""
 
     title: str
     language: str = "en"
@@ -152,22 +152,22 @@ class StudyContext(NamedTuple):
     dollar_maths: bool = False
     """Whether a single $ delimits maths in conversations."""
     pilot: bool = False
-    """Whether it is only tried out."""
+    """Whether the session is a pilot."""
     paste: Paste = "allow"
-    """What pasting into a box does where the box does not say."""
+    """The study's default for pasting into boxes."""
     idle_s: float | None = None
-    """After so long without a sign of life the page asks whether somebody is there."""
+    """After so many seconds without activity the page asks whether the participant is still there; None for never."""
     telemetry: bool = False
-    """Whether the page tells of itself now."""
+    """Whether the page sends telemetry now."""
 
     @property
     def words(self) -> Catalogue:
-        """Parley's own words in its language."""
+        """Parley's own texts in the session's language."""
         return catalogue(self.language)
 
 
 def study_context_of(live: LoadedSession) -> StudyContext:
-    """What every screen of the session's study has in common, in the session's language."""
+    """The context of a session's screens, in its language."""
     file, language = live.study.file, live.language
     title, contact = (live.study.translate(text, language) for text in (file.title, file.contact))
     return StudyContext(
@@ -183,12 +183,12 @@ def study_context_of(live: LoadedSession) -> StudyContext:
 
 
 def page_words(say: Catalogue) -> dict[str, str]:
-    """What the page's script says, by its names; nothing in English, which it speaks already."""
+    """The translated texts of the page's script, by name; empty for English, which the script contains."""
     return {name: say(text) for name, text in PAGE_WORDS.items()} if say.words else {}
 
 
 def labels(say: Catalogue) -> dict[str, dict[str, Any]]:
-    """What Gradio's own components say, which are built in English."""
+    """Updates that translate the labels of Gradio's own components; empty for English, in which they are built."""
     if not say.words:
         return {}
     box = {"label": say("Your message"), "placeholder": say("Write a message"), "rtl": say.direction == "rtl"}
@@ -199,34 +199,34 @@ Update = Mapping[str, Any]
 
 
 class PageUpdate(NamedTuple):
-    """What the page becomes: updates by component, and the few things that page.js has to know."""
+    """The new state of the page: updates by component, and data for page.js."""
 
     path: str
     seen: int
     marks: Mapping[str, str]
-    """The content of each part, by a name that tells nothing; `shown` is all of them."""
+    """The mark of each part's content; `shown` consists of all marks."""
     actions: tuple[str, ...]
     updates: Mapping[str, Update]
     layout: str
     """"chat" with a conversation beside the form, "compare" with several models at once, or "page"."""
     said: int
-    """How many messages were sent."""
+    """How many messages the participant has sent in this conversation."""
     slots: tuple[str, ...]
-    """The replies that are on their way, each to be read from a stream of its own."""
+    """The slots of the replies in progress, each of which has a stream."""
     ended: bool
     look: StudyContext
     fresh: bool
-    """Whether the page has just been loaded, and speaks English yet."""
+    """Whether the page has just been loaded, and its script still has English texts."""
     timing: Timing
     paste: Paste
     """What pasting into the message box does."""
     note: str
     faults: Mapping[str, str]
     now_us: int
-    """What time it is for the server, from which the page counts."""
+    """The server's time, to which the page's times are relative."""
 
     def as_json(self) -> dict[str, Any]:
-        """The response of the participant API to look and act."""
+        """The response of `/api/look` and `/api/act`."""
         say = self.look.words
         return {
             "path": self.path,
@@ -253,7 +253,7 @@ class PageUpdate(NamedTuple):
 
 
 class ScreenView:
-    """A screen laid out in parts, each with a name of what it shows."""
+    """A screen divided into parts, each with a mark of its content."""
 
     def __init__(self, screen: Screen, study: StudyContext) -> None:
         self._screen, self._study = screen, study
@@ -264,7 +264,7 @@ class ScreenView:
         self._marks["box"] = digest_of(screen, "box", ())[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
-        """Whether it has a form or a message box that the browser does not show yet, half-filled as it was left."""
+        """Whether a form or a message box has to be rendered that the browser does not show yet; it gets the draft."""
         asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
         known = (shown or "").split()
         return any(self._marks[name] not in known for name in asks)
@@ -278,7 +278,7 @@ class ScreenView:
         faults: Mapping[str, str] | None = None,
         now_us: int = 0,
     ) -> PageUpdate:
-        """The page for it. `shown` is what the last painting said, or None for a page just loaded."""
+        """The updates that bring the page from `shown` (None for a page just loaded) to this screen."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
         known = (shown or "").split()
         updates: dict[str, Update] = {
@@ -311,19 +311,19 @@ class ScreenView:
 
 
 def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpdate:
-    """The page for a screen, as `Sheet.paint` has it."""
+    """The updates for a screen; `more` are the arguments of `ScreenView.paint`."""
     return ScreenView(screen, study).paint(**more)
 
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
-    """Milliseconds from now: the participant's clock may be wrong."""
+    """The times in milliseconds from now, because the participant's clock may be wrong."""
     told = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
     away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in told.items()}
     return {**away, "more": timing.more}
 
 
 def conversation_chars(screen: Screen) -> int:
-    """How long the conversations are that stand on it, in characters."""
+    """The length of all conversations on the screen, in characters."""
     chat, talks = screen.panel.chat, [one for one in screen.panel.blocks if isinstance(one, TranscriptBlock)]
     said = [message.text for talk in talks for message in talk.messages]
     said += [message.text for message in chat.messages] if chat else []
@@ -389,7 +389,7 @@ def _side(screen: Screen) -> Fragment:
 
 
 def _talk(screen: Screen, study: StudyContext) -> Fragment:
-    """The rounds of a conversation with several at once."""
+    """The rounds of a conversation with several models."""
     chat = screen.panel.chat
     if chat is None or not chat.columns:
         return NOTHING
@@ -398,7 +398,7 @@ def _talk(screen: Screen, study: StudyContext) -> Fragment:
 
 
 def _chat(screen: Screen, study: StudyContext) -> Fragment:
-    """The messages of a conversation with one."""
+    """The messages of a conversation with one model."""
     chat = screen.panel.chat
     if chat is None or chat.columns:
         return NOTHING

@@ -1,1 +1,1 @@
-"""Markdown and formulas as HTML, the one renderer of all texts."""
+"""Renders Markdown and formulas as HTML; the only renderer of texts."""

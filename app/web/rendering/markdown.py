@@ -1,9 +1,9 @@
-r"""Texts as HTML: Markdown, formulas, tables and code, and never a tag of the author's.
+r"""Renders texts as HTML: Markdown, formulas, tables and code. HTML tags in a text are shown as typed.
 
-The one renderer of all that people and models wrote: panels, conversations, the console and what streams. HTML in a
-text is shown as it was typed. Formulas stand between \( \), \[ \], $$ $$, where a study says so single $, or are a bare
-environment; they are taken out before Markdown sees them (its rules would eat their backslashes, their stars and the
-lines that begin with a minus) and put back as MathML when it is done.
+All texts of researchers, participants and models are rendered here: panels, conversations, the console, and streamed
+replies. Formulas are delimited by \( \), \[ \] or $$ $$, by single $ if the study says so, or are a bare environment.
+They are replaced by marks before Markdown is parsed (it would change their backslashes, asterisks and lines that start
+with a minus), and inserted as MathML afterwards.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from app.web.rendering.maths import mathml
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
 MAX_NESTING = 20
-"""Lists and quotes within each other, each of which counts twice or once."""
+"""The deepest nesting in levels of markdown-it: a list counts as two, a quote as one."""
 MAX_COLOURED = 10_000
 MOST_MARKS = 800
-"""How much markup a text of a participant's or a model's may have; a long answer full of formulas has some hundreds."""
+"""The most markup characters in a participant's or a model's text. A long answer full of formulas has some hundreds."""
 LANGUAGES = frozenset(
     {
         "bash",
@@ -81,9 +81,9 @@ LANGUAGES = frozenset(
         "yml",
     }
 )
-"""Whose code is coloured, by the name after a fence."""
+"""The languages with syntax highlighting, by the name after a code fence."""
 
-# Code comes first: what looks like a formula within it is code.
+# Code comes first: a formula within code is code.
 _CODE = (
     r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)|~~~+(?!~))[^\n]*\n(?:[\s\S]*?^[ ]{0,3}(?P=fence)[^\n]*$|[\s\S]*\Z)"
     r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
@@ -112,8 +112,8 @@ Env = MutableMapping[str, Any]
 
 @lru_cache(maxsize=4096)
 def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "Copy") -> str:
-    """A text as blocks of HTML. `images` is for researchers' texts only; `dollars` makes a single $ delimit maths;
-    `copy` are the words on the button beside code, without which there is none."""
+    """A text as blocks of HTML. `images` must be false for texts of participants and models; `dollars` makes a single $
+    delimit maths; `copy` is the label of the button beside code, which is left out if empty."""
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
     parser, env = _FULL if images else _PLAIN, {"dollars": dollars, "copy": copy}
@@ -124,19 +124,19 @@ def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "
 
 
 def render_message(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
-    """What a participant or a model wrote; as code, just as it was typed, where to render it may take seconds."""
+    """A participant's or a model's message as HTML; shown as typed, as code, if rendering it could take seconds."""
     return html(as_code(text) if too_complex(text, most) else text, images=False, dollars=dollars, copy=copy)
 
 
 @lru_cache(maxsize=4096)
 def line(text: str, *, dollars: bool = False) -> str:
-    """A text as a run of words, without paragraphs: a label, an option, a legend."""
+    """A text as inline HTML, without paragraphs: a label, an option, a legend."""
     return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:
-    """A text that still grows, in two: the blocks that will stay as they are, and from the last one or the first that
-    has a formula without an end, the rest."""
+    """Split a growing text in two: the blocks that can no longer change, and the rest, which begins with the last block
+    or with the first that has an unfinished formula."""
     env: Env = {"dollars": dollars}
     begins = [token.map[0] for token in _PLAIN.parse(text, env) if token.level == 0 and token.map]
     marked = str(env["marked"])
@@ -149,17 +149,17 @@ def extended(text: str, *, dollars: bool) -> tuple[str, str]:
 
 
 def markup(text: str) -> int:
-    """How many signs of markup it has."""
+    """The number of markup characters in a text."""
     return len(_MARKUP.findall(text))
 
 
 def too_complex(text: str, most: int = MOST_MARKS) -> bool:
-    """Whether to render it may take seconds."""
+    """Whether rendering a text could take seconds."""
     return markup(text) > most or bool(_COLUMNS.search(text))
 
 
 def as_code(text: str) -> str:
-    """Markdown that shows a text as it was typed, as code."""
+    """Markdown that shows a text exactly as typed, as a code block."""
     fence = "~" * (3 + max((len(run) for run in _TILDES.findall(text)), default=0))
     return f"{fence}\n{text}\n{fence}"
 
@@ -172,7 +172,7 @@ class _Formula:
 
 
 def _take_out(state: StateCore) -> None:
-    """Put a mark in the place of each formula."""
+    """Replace each formula by a mark."""
     formulas: dict[str, _Formula] = {}
     state.env["formulas"] = formulas
 
@@ -190,7 +190,7 @@ def _take_out(state: StateCore) -> None:
 
 
 def _put_back(state: StateCore) -> None:
-    """Put formulas in the place of their marks; where only text can stand, as in code or a title, their sources."""
+    """Replace the marks by formulas, or by their sources where only text is possible, as in code or a title."""
     if state.env["formulas"]:
         state.tokens = list(_with_formulas(state.tokens, state.env["formulas"]))
 
@@ -222,22 +222,22 @@ def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: Opti
 
 
 def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """Links leave the page in a tab of their own: nobody loses a half-filled form, and no address is passed on."""
+    """Open links in a new tab, so that a half-filled form is not lost, and without a referrer."""
     tokens[index].attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
-    if str(tokens[index].attrs["href"]).lower().startswith("data:"):  # is for pictures alone
+    if str(tokens[index].attrs["href"]).lower().startswith("data:"):  # allowed for images only
         del tokens[index].attrs["href"]
     return str(renderer.renderToken(tokens, index, options, env))
 
 
 def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """A picture of this host's own, or one that is in the text; of any other its words, as no page may fetch it."""
+    """An image of this host or a data URL; of any other only the alternative text, as the page may not load it."""
     if _OWN.match(str(tokens[index].attrs["src"])):
         return str(renderer.image(tokens, index, options, env))
     return escape(tokens[index].content)
 
 
 def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """Code that scrolls in its own box, in colours where its language is known, with a button that copies it."""
+    """A scrolling code block, with syntax highlighting for known languages and a copy button."""
     code, language = tokens[index].content, tokens[index].info.split(" ", 1)[0].lower()
     coloured = escape(code)
     if language in LANGUAGES and len(code) <= MAX_COLOURED:
@@ -259,8 +259,8 @@ class _Parser(MarkdownIt):
         super().__init__("commonmark", {"html": False, "breaks": not images, "maxNesting": MAX_NESTING})
         self.enable(["table", "strikethrough"])
         if not images:
-            # What was typed stays as typed: &lt; is no < in a participant's text, and no picture is fetched from
-            # anywhere. A researcher's lines are wrapped by an editor and flow again; a participant's stay as they are.
+            # A participant's text is shown as typed: &lt; is not decoded, no image is loaded, and line breaks stay.
+            # A researcher's lines are wrapped by an editor, so their breaks are spaces.
             self.disable(["image", "entity"])
         self.core.ruler.after("normalize", "formulas_out", _take_out)
         self.core.ruler.push("formulas_in", _put_back)
@@ -269,7 +269,7 @@ class _Parser(MarkdownIt):
             self.add_render_rule(name, rule)
 
     def validateLink(self, url: str) -> bool:
-        """To the web, to a mail, or within this host: no javascript:, blob: or whatever browsers think of next."""
+        """Allow links to the web, to mail addresses and within this host only; not javascript:, blob: and others."""
         return bool(_LEADS.match(url))
 
 

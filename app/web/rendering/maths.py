@@ -1,7 +1,7 @@
-r"""Formulas: LaTeX in, MathML out, which browsers draw and screen readers read without any script.
+r"""Converts LaTeX formulas to MathML, which browsers draw and screen readers read without a script.
 
-Whatever math-core does not know, or would be larger than a page, is shown as its source: never a guess, never a broken
-page. It knows no command that names an address, a class or a style.
+A formula that math-core does not support, or that would be too large, is shown as its source. math-core supports no
+command that sets an address, a class or a style.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from math_core import LatexError, LatexToMathML
 
 MAX_CHARS = 2_000
 MAX_DEPTH = 40
-"""Elements within elements; a browser's tab crashes on roots nested 150 deep."""
+"""The deepest nesting of elements. A browser's tab crashes on roots nested 150 deep."""
 MAX_DRAWN = 100_000
-"""Characters of MathML, which macros can multiply."""
+"""The most characters of MathML. Macros can multiply the size of a formula."""
 MAX_EM = 20
-"""The longest space, line or shift that a formula may ask for."""
+"""The longest space, line or shift in a formula, in em."""
 
 _MACROS = {
     "bm": r"\boldsymbol{#1}",
@@ -29,7 +29,7 @@ _MACROS = {
     "argmin": r"\operatorname*{argmin}",
 }
 _CONVERTER = LatexToMathML(macros=_MACROS, fancy_error=False, max_expansions=200, allow_unreliable_rendering=True)
-# Numbers are left out, as each text would begin with (1); \tag is kept. The others are drawn as their nearest kin.
+# Equation numbers are left out, as each text would start with (1); \tag is kept. Others get their nearest equivalent.
 _ENVIRONMENT = re.compile(r"\\(begin|end)\{(align|equation|gather|multline|flalign|eqnarray|split|alignat)\*?\}")
 _DRAWN_AS = {"flalign": "align*", "eqnarray": "align*", "split": "aligned", "alignat": "align*"}
 _COLUMNS = re.compile(r"(\\begin\{alignat\*?\})\s*\{\d+\}|(?<=aligned\})\[[tcb]\]")
@@ -42,7 +42,7 @@ _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, *, display: bool = False) -> str:
-    """A formula as MathML, on a line of its own if `display`; its source in `code` if it cannot be drawn."""
+    """A formula as MathML, in display style if `display`; its source in a `code` element if it cannot be converted."""
     latex = latex.strip()
     source = f"<code>{escape(latex)}</code>"
     if len(latex) > MAX_CHARS:
@@ -55,7 +55,7 @@ def mathml(latex: str, *, display: bool = False) -> str:
 
 
 def _known(latex: str, display: bool) -> str:
-    """A formula in commands that math-core knows."""
+    """The formula with unsupported commands replaced by ones that math-core supports."""
     latex = _LABEL.sub("", _COLUMNS.sub(r"\1", latex))
     latex = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_DRAWN_AS.get(found[2], f'{found[2]}*')}}}", latex)
     latex = _TEXT.sub(lambda text: _DOLLARS.sub(r"}\1\\text{", text[0]), latex)

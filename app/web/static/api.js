@@ -6,9 +6,9 @@ export const RETRY_MS = [1000, 2000, 4000];
 
 export const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
-// Posts, and tries again while there is no connection or the server is down; `slow` is called before each new try. The
-// same body goes out each time, with its key in it, so what was done once is not done twice. Throws an Error in words.
-// Of an answer that comes as events the first is given, and as its `rest` the others.
+// Posts, and retries while there is no connection or the server is down; `slow` is called before each retry. Each try
+// has the same body with the same key, so an action is performed only once. Throws an Error with a text to show.
+// From a response of server-sent events it returns the first event, with the others as `rest`.
 export async function post(path, body, slow = null) {
   for (let attempt = 0; ; attempt++) {
     const sent = performance.now();
@@ -31,8 +31,8 @@ export async function post(path, body, slow = null) {
   }
 }
 
-// Whether events come as they happen. Some proxies gather them, and a click would wait for its reply: where the first one
-// took longer than all others, the reply is asked for after the click from then on.
+// Whether events arrive as they are sent. Some proxies buffer them, so that a click would wait for the whole reply: if
+// the first event took longer than all others, replies are requested separately from then on.
 let comesAtOnce = true;
 
 async function toldBy(response, sent) {
@@ -50,7 +50,7 @@ async function* timed(rest, first) {
   }
 }
 
-// Server-sent events as they come, each with its name and its data.
+// Server-sent events as they arrive, each with its name and its data.
 export async function* events(response) {
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   try {
@@ -64,7 +64,7 @@ export async function* events(response) {
   }
 }
 
-// What the server says of its trouble; nothing where there is no connection, or what stands before the server answers.
+// The server's error message; nothing if there is no connection, or if a proxy answers in place of the server.
 const noteOf = async (response) => (await response?.json().catch(() => null))?.note;
 
 // The response, or null if there is no connection. `keepalive` lets it outlive the page.
@@ -73,12 +73,12 @@ export async function send(path, body, keepalive = false) {
   return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
 }
 
-// The session's language, once there is one; until then what the browser likes.
+// The session's language; before there is a session, the browser's.
 const spoken = () => (document.documentElement.dataset.ready && document.documentElement.lang) || navigator.languages.join();
 
 const failure = (words, status) => Object.assign(new Error(words), { status });
 
-// A name for one click: 128 random bits. (crypto.randomUUID is missing on plain http.)
+// An idempotency key: 128 random bits. (crypto.randomUUID is missing on plain http.)
 export function newKey() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -1,4 +1,4 @@
-// The times of a screen: how long it may still take, and when it may be left. The server decides; this only tells.
+// The time limit and the minimum time of a screen. The server enforces them; this only displays them.
 
 import { $ } from "./forms.js";
 import { WORDS } from "./words.js";
@@ -32,7 +32,7 @@ export function keepTime(given, { over, changed }) {
   tick();
 }
 
-// How many seconds it takes until the screen may be left; 0 if it may.
+// Seconds until the screen can be left; 0 if it can be left now.
 export const wait = () => (times.opens === null || times.opens === undefined ? 0
   : Math.max(0, Math.ceil((times.opens - performance.now()) / 1000)));
 

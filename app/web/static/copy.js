@@ -1,4 +1,4 @@
-// Copies the code beside a button, or the text that it names; then the button says so.
+// Copies the code beside a button, or the text that the button names, and confirms it on the button.
 
 export async function copy(button, copied) {
   const code = document.getElementById(button.dataset.copy) ?? button.parentElement.querySelector("code");

@@ -1,4 +1,4 @@
-// Forms as the server renders them: what was answered, whether all is, and what is wrong with it.
+// Forms as the server renders them: reading answers, checking that they are complete, and showing errors.
 
 export const $ = (selector, within = document) => within.querySelector(selector);
 export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -18,7 +18,7 @@ export function complete(form) {
     && $$("fieldset[data-required][data-control=checkbox]", form).every(chosen);
 }
 
-// A slider has no answer before somebody has put its handle somewhere, be it where it would have been anyway.
+// A slider has no answer until the participant has set its handle, even if only to its initial position.
 const slid = (event) => {
   const line = event.target;
   if (line.type !== "range" || (event.type === "pointerup" && !("untouched" in line.dataset))) return;

@@ -1,5 +1,5 @@
-// The participant's page: posts what people do to the participant API, and hands Gradio the paintings that come back.
-// All that is kept here is what the server said last (`now`) and what was not yet sent; the truth is the server's log.
+// The participant's page: posts actions to the participant API, and passes the updates in its responses to Gradio.
+// The only state here is the last response (`now`) and what is not sent yet; the server's log is authoritative.
 
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
@@ -13,7 +13,7 @@ const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300, NEAR_PX = 60;
 const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
-// What the server said last.
+// The server's last response.
 let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
@@ -36,7 +36,7 @@ function updates() {
   return OUTPUTS.map((name) => ({ ...taken[name], __type__: "update" }));
 }
 
-// Conversations are changed where they are new, and stay at their end while somebody reads along there.
+// Only new parts of conversations are changed. A conversation that is scrolled to its end stays scrolled to it.
 function converse(name, html) {
   const place = $(`#${name} .conversation`);
   if (html !== undefined && place) atEnd(() => patch(place, html));
@@ -112,7 +112,7 @@ async function show(painting) {
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
 
-// There is no box to write in while a reply has failed: who was in it is taken to where it can be asked for again.
+// While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button.
 function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
   card?.scrollIntoView({ block: "nearest" });
@@ -135,7 +135,7 @@ async function painted(painting) {
 
 const slow = () => note(WORDS.connecting);
 
-// What to say when the server could not be reached, or knows nobody here.
+// The note when the server could not be reached, or does not know this session.
 function failed(error, again) {
   document.documentElement.dataset.ready = "yes";
   if (error.status !== 401) return note(error.message, again);
@@ -176,7 +176,7 @@ function setBusy(is, button) {
   refresh();
 }
 
-// The box is emptied once its message is accepted; what was typed since stays.
+// Clears the box once its message is accepted; text typed since then stays.
 function emptied(sent) {
   const rest = box().value.trimStart();
   paint({ box: { value: rest.startsWith(sent) ? rest.slice(sent.length) : rest }, preview: { value: "" } });
@@ -184,7 +184,7 @@ function emptied(sent) {
   box().focus();
 }
 
-// ---- The reply on its way
+// ---- The reply in progress
 
 const following = new Set();
 const placeOf = (slot) => (slot ? $(`#talk .round:last-child [data-slot="${slot}"]`)?.closest("article") : $("#chat [role=log]"));
@@ -222,7 +222,7 @@ async function follow(slot) {
 
 // ---- Buttons, drafts and preview
 
-// Buttons are open when their action is on offer, their form complete and nothing is on its way.
+// Buttons are enabled when their action is available, their form is complete and no request is pending.
 function refresh() {
   for (const form of $$("form[data-act]")) {
     const offered = now.actions.includes(form.dataset.act);
@@ -253,7 +253,7 @@ function forgetDraft() {
   if (mark) mark.textContent = "";
 }
 
-// What the server has of it. What it accepted is no draft there any more, also where the same is typed or ticked again.
+// The draft as the server has it. Accepted values are no longer part of it, even if they are entered again.
 let kept = null;
 
 function accepted(values) {
@@ -285,7 +285,7 @@ function saveAtOnce() {
   send("/api/draft", draft(), true);
 }
 
-// What is typed is kept beside the answers; the server then says what comes next.
+// Unsent answers are saved as a draft, which the server records; then its next screen is loaded.
 async function timeIsUp(late) {
   saveAtOnce();
   await sleep(late);
@@ -299,7 +299,7 @@ async function preview() {
   if (text === (box()?.value ?? "")) paint({ preview: { value: told ? `<div class="text" dir="auto">${told.html}</div>` : "" } });
 }
 
-// ---- What people do
+// ---- Participants' actions
 
 function say() {
   if (busy || !now.actions.includes("say")) return;
@@ -343,7 +343,7 @@ document.addEventListener("input", (event) => {
   if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, PREVIEW_MS); }
 });
 
-// Enter sends, Shift+Enter makes a line; where a finger types, Enter makes a line as everywhere else on a phone.
+// Enter sends and Shift+Enter inserts a line break; on touch screens Enter inserts a line break.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.target !== box() || event.isComposing) return;
   const sends = event.ctrlKey || event.metaKey || !(event.shiftKey || matchMedia("(pointer: coarse)").matches);

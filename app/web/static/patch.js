@@ -1,5 +1,5 @@
-// Puts HTML of the server's into an element by changing only what is new in it: nothing flickers, and what somebody has
-// selected, scrolled or focused stays so. The place of a reply on its way (data-slot) is left to reply.js.
+// Updates an element to the server's HTML by changing only what differs, so that nothing flickers and selection, scroll
+// position and focus are kept. The element of a reply in progress (data-slot) is left to reply.js.
 
 export const escaped = (text) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 

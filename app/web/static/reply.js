@@ -1,4 +1,4 @@
-// A reply on its way, read from the participant API as server-sent events.
+// A reply in progress, read from the participant API as server-sent events.
 
 import { events } from "./api.js";
 import { escaped, patch } from "./patch.js";
@@ -51,7 +51,7 @@ function take({ event, data }, reply) {
   reply.offset = offset; // in the server's count of characters, which is not JavaScript's
 }
 
-// A reply so far: its blocks that are whole as the server has rendered them, and the rest as plain text.
+// Shows a reply so far: its complete blocks as the server has rendered them, and the rest as plain text.
 export function write({ slot, blocks, rest }) {
   const place = document.querySelector(`:is(#chat, #talk) [data-slot="${slot}"]`);
   const tail = plain(rest);

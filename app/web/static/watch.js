@@ -1,5 +1,5 @@
-// What the page tells of itself beside the answers: times and counts, and never a word. Nothing here may slow or break
-// the page: what throws is swallowed, nothing is waited for, and what does not arrive is sent once more and then dropped.
+// The page's telemetry: times and counts, no content. It must not slow or break the page: exceptions are swallowed,
+// nothing is waited for, and a batch that does not arrive is sent once more and then dropped.
 // (The file is not called telemetry.js, because ad blockers refuse files of that name.)
 
 import { newKey } from "./api.js";
@@ -51,7 +51,7 @@ function flush(leaving = false) {
   if (leaving && queue.length) flush(true);
 }
 
-// Whether there is nothing more to do about a batch: it was taken, or refused for good.
+// Whether a batch is settled: accepted, or refused permanently.
 async function post({ key, records }, keepalive) {
   try {
     const told = records.map(({ at: when, ...record }) => ({ ...record, ago_ms: ms(at() - when) }));
@@ -69,7 +69,7 @@ async function post({ key, records }, keepalive) {
   }
 }
 
-// ---- The screen that is shown: what has been counted since it was told of last
+// ---- The current screen: what was counted since its last record
 
 let screen = null;
 let focused = document.hasFocus();
@@ -219,7 +219,7 @@ listen(document, ["visibilitychange"], () => (document.hidden ? leave() : turned
 listen(window, ["pagehide"], leave);
 setInterval(safely(flush), EVERY_MS);
 
-// ---- Nobody stirs: the page asks, once and calmly
+// ---- Inactivity: the page asks once whether the participant is still there
 
 let idleMs = 0;
 let stirred = at();
@@ -264,7 +264,7 @@ listen(document, ["keydown", "pointerdown", "pointermove", "wheel", "touchstart"
   if (idleMs && stirred - aliveAt > ALIVE_MS) alive();
 });
 
-// Where it matters whether somebody is there, the server is told once a minute: what stands in the forms is saved again.
+// If inactivity has consequences, the page reports activity once a minute by saving the content of its forms again.
 function alive() {
   aliveAt = at();
   save?.();

@@ -1,5 +1,5 @@
-// Stands within the page, before all that is fetched for it. If a part does not arrive, as when the server is restarted
-// meanwhile, the page is asked for anew as soon as the server answers; Gradio would stay without it, and say nothing.
+// Inlined in the page, before all scripts and styles. If one of them cannot be loaded, as during a restart of the
+// server, the page reloads as soon as the server answers; Gradio would silently continue without it.
 
 (() => {
   const EVERY_MS = 1000; // how often the server is asked whether it is there
@@ -9,7 +9,7 @@
   const FETCHED = "script[src], link[rel=stylesheet]";
   let waiting = false;
 
-  // What an extension puts into the page, and our policy refuses, is no part of it.
+  // Scripts that browser extensions add, and our policy blocks, do not count.
   const ours = ({ src, href }) => new URL(src || href).origin === location.origin;
   const answers = () => fetch(location.href, { method: "HEAD" }).then(({ ok }) => ok, () => false);
 

@@ -1,4 +1,4 @@
-"""How Parley looks: what Gradio's own components take from it. The rest is in static/page.css, on the same colours."""
+"""Parley's theme for Gradio's own components. All other styles are in static/page.css, with the same colours."""
 
 import gradio as gr
 
@@ -16,7 +16,7 @@ MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono"
 
 
 def theme() -> gr.themes.Base:
-    """System fonts only, so that no other host is asked for any; colours by the variables of page.css."""
+    """System fonts only, so that none is loaded from another host; colours are the variables of page.css."""
     base = gr.themes.Base(font=SANS, font_mono=MONO, radius_size="lg", text_size="md")
     return base.set(
         body_background_fill="var(--paper)",

@@ -1,1 +1,1 @@
-"""The workbench: the parts of the room in which studies are made, published, run and walked through."""
+"""The tabs of a study in the console: overview, editor, preview and versions."""

@@ -1,4 +1,4 @@
-"""Fields of a form as the templates beside this file want them: one view for every kind of field."""
+"""View models of form fields for the templates in this folder: one class for every kind of field."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_COLUMNS = 5
 
 @dataclass(frozen=True, slots=True)
 class OptionView:
-    """One option: its stored value, its words, whether it is chosen, and the letter in its badge if it has one."""
+    """An option: its stored value, its label, whether it is chosen, and the letter in its badge, if any."""
 
     value: str
     text: str
@@ -37,7 +37,7 @@ class OptionView:
 
 @dataclass(frozen=True, slots=True)
 class FieldView:
-    """One field: the control that asks it, its words, and what the person gave before."""
+    """A field: its control, its texts, and the value from the draft."""
 
     name: str
     control: str
@@ -47,27 +47,27 @@ class FieldView:
     options: tuple[OptionView, ...] = ()
     value: str = ""
     limits: tuple[tuple[str, str], ...] = ()
-    """HTML attributes that say what is accepted; the server checks again."""
+    """HTML attributes for validation in the browser; the server validates again."""
     row: bool = False
-    """Whether the options are few and short enough to stand side by side."""
+    """Whether the options are few and short enough for one row."""
     ends: tuple[str, ...] = ()
-    """The words at the ends of a line, left and right."""
+    """The labels at the left and right end of a slider."""
     matrix: str = ""
-    """The heading of the table of which it is a row, if it is one."""
+    """The heading of the table in which the field is a row; empty if it is in none."""
     paste: str = ""
-    """What pasting does, where one can write."""
+    """What pasting does, for text fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldGroup:
-    """Neighbours on a form: the rows of one table, or with no heading any fields at all."""
+    """Consecutive fields: the rows of one table, or without a heading any fields."""
 
     heading: str
     fields: tuple[FieldView, ...]
 
     @property
     def columns(self) -> bool:
-        """Whether the options fit into columns, so that their words need stand only once, above them."""
+        """Whether the options fit into columns, so that their labels are shown once, above the table."""
         words = [option.text for option in self.fields[0].options]
         return len(words) <= MOST_COLUMNS and max(map(len, words), default=0) <= COLUMN_CHARS
 
@@ -79,7 +79,7 @@ def groups(views: Iterable[FieldView]) -> tuple[FieldGroup, ...]:
 
 
 def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
-    """The view of a field with a draft's value (None, a text, or a list of texts); `paste` is what the study says."""
+    """The view of a field with the draft's value (None, a text, or a list of texts); `paste` is the study's default."""
     given = [str(one) for one in value] if isinstance(value, list | tuple) else [] if value is None else [str(value)]
     common = (item.name, _control(item), item.text, item.help, item.required)
     match item:
