@@ -16,6 +16,9 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 EXPLAIN = "Please explain the Pythagorean theorem."
+RELOADED = """document.documentElement?.dataset.ready === 'yes' && (!sessionStorage['parley-anew']
+  || performance.getEntriesByType('navigation')[0].type === 'reload')"""
+"""A page without a style is ready as well, until it is loaded again. The start page may have lost the part."""
 
 
 def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -> None:
@@ -90,6 +93,7 @@ def test_a_page_that_lost_a_part_is_loaded_again(slow: Process, new_context: New
         visitor = Visitor(page, slow.url)
         with page.expect_event("requestfailed", lambda request, part=part: request.url == part):
             visitor.arrive("rated")
+        until(page, RELOADED)
         visitor.until("chat")
         expect(page.locator("#send")).to_be_enabled()
         expect(page.locator("#chat [role=log]")).to_be_visible()
