@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -44,7 +45,9 @@ def main() -> None:
     """Serve the demo and take the pictures."""
     IMAGES.mkdir(exist_ok=True)
     with serving(), sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=ARGUMENTS
+        )
         session = found(browser)
         for name, size in SIZES.items():
             context = browser.new_context(color_scheme="light", storage_state=session, **size)
@@ -64,7 +67,12 @@ def main() -> None:
 def serving() -> Iterator[None]:
     """The demo, served on a database of its own until the block ends."""
     with TemporaryDirectory() as folder:
-        settings = {"PARLEY_PORT": str(PORT), "PARLEY_REQUESTS_PER_SECOND": "1000", "PARLEY_REQUEST_BURST": "10000"}
+        settings = {
+            "PARLEY_PORT": str(PORT),
+            "PARLEY_REQUESTS_PER_SECOND": "1000",
+            "PARLEY_REQUEST_BURST": "10000",
+            "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR": "1000",
+        }
         command = [sys.executable, "-c", "from app.cli import main; main()", "demo", "--no-browser"]
         server = subprocess.Popen(
             command, cwd=folder, env={**os.environ, **settings, "PYTHONPATH": str(IMAGES.parents[1])}
@@ -86,7 +94,9 @@ def found(browser: Browser) -> Any:
     """The cookie of a session that stands at the question of the picture."""
     for _ in range(500):
         context = browser.new_context()
-        context.request.post(f"{URL}/s/demo")
+        ticket = re.search(r'name="ticket" value="([^"]+)"', context.request.get(f"{URL}/s/demo").text())
+        assert ticket is not None
+        context.request.post(f"{URL}/s/demo", form={"ticket": ticket[1]})
         if walk(context.request):
             return context.storage_state()
         context.close()
@@ -99,7 +109,7 @@ def walk(request: APIRequestContext) -> bool:
         screen = ask(request, "look", {})["screen"]
         panel = screen["panel"]
         if panel["chat"]:
-            asked = next((block["text"] for block in panel["blocks"] if block["block"] == "asked"), "")
+            asked = next((block["text"] for block in panel["blocks"] if block["block"] == "problem"), "")
             return QUESTION in asked and "same question" not in panel["blocks"][0]["text"]
         values = {f["name"]: next(iter(f["options"])) if "options" in f else "on" for f in panel["fields"]}
         click = {"kind": "submit", "path": screen["path"], "seen": screen["seen"], "key": f"picture-{number}"}

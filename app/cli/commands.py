@@ -92,16 +92,12 @@ def panel_of(name: str) -> str:
     return next(panel for panel, entries in PANELS.items() if name in entries)
 
 
-def _without_types(params: list[Any]) -> list[Any]:
-    """Show no type in the help of arguments and flags, where typer would write `<str>` and `<bool>`."""
+def _plain_flags(params: list[Any]) -> list[Any]:
+    """Show no type in the help of flags, where typer would write `<bool>`."""
     for param in params:
-        if param.param_type_name == "argument" or param.is_flag:
-            param.display_type_rich = _no_type
+        if param.param_type_name == "option" and param.is_flag:
+            param.metavar = ""
     return params
-
-
-def _no_type(ctx: Any) -> None:
-    return None
 
 
 class Command(TyperCommand):
@@ -109,7 +105,7 @@ class Command(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The arguments and options, with `--help`."""
-        return _without_types(super().get_params(ctx))
+        return _plain_flags(super().get_params(ctx))
 
 
 class Group(TyperGroup):
@@ -117,7 +113,7 @@ class Group(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The options, with `--help`."""
-        return _without_types(super().get_params(ctx))
+        return _plain_flags(super().get_params(ctx))
 
 
 class _Parley(Group):

@@ -142,7 +142,13 @@ def restore(document: str) -> Study:
         name, raw = f"{parts['file'].get('study')}, as it was published", parts["file"]
         faults = issues_of(error, raw)
         raise StudyError(
-            name, [*faults, ValidationIssue("", "install the package again that it was written with")]
+            name,
+            [
+                *faults,
+                ValidationIssue(
+                    "", "it needs a package that is not installed, or an earlier Parley published it with other keys"
+                ),
+            ],
         ) from error
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     return _study(file, read, pools, document, sorted(read), [])
