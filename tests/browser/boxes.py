@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from PIL import Image, ImageChops, ImageDraw
+from PIL import Image, ImageChops, ImageDraw, ImageFilter
 from playwright.sync_api import Locator, Page
 
 from tests.browser.waiting import quiet
@@ -24,6 +24,8 @@ WINDOW = {"viewport": {"width": WIDTHS["desktop"], "height": TALL}, "device_scal
 EDGE = 6
 """How far outside a box its letters may reach, in pixels: an italic letter, the focus's frame."""
 NOISE = 24
+LONE = ImageFilter.RankFilter(3, 7)
+"""Leaves out single pixels: two pictures of the same page may differ in one, and no letter or line is so small."""
 HIDE = "([boxes, how]) => document.querySelectorAll(boxes).forEach((box) => box.style.visibility = how)"
 BOXES = """boxes => [...document.querySelectorAll(boxes)].map((box) => {
   const { x, y, right, bottom } = box.getBoundingClientRect();
@@ -64,7 +66,7 @@ def outside(page: Page, boxes: str, frame: Locator | None = None) -> Any:
             pen.rectangle([SCALE * corner for corner in corners], fill=0)
     if changed.getbbox() is not None:
         changed.paste(0, mask=differs(before, drawn(page)))  # what is not theirs: a button that opened
-    return changed.getbbox()
+    return changed.filter(LONE).getbbox()
 
 
 def spilled(page: Page, *kinds: str, unrolled: str = "", frame: Locator | None = None) -> dict[str, Any]:
