@@ -25,6 +25,7 @@ from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
 from storage.db.engine import Database, open_database
+from storage.registers.origins import Origin
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def agreement(
         str, typer.Option("--label-study", metavar="STUDY", help="The label study, by its name or file.")
     ],
     labels_origin: Annotated[
-        str | None,
+        Origin | None,
         typer.Option("--label-origin", metavar="ORIGIN", help="Only labels of this origin: person, bot or pilot."),
     ] = None,
     model: Model = "",

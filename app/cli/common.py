@@ -19,6 +19,7 @@ from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
+from storage.registers.origins import Origin
 
 Result = TypeVar("Result")
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
@@ -32,7 +33,7 @@ Where = Annotated[
     ),
 ]
 OriginOption = Annotated[
-    str | None,
+    Origin | None,
     typer.Option(
         metavar="ORIGIN",
         help="Only sessions of this origin: person, import, bot or pilot. Default: the first of person, import and bot "

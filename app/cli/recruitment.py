@@ -114,7 +114,7 @@ def _decide(study: str, kind: Decision, data: Mapping[str, Any], done: str) -> N
 def status(
     study: StudyName,
     origin: Annotated[
-        str, typer.Option(metavar="ORIGIN", help="Only sessions of this origin: person, pilot or bot.")
+        Origin, typer.Option(metavar="ORIGIN", help="Only sessions of this origin: person, pilot or bot.")
     ] = Origin.PERSON,
     as_json: AsJson = False,
 ) -> None:

@@ -116,6 +116,9 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
     assert "condition: answer-first is 0" in said["note"]
     assert 'data-closed="off"' in said["live-body"]
     assert operations_of(console.desk.database, NAME).caps == {(("condition", "answer-first"),): 0}
+    for cell, quota in ((cell_key(where), 0), ("condition: direct-to-AI", None)):
+        shown = await olga.on("live-cell", "input", **{"study": NAME, "live-cell": cell})
+        assert shown["live-most"]["value"] == quota
     assert console.did[-1] == ("olga", "set the quota to 0", f"{NAME}: condition: answer-first")
     said = await limit(olga, cell_key(where), None)
     assert "removed" in said["note"]

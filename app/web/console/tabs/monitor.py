@@ -73,11 +73,11 @@ class MonitorTab:
             gr.HTML(QUOTAS, padding=False, apply_default_css=False)
             with gr.Row():
                 self._cell = dropdown(label="Condition", elem_id="live-cell")
-                self._most = gr.Number(label="Quota", value=0, precision=0, elem_id="live-most")
+                self._most = gr.Number(label="Quota", value=None, precision=0, elem_id="live-most")
                 self._set = gr.Button("Set quota", elem_id="live-set", scale=0)
         self._timer = gr.Timer(LOOK_S, active=False)
         painted = [self._head, self._rate, self._sum, self._body]
-        self.outputs = [self._origin, *painted, self._cap, self._cell, self._timer]
+        self.outputs = [self._origin, *painted, self._cap, self._cell, self._most, self._timer]
         self._wire()
 
     def _wire(self) -> None:
@@ -86,6 +86,7 @@ class MonitorTab:
         self._desk.bind(self._origin.input, self._choose, [study, self._origin], now)
         asked = [study, self._place.tab, self._origin]
         self._desk.bind(self._timer.tick, self._again, asked, [*now, self._timer], quiet=True)
+        self._desk.bind(self._cell.input, self._held, [study, self._cell], [self._most])
         decided = [study, self._origin, self._cell, self._most]
         self._desk.bind(self._set.click, self._limit, decided, now, owner=True)
 
@@ -103,6 +104,7 @@ class MonitorTab:
             self._origin: gr.update(value=origin, visible=True),
             self._cap: gr.update(visible=visitor.owner and bool(choices)),
             self._cell: gr.update(choices=choices, value=None),
+            self._most: gr.update(value=None),
             self._timer: gr.update(active=True),
             **self._now(study, origin),
         }
@@ -124,6 +126,13 @@ class MonitorTab:
             self._sum: gr.update(value=total, visible=total is not None),
             self._body: self._desk.html("live.html.j2", **values),
         }
+
+    def _held(self, visitor: CurrentUser, study: str, cell: Any) -> Mapping[Component, Any]:
+        """Show the quota of the chosen condition; nothing if it has none."""
+        found = self._desk.studies.newest(str(study))
+        where = where_of(found, cell)
+        held = operations_of(self._desk.database, found.name).quotas_of(found.file.quotas)
+        return {self._most: gr.update(value=next((quota.max for quota in held if quota.where == where), None))}
 
     def _limit(self, visitor: CurrentUser, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
         """Set the quota of a condition."""
