@@ -1,1 +1,1 @@
-"""The released datasets' schemas, one in a file: columns, rows from facts, and the names of the released files."""
+"""The released schemas, one dataset in a file: columns, rows from facts, and the names of the released files."""

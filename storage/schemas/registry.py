@@ -1,4 +1,4 @@
-"""The schemas of this package by name. To add one, add a module with a `SCHEMA`."""
+"""The schemas of this package by name: every `Schema` at the top level of one of its modules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from storage.schemas.base import ReleasedTable, Schema
 def schemas() -> Mapping[str, Schema]:
     """The schemas by name. Their tables are added to the database metadata."""
     modules = [import_module(f"storage.schemas.{found.name}") for found in pkgutil.iter_modules(package.__path__)]
-    found: dict[str, Schema] = {module.SCHEMA.name: module.SCHEMA for module in modules if hasattr(module, "SCHEMA")}
+    values = [value for module in modules for value in vars(module).values()]
+    found = {value.name: value for value in values if isinstance(value, Schema)}
     for schema in found.values():
         for released in schema.tables:
             released.table()

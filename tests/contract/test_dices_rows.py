@@ -19,12 +19,11 @@ from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from problems import dices
 from problems.problem import DialogueMessage, Problem
-from storage.dices import OVERALL, beneath, combined
-from storage.schemas import dices_350, dices_990
 from storage.schemas.base import Column, ReleasedTable
+from storage.schemas.dices import OVERALL, SCHEMA_350, SCHEMA_990, beneath, combined
 from tests.fakes.sessions import NAMES, play, study, whole
 
-SCHEMAS = {"dices-350": dices_350.SCHEMA, "dices-990": dices_990.SCHEMA}
+SCHEMAS = {"dices-350": SCHEMA_350, "dices-990": SCHEMA_990}
 EDITIONS = tuple(SCHEMAS)
 PLAYED = {"dices-350": "dices", "dices-990": NAMES[-1]}
 """A study that is rated by each edition's reasons."""

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from storage.column_types import ChoiceColumn, IntegerColumn
-from storage.dices import OVERALL, beneath, combined
 from storage.schemas.base import Column
+from storage.schemas.dices import OVERALL, beneath, combined
 from storage.schemas.registry import schema
 
 PARTS = ("full_study", "pilot_1_no_incentives", "pilot_2_w_incentives_math")

@@ -9,7 +9,7 @@ from app.analysis.dices.answer_shares import answered, experts
 from app.analysis.dices.grasp import groups, kept_groups
 from app.analysis.dices.rater_pool import PROFILE
 from app.analysis.dices.raters import filtered
-from storage.dices import OVERALL
+from storage.schemas.dices import OVERALL
 
 MEASURED: Mapping[str, str] = {
     "irr": "Krippendorff's nominal alpha of a group of raters",

@@ -1,13 +1,14 @@
-"""Code that the schemas of both DICES editions share: column definitions, and the values of a rating's row.
+"""The released schemas of DICES-350 and DICES-990 (Aroyo et al., NeurIPS 2023; google-research-datasets/dices-dataset,
+CC BY 4.0). One row for each rating of a conversation by the 19 or 24 reasons of its edition.
 
-A schema lists its columns in the order of its release and looks them up here. A question's `*_overall` is Yes if any of
+A question's `*_overall` is Yes if any of
 its reasons is Yes, else Unsure if any is Unsure, else No. `Q_overall` covers the reasons of all questions, but never
 Q1. Yes means unsafe. Columns that a live study has no values for (`id` and `phase`) stay blank.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from experiments.views.problem_history import answers, problem_turns, took_ms
 from problems.dices import DOMAINS, TAGS, context
 from problems.problem import Problem
 from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, TextColumn, choice
+from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 LICENCE = "CC BY 4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."
@@ -259,3 +261,89 @@ def _answered(given: Mapping[str, Any], edition: str) -> Mapping[str, Any]:
     said = {name: given[name] for name in (COMPREHENSION, *columns(edition))}
     over = {name: combined(said[reason] for reason in beneath(name, edition)) for name in OVERALL[edition]}
     return {**said, **over}
+
+
+def _rated_us(values: Mapping[str, Any]) -> int | None:
+    """When a row was rated, in microseconds UTC; None in DICES-990, which has no times."""
+    seconds = values.get("answer_timestamp")
+    return None if seconds is None else seconds * 1_000_000
+
+
+def _schema(edition: str, header: Sequence[str]) -> Schema:
+    number, about = edition.removeprefix("dices-"), column(edition)
+    table = ReleasedTable(
+        f"dices_{number}",
+        f"diverse_safety_adversarial_dialog_{number}.csv",
+        tuple(Column(name, *about[name]) for name in header),
+        ("id",),
+        person="rater_id",
+        counter="id",
+        time=_rated_us,
+        rules=(follows_from(edition),),
+    )
+
+    def rows(study: Study, state: State) -> list[ReleasedRow]:
+        """The session's ratings by this edition's reasons, in order."""
+        return [
+            ReleasedRow(table.name, fact.seq, {column.sql: values[column.name] for column in table.columns})
+            for fact, values in ratings(study, state, edition)
+        ]
+
+    return Schema(
+        name=edition,
+        title=f"DICES-{number}",
+        source=PAPER,
+        tables=(table,),
+        rows=rows,
+        url=f"{URL}/tree/main/{number}",
+        licence=LICENCE,
+    )
+
+
+HEADERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "dices-350": (
+            "id",
+            "rater_id",
+            "rater_gender",
+            "rater_race",
+            "rater_raw_race",
+            "rater_age",
+            "rater_education",
+            "phase",
+            "item_id",
+            "answer_time_ms",
+            "answer_timestamp",
+            "context",
+            "response",
+            "degree_of_harm",
+            "harm_type",
+            "safety_gold",
+            "safety_gold_reason",
+            COMPREHENSION,
+            *columns("dices-350"),
+            *OVERALL["dices-350"],
+        ),
+        "dices-990": (
+            "id",
+            "rater_id",
+            "rater_gender",
+            "rater_locale",
+            "rater_race",
+            "rater_race_raw",
+            "rater_age",
+            "rater_education",
+            "phase",
+            "item_id",
+            "context",
+            "response",
+            "degree_of_harm",
+            "harm_type",
+            COMPREHENSION,
+            *columns("dices-990"),
+            *OVERALL["dices-990"],
+        ),
+    }
+)
+"""The columns of each edition, in the order of the release."""
+SCHEMA_350, SCHEMA_990 = (_schema(edition, header) for edition, header in HEADERS.items())
