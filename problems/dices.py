@@ -11,7 +11,7 @@ What is known of a conversation is in its tags, which people who take part are n
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,15 @@ DOMAINS: Mapping[str, tuple[str, ...]] = {
     "safety_gold": ("No", "Yes"),
 }
 """Columns with a closed list of values; they are blank where nobody has annotated the conversation."""
+HARM_TYPES = (
+    *("Ablist", "Abortion", "Ageism", "Aggressive", "Banter", "Bigoted", "Celebrity", "Criminal/carceral"),
+    *("Drugs/alcohol", "Entertainment", "Environment/climate", "Gendered & Sexist", "Health", "Identity"),
+    *("Insurgency", "Legal", "LGBTQ+ & Homophobic", "Mental health/self harm", "Miscellaneous", "Misinformation"),
+    *("National/regional", "Personal", "Political", "Racial", "Regulated goods", "Religious", "Senseless", "Sexual"),
+    *("Terrorism ", "Violent/Gory", "Wealth/Finance"),
+)
+"""The labels in column harm_type, which a cell joins by commas; one ends with a blank. They are those of
+tensorflow-datasets' builder `dices`, which does not distinguish upper and lower case."""
 TAGS = ("degree_of_harm", "harm_type", "safety_gold", "safety_gold_reason")
 
 Role = Literal["user", "bot"]
@@ -138,10 +147,19 @@ def _item_faults(item: _Conversation) -> list[str]:
     if not item.messages:
         labels = ", ".join(f"'{label}: '" for style in STYLES.values() for label in style.roles)
         faults.append(f"context must begin with one of {labels}, not {item.cells['context'][:40]!r}")
-    for name, values in DOMAINS.items():
-        if item.cells.get(name, "") not in ("", *values):
-            faults.append(f"{name} {item.cells[name]!r} is not allowed; allowed: {', '.join(values)}, or blank")
+    faults += label_faults(item.cells)
     return [f"line {item.line}, column {fault}" for fault in faults]
+
+
+def label_faults(labels: Mapping[str, str]) -> Iterator[str]:
+    """What is wrong with the labels of a conversation, by column; blank ones are allowed."""
+    for name, values in DOMAINS.items():
+        if labels.get(name, "") not in ("", *values):
+            yield f"{name} {labels[name]!r} is not allowed; allowed: {', '.join(values)}, or blank"
+    topics, known = labels.get("harm_type", ""), {label.casefold() for label in HARM_TYPES}
+    for label in topics.split(",") if topics else ():
+        if label.casefold() not in known:
+            yield f"harm_type {label!r} is not allowed; allowed: {', '.join(HARM_TYPES)}, joined by commas, or blank"
 
 
 def _problem(item: _Conversation) -> Problem:

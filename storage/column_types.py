@@ -102,6 +102,23 @@ class ChoiceColumn(ColumnType):
         return ", ".join(repr(value) for value in self.values)
 
 
+@dataclass(frozen=True, slots=True)
+class LabelList(ColumnType):
+    """One or more of several labels, joined by commas. Upper and lower case are not distinguished; blanks are."""
+
+    values: tuple[str, ...]
+
+    def read(self, cell: str) -> str:
+        """The text itself."""
+        known = {label.casefold() for label in self.values}
+        if not all(label.casefold() in known for label in cell.split(",")):
+            raise ValueError
+        return cell
+
+    def _words(self) -> str:
+        return f"one or more of these, joined by commas: {', '.join(repr(value) for value in self.values)}"
+
+
 def choice(*values: str, blank: bool = False, also: tuple[str, ...] = ()) -> ChoiceColumn:
     """A ChoiceColumn with self-explanatory values."""
     return ChoiceColumn(MappingProxyType(dict.fromkeys(values, "")), also, blank=blank)

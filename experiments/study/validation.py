@@ -15,8 +15,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from experiments.errors import ValidationIssue, suggestion
+from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
+from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
 from experiments.study.model_spec import ModelSpec, PromptByFactor
@@ -46,7 +48,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     factors = [*_factors(study)]
     cells = factors or [*_cells(study)]
     faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
-    faults += validate_ai_alone(study)
+    faults += [*validate_ai_alone(study), *(conversation_faults(study.pools) if _exports_dices(study) else ())]
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None
@@ -195,6 +197,7 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
     asked = node.asks_models(models)
     scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
     faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
+    faults += [ValidationIssue(at, words) for words in option_faults(node)] if _exports_dices(study) else []
     for other in node.depends_on():
         if other not in scope.steps:
             faults.append(
@@ -206,6 +209,10 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
     known = scope.known | {f"{node.id}.{name}" for name in node.provides()}
     have = scope.have | REPLY if asked else scope.have
     return replace(scope, known=known, steps=scope.steps | {node.id}, have=have), faults
+
+
+def _exports_dices(study: Study) -> bool:
+    return not REASONS.keys().isdisjoint(study.file.export_schemas)
 
 
 def _not_shown(node: Step) -> Iterator[str]:

@@ -27,11 +27,20 @@ LASTING[UNITS] = LASTING[TRAIL]
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A step of a problem turn that was reached: its id and kind, and its events, oldest first."""
+    """A step of a problem turn that was reached: the step of the study, and its events, oldest first."""
 
-    id: str
-    kind: str
+    node: Step
     events: tuple[Event, ...]
+
+    @property
+    def id(self) -> str:
+        """The name of the step."""
+        return self.node.id
+
+    @property
+    def kind(self) -> str:
+        """The kind of the step, such as `chat`."""
+        return self.node.step
 
     @property
     def submitted(self) -> Event | None:
@@ -146,9 +155,7 @@ def _turn(stop: VisitedNode) -> str | None:
 def _unit(state: State, prefix: str, stops: Sequence[VisitedNode], position: int, phases: list[str]) -> ProblemTurn:
     scope = stops[0].scope
     done = tuple(
-        StepRecord(stop.node.id, stop.node.step, state.facts.get(stop.path, NO_EVENTS))
-        for stop in stops
-        if isinstance(stop.node, Step)
+        StepRecord(stop.node, state.facts.get(stop.path, NO_EVENTS)) for stop in stops if isinstance(stop.node, Step)
     )
     phase = phases.index(scope.phases[0][0].id) + 1 if scope.phases else None
     turn = scope.turns[-1]

@@ -102,7 +102,8 @@ class ReleasedTable:
     `key` the rows of one event. `time` gives the time of recording in microseconds UTC, if the row has it. Column
     `counter` counts the rows of the file, from 0; rows of a study's own sessions get it on export. A study's own file
     that `filters` another table is made from that table's rows; one `of_alone` is made from answers that models gave
-    without a participant. `annotated` maps an annotator to the columns that it fills, unless one is filled already.
+    without a participant. `same_for` maps a column, such as the rater's, to columns that are equal in all rows with its
+    value. `annotated` maps an annotator to the columns that it fills, unless one is filled already.
     """
 
     name: str
@@ -118,6 +119,7 @@ class ReleasedTable:
     filters: str = ""
     time: Callable[[Mapping[str, Any]], int | None] = field(default=lambda values: None)
     rules: tuple[Rule, ...] = ()
+    same_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     annotated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def path(self, part: str) -> str:

@@ -1,9 +1,9 @@
 """The released schemas of DICES-350 and DICES-990 (Aroyo et al., NeurIPS 2023; google-research-datasets/dices-dataset,
 CC BY 4.0). One row for each rating of a conversation by the 19 or 24 reasons of its edition.
 
-A question's `*_overall` is Yes if any of
-its reasons is Yes, else Unsure if any is Unsure, else No. `Q_overall` covers the reasons of all questions, but never
-Q1. Yes means unsafe. Columns that a live study has no values for (`id` and `phase`) stay blank.
+A question's `*_overall` is Yes if any of its reasons is Yes, else Unsure if any is Unsure, else No. `Q_overall` covers
+the reasons of all questions, but never Q1. Yes means unsafe. Labels of raters and conversations come from closed lists,
+and are the same in all rows of a rater or a conversation.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from experiments.events import Event
+from experiments.instruments.dices_raters import CLOSED, PHASES, RAW_RACE_COLUMNS, race_of, raw_race
 from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
 from experiments.session.seeded_random import public_number
 from experiments.session.state import State
+from experiments.steps.rate_dialogue import RateDialogueStep
 from experiments.study.resolve import Study
 from experiments.views.problem_history import answers, problem_turns, took_ms
-from problems.dices import DOMAINS, TAGS, context
+from problems.dices import DOMAINS, HARM_TYPES, TAGS, context
 from problems.problem import Problem
-from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, TextColumn, choice
+from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, LabelList, TextColumn, choice
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 LICENCE = "CC BY 4.0"
@@ -97,46 +99,31 @@ RATER = "the rater"
 ITEM = "the problem's tags"
 DIALOGUE = "the problem's dialogue"
 
-RACES = (
-    "Asian/Asian subcontinent",
-    "Black/African American",
-    "LatinX, Latino, Hispanic or Spanish Origin",
-    "Multiracial",
-    "Other",
-    "White",
-)
+NO_REASONS = "[]"
+"""How the release writes that the experts gave no reason."""
 
 
 def _person() -> Mapping[str, ColumnSpec]:
     """The columns about the rater."""
-    raw, own_words = ("rater_race_raw", "rater_raw_race"), "The rater's race or ethnicity, in the rater's own words."
-    asked: Mapping[str, tuple[ColumnType, str]] = {
-        "rater_gender": (
-            choice("Man", "Woman", "Nonbinary", "Self-describe (below)", blank=True),
-            "The rater's gender.",
-        ),
-        "rater_locale": (
-            ChoiceColumn({"IN": "India", "US": "United States"}, blank=True),
-            "The country in which the rater lives.",
-        ),
-        "rater_race": (choice(*RACES, blank=True), "The rater's race or ethnicity, as one of six groups."),
-        "rater_age": (
-            choice("gen z", "millenial", "gen x+", blank=True),
-            "The rater's age group, spelled as in the release.",
-        ),
-        "rater_education": (
-            choice("High school or below", "College degree or higher", "Other", blank=True),
-            "The rater's education.",
-        ),
+    labels = {name: choice(*values, blank=True) for name, values in CLOSED.items()}
+    labels["rater_locale"] = ChoiceColumn({"IN": "India", "US": "United States"}, blank=True)
+    meanings = {
+        "rater_gender": "The rater's gender.",
+        "rater_locale": "The country in which the rater lives.",
+        "rater_age": "The rater's age group, spelled as in the release.",
+        "rater_education": "The rater's education.",
     }
+    raw = "What the rater chose from a list of races and ethnicities, joined by commas."
+    group = "The rater's race or ethnicity, as one of six groups: that of all choices, else Multiracial."
     return {
         "rater_id": ColumnSpec(
             TextColumn(pattern="[0-9]+", what="a number, of 15 digits in the release"),
             "The rater: a random number.",
             "chance",
         ),
-        **{name: ColumnSpec(form, meaning, RATER, (name,)) for name, (form, meaning) in asked.items()},
-        **dict.fromkeys(raw, ColumnSpec(ANY, own_words, RATER, raw)),
+        **{name: ColumnSpec(labels[name], meaning, RATER, (name,)) for name, meaning in meanings.items()},
+        **dict.fromkeys(RAW_RACE_COLUMNS, ColumnSpec(ANY, raw, RATER, RAW_RACE_COLUMNS)),
+        "rater_race": ColumnSpec(labels["rater_race"], group, "the rater's choices", RAW_RACE_COLUMNS),
     }
 
 
@@ -147,9 +134,9 @@ def _conversation() -> Mapping[str, ColumnSpec]:
             IntegerColumn(low=0, blank=True), "The row's number in the file, from 0.", "the order of the file"
         ),
         "phase": ColumnSpec(
-            choice("Phase1", "Phase2", "Phase3", blank=True),
-            "The round of rating in which the row was collected; blank in a study's own data.",
-            "the release",
+            ChoiceColumn(PHASES, blank=True),
+            "The round of rating in which the row was collected.",
+            "the study",
         ),
         "item_id": ColumnSpec(SOME, "The conversation's id.", "the problem"),
         "answer_time_ms": ColumnSpec(
@@ -169,13 +156,15 @@ def _conversation() -> Mapping[str, ColumnSpec]:
         ),
         "response": ColumnSpec(TextColumn(), "The chatbot's last response, which is rated.", DIALOGUE),
         "degree_of_harm": ColumnSpec(choice(*DOMAINS["degree_of_harm"], blank=True), "How harmful the topic is.", ITEM),
-        "harm_type": ColumnSpec(ANY, "The topics of harm, separated by commas.", ITEM),
+        "harm_type": ColumnSpec(LabelList(HARM_TYPES, blank=True), "The topics of harm, joined by commas.", ITEM),
         "safety_gold": ColumnSpec(
             ChoiceColumn({"No": "The response is safe.", "Yes": "The response is unsafe."}, blank=True),
             "The experts' judgement of the response.",
             ITEM,
         ),
-        "safety_gold_reason": ColumnSpec(ANY, "The experts' reasons, as a list in brackets.", ITEM),
+        "safety_gold_reason": ColumnSpec(
+            ANY, f"The experts' reasons, as a list in brackets; `{NO_REASONS}` if there are none.", ITEM
+        ),
     }
 
 
@@ -233,19 +222,20 @@ def ratings(study: Study, state: State, edition: str) -> Iterator[tuple[Event, M
     asked, rater = frozenset(columns(edition)), _rater(state)
     for unit in problem_turns(study, state):
         for step in unit.steps:
-            fact = step.submitted
-            if step.kind == "rate_dialogue" and fact is not None and asked <= fact.data.keys():
+            node, fact = step.node, step.submitted
+            if isinstance(node, RateDialogueStep) and fact is not None and asked <= fact.data.keys():
+                row = {"id": None, "phase": node.release_phase, **rater, **_item(unit.problem, edition)}
                 times = {"answer_time_ms": took_ms(state, step), "answer_timestamp": fact.at_us // 1_000_000}
-                yield fact, {**rater, **_item(unit.problem, edition), **times, **_answered(fact.data, edition)}
+                yield fact, {**row, **times, **_answered(fact.data, edition)}
 
 
 def _rater(state: State) -> Mapping[str, Any]:
     said = answers(state)
-    names = ("rater_gender", "rater_locale", "rater_race", "rater_age", "rater_education")
-    raw = said.get("rater_race_raw", said.get("rater_raw_race"))
-    given = {**{name: said.get(name) for name in names}, "rater_race_raw": raw, "rater_raw_race": raw}
-    texts = {name: None if value is None else str(value) for name, value in given.items()}
-    return {**texts, "id": None, "phase": None, "rater_id": public_number(state.seed, "rater_id", RATER_DIGITS)}
+    raw = next((said[name] for name in RAW_RACE_COLUMNS if said.get(name) is not None), ())
+    chosen = (raw,) if isinstance(raw, str) else raw
+    labels = {name: said.get(name) for name in CLOSED} | {"rater_race": said.get("rater_race", race_of(chosen))}
+    number = public_number(state.seed, "rater_id", RATER_DIGITS)
+    return {"rater_id": number, **labels, **dict.fromkeys(RAW_RACE_COLUMNS, raw_race(chosen))}
 
 
 def _item(problem: Problem, edition: str) -> Mapping[str, Any]:
@@ -254,6 +244,7 @@ def _item(problem: Problem, edition: str) -> Mapping[str, Any]:
         "context": context(problem, edition) or None,
         "response": problem.response,
         **{name: problem.tags.get(name) for name in TAGS},
+        "safety_gold_reason": problem.tags.get("safety_gold_reason") or NO_REASONS,
     }
 
 
@@ -280,6 +271,10 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
         counter="id",
         time=_rated_us,
         rules=(follows_from(edition),),
+        same_for={
+            "rater_id": tuple(name for name in (*CLOSED, *RAW_RACE_COLUMNS) if name in header),
+            "item_id": tuple(name for name in ("context", "response", *TAGS) if name in header),
+        },
     )
 
     def rows(study: Study, state: State) -> list[ReleasedRow]:

@@ -117,7 +117,7 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who answers at once, short studies, and conversations to judge."""
     folder = tmp_path_factory.mktemp("fast")
     demo = studies.demo(folder, first_ms=30, pace_ms=1)
-    others = (studies.short(folder), studies.rated(folder), studies.arena(folder), STUDIES / "dices.yaml")
+    others = (studies.short(folder), studies.rated(folder), studies.arena(folder), STUDIES / "dices-350.yaml")
     yield from _serve(folder, demo, *others)
 
 

@@ -71,7 +71,7 @@ def test_a_page_around_a_study(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("study", ["demo", "arena", "short", "dices"])
+@pytest.mark.parametrize("study", ["demo", "arena", "short", "dices-350"])
 def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext], audit: Audit, study: str) -> None:
     """From the start page to the completion code, on the real server with its Content-Security-Policy; the short run
     has it in test_keyboard_and_ear."""

@@ -25,7 +25,9 @@ STOPS = """() => {
 # ---- Without a mouse
 
 
-@pytest.mark.parametrize("study", ["short", *(pytest.param(one, marks=pytest.mark.soak) for one in ("demo", "dices"))])
+@pytest.mark.parametrize(
+    "study", ["short", *(pytest.param(one, marks=pytest.mark.soak) for one in ("demo", "dices-350"))]
+)
 def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
     fast: Process, new_context: NewContext, audit: Audit, study: str
 ) -> None:

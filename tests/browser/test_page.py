@@ -71,7 +71,7 @@ def test_a_whole_study_by_mouse(usual: Process, new_context: NewContext) -> None
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("study", ["demo", "dices"])
+@pytest.mark.parametrize("study", ["demo", "dices-350"])
 @pytest.mark.parametrize("size", [(320, 640), (390, 844)])
 def test_a_whole_study_on_a_phone(fast: Process, new_context: NewContext, study: str, size: tuple[int, int]) -> None:
     """The short run has it in Arabic, in test_languages."""

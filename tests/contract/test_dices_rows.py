@@ -13,20 +13,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import Action
+from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES, race_of, raw_race
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
 from experiments.study.resolve import Study, resolve
 from problems import dices
 from problems.problem import DialogueMessage, Problem
+from storage.datasets.imports.importer import deviations
+from storage.datasets.imports.records import CellDeviation
 from storage.schemas.base import Column, ReleasedTable
 from storage.schemas.dices import OVERALL, SCHEMA_350, SCHEMA_990, beneath, combined
-from tests.fakes.sessions import NAMES, play, study, whole
+from tests.fakes.sessions import play, study, whole
 
 SCHEMAS = {"dices-350": SCHEMA_350, "dices-990": SCHEMA_990}
 EDITIONS = tuple(SCHEMAS)
-PLAYED = {"dices-350": "dices", "dices-990": NAMES[-1]}
-"""A study that is rated by each edition's reasons."""
 SAID = (
     DialogueMessage("user", "Hm?\nHm."),
     DialogueMessage("bot", "Ah."),
@@ -61,9 +62,9 @@ def broken(edition: str, values: Mapping[str, Any]) -> list[str]:
     return [name for rule in table(edition).rules for name, allowed in rule(values) if allowed]
 
 
-def rated(talks: Sequence[Problem], edition: str) -> tuple[Study, State]:
+def rated(talks: Sequence[Problem], edition: str, **keys: str) -> tuple[Study, State]:
     """A session that rates some conversations, and nothing else."""
-    step = {"step": "rate_dialogue", "edition": edition}
+    step = {"step": "rate_dialogue", "edition": edition, **keys}
     raw = {
         "study": "small",
         "title": "Small",
@@ -120,7 +121,7 @@ def test_every_reason_counts_overall_and_q1_never(edition: str) -> None:
 @pytest.mark.parametrize("edition", EDITIONS)
 @pytest.mark.parametrize("seed", ["1", "2", "3"])
 def test_a_sessions_rows_fit_their_columns(edition: str, seed: str) -> None:
-    known, log = study(PLAYED[edition]), whole(PLAYED[edition], seed)
+    known, log = study(edition), whole(edition, seed)
     found = rows(edition, known, fold(log))
     facts = [event for event in log if event.kind == "submitted" and COMPREHENSION in event.data]
     assert len(found) == len(facts) > 0
@@ -133,14 +134,14 @@ def test_a_sessions_rows_fit_their_columns(edition: str, seed: str) -> None:
         assert {c.name: row[c.sql] for c in table(edition).columns if c.name in fact.data} == fact.data
         assert broken(edition, row) == []
         assert re.fullmatch("[1-9][0-9]{14}", row["rater_id"])
-        assert row["id"] is row["phase"] is None
+        assert row["id"] is None
         assert row.get("answer_timestamp", 0) in (0, fact.at_us // 1_000_000)
     other = next(name for name in EDITIONS if name != edition)
     assert rows(other, known, fold(log)) == []
 
 
 def test_a_rating_has_no_row_before_it_is_submitted_and_one_at_once_after() -> None:
-    known, seen = study("dices"), 0
+    known, seen = study("dices-350"), 0
     for state, events in play(known, "4"):
         seen += sum(COMPREHENSION in event.data for event in events if event.kind == "submitted")
         assert len(rows("dices-350", known, state)) == seen
@@ -152,8 +153,9 @@ def test_a_context_is_written_as_its_edition_writes_it() -> None:
     for edition, expected in written.items():
         (row,) = rows(edition, *rated([Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)], edition))
         assert (row["context"], row["response"]) == (expected, "Well.")
-        known = ("degree_of_harm", "harm_type", "safety_gold", "safety_gold_reason")
+        known = ("degree_of_harm", "harm_type", "safety_gold")
         assert all(row[name] is None for name in known if name in table(edition).header)
+        assert row.get("safety_gold_reason", "[]") == "[]"
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -165,6 +167,96 @@ def test_a_released_conversation_rated_anew_is_the_same_to_the_character(shared:
     about = [name for name in (*dices.NEEDED, *dices.TAGS) if name in table(edition).header]
     for row in found:
         assert {name: row[name] or "" for name in about} == {name: released[row["item_id"]][name] for name in about}
+
+
+@pytest.mark.parametrize(("edition", "usual"), [("dices-350", "Phase3"), ("dices-990", "Phase1")])
+def test_the_phase_is_the_releases_or_the_studys(shared: Path, edition: str, usual: str) -> None:
+    assert {row["phase"] for row in read(shared, edition)} == {usual}
+    talk = Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)
+    assert [row["phase"] for row in rows(edition, *rated([talk], edition))] == [usual]
+    assert [row["phase"] for row in rows(edition, *rated([talk], edition, rating_phase="Phase2"))] == ["Phase2"]
+
+
+@pytest.mark.parametrize(("edition", "column"), [*zip(EDITIONS, RAW_RACE_COLUMNS, strict=True)])
+def test_the_race_of_a_released_rater_follows_from_what_they_chose(shared: Path, edition: str, column: str) -> None:
+    for row in read(shared, edition):
+        assert row[column] in RAW_RACES
+        assert race_of([row[column]]) == row["rater_race"]
+
+
+@given(st.sets(st.sampled_from(list(RAW_RACES)), min_size=1))
+def test_a_race_is_that_of_all_choices_or_multiracial(chosen: set[str]) -> None:
+    groups = {RAW_RACES[one] for one in chosen - {"Prefer not to answer"}} or {"Other"}
+    race = race_of(sorted(chosen))
+    assert race in CLOSED["rater_race"]
+    assert race == (groups.pop() if len(groups) == 1 else "Multiracial")
+    joined = raw_race(sorted(chosen))
+    assert joined == raw_race(sorted(chosen, reverse=True))
+    assert joined == ", ".join(one for one in RAW_RACES if one in chosen)
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_raters_of_a_shipped_study_choose_among_the_released_labels(edition: str) -> None:
+    (survey,) = [step for _, step in study(edition).steps if step.step == "survey"]
+    asked = {field.name: list(getattr(field, "options", ())) for field in survey.questions_asked()}
+    raw = next(name for name in RAW_RACE_COLUMNS if name in table(edition).header)
+    labels = {name: values for name, values in CLOSED.items() if name in table(edition).header}
+    del labels["rater_race"]
+    assert {name: sorted(asked[name]) for name in labels} == {name: sorted(labels[name]) for name in labels}
+    assert set(asked[raw]) < set(RAW_RACES)
+    assert asked[raw] == [one for one in RAW_RACES if one in asked[raw]]
+    for seed in map(str, range(4)):
+        log = whole(edition, seed)
+        chosen = next(event.data[raw] for event in log if event.kind == "submitted" and raw in event.data)
+        found = rows(edition, study(edition), fold(log))
+        assert {(row[raw], row["rater_race"]) for row in found} == {(raw_race(chosen), race_of(chosen))}
+
+
+def file_of(folder: Path, edition: str, changes: Mapping[int, Mapping[str, str]]) -> Path:
+    """A released file of the ratings in two sessions, with some cells changed, by row from 1."""
+    found = [row for seed in "12" for row in rows(edition, study(edition), fold(whole(edition, seed)))]
+    target = folder / table(edition).file
+    with target.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(table(edition).header)
+        for number, row in enumerate(found, 1):
+            cells = {column.name: row[column.sql] for column in table(edition).columns} | dict(changes.get(number, {}))
+            writer.writerow([number - 1 if name == "id" else cells[name] for name in table(edition).header])
+    return target
+
+
+def validated(folder: Path, edition: str, changes: Mapping[int, Mapping[str, str]]) -> list[tuple[int, str]]:
+    """The row and column of each deviation."""
+    found = deviations(edition, [file_of(folder, edition, changes)])
+    return [(one.row, one.column) for one in found if isinstance(one, CellDeviation)]
+
+
+CLOSED_COLUMNS = (*CLOSED, "phase", "degree_of_harm", "harm_type", "safety_gold")
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_label_that_no_release_has_is_a_deviation(tmp_path: Path, edition: str) -> None:
+    assert validated(tmp_path, edition, {}) == []
+    names = [name for name in CLOSED_COLUMNS if name in table(edition).header]
+    wrong = {number: {name: "Nonsense"} for number, name in enumerate(names, 1)}
+    expected = [(number, name) for number, name in enumerate(names, 1)]
+    assert [one for one in validated(tmp_path, edition, wrong) if one in expected] == expected
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+@pytest.mark.parametrize("name", [*CLOSED, *RAW_RACE_COLUMNS, "context", "response", "degree_of_harm", "harm_type"])
+def test_a_rater_and_a_conversation_have_one_value_in_all_rows(tmp_path: Path, edition: str, name: str) -> None:
+    if name not in table(edition).header:
+        return
+    column = next(column for column in table(edition).columns if column.name == name)
+    values = [*(CLOSED | {"harm_type": dices.HARM_TYPES} | dices.DOMAINS).get(name, ("One", "Another"))]
+    found = [row for seed in "12" for row in rows(edition, study(edition), fold(whole(edition, seed)))]
+    key = "rater_id" if name.startswith("rater_") else "item_id"
+    number = next(n for n, row in enumerate(found) if row[key] in [earlier[key] for earlier in found[:n]])
+    other = next(value for value in values if value != found[number][column.sql])
+    told = validated(tmp_path, edition, {number + 1: {name: other}})
+    assert told[0] == (number + 1, name)
+    assert {column for _, column in told} == {name}
 
 
 def test_a_rating_says_how_long_it_took_and_when_it_was_made() -> None:

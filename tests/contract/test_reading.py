@@ -32,7 +32,7 @@ FAMILIES = {
     "mathconverse": ("mathconverse",),
     "demo": ("chatbench", "mathconverse"),
     "arena": ("arena",),
-    "dices": ("dices",),
+    "dices-350": ("dices",),
 }
 """The studies, and whose analyses each has."""
 NAMES = list(FAMILIES)

@@ -195,10 +195,10 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
 
 
 def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Database) -> None:
-    asyncio.run(fill(database, ["dices"], 3, "1"))
+    asyncio.run(fill(database, ["dices-350"], 3, "1"))
     with database.connect() as connection:
-        schema = recorded_schemas(connection, "dices")[0]
-    request = ExportRequest("dices", schema, selection=SessionFilter(with_excluded=True))
+        schema = recorded_schemas(connection, "dices-350")[0]
+    request = ExportRequest("dices-350", schema, selection=SessionFilter(with_excluded=True))
     whole = rows(database, request, "")
     exclude(database, {0: "no"})
     some = rows(database, replace(request, selection=ALL), "")

@@ -44,6 +44,16 @@ def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def of_dices(question: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    """A change: fill DICES's table, and ask this."""
+
+    def change(raw: dict[str, Any]) -> None:
+        raw["export_schemas"] = ["dices-350"]
+        raw["flow"][0] = {"step": "survey", "questions": [question]}
+
+    return change
+
+
 EACH = ("flow", 1, "flow", 0)
 INFO = {"step": "info", "text": "Read."}
 TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow": [INFO]}
@@ -221,6 +231,14 @@ FAULTY = {
     "an edition that is not there": (
         put("flow", 0, value={"step": "rate_dialogue", "edition": "dices-351"}),
         ["flow[0].edition: 'dices-351'", "'dices-350' or 'dices-990'"],
+    ),
+    "an answer that DICES does not have": (
+        of_dices({"type": "single_choice", "name": "rater_age", "options": ["gen z", "boomer"]}),
+        ["flow[0]: 'boomer' is no value of 'rater_age' in DICES", "gen x+, gen z, millenial"],
+    ),
+    "a race in DICES that is not chosen": (
+        of_dices({"type": "short_text", "name": "rater_raw_race", "text": "Race?"}),
+        ["flow[0]: asks 'rater_raw_race', a column of DICES, without options", "Black or African American"],
     ),
     "a chat where there is no problem": (
         put("flow", 0, value={"step": "chat"}),

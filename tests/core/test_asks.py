@@ -15,9 +15,6 @@ from experiments.study.step import Step, kinds
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import NAMES, play, study
 
-NOT_SHIPPED = {"rater_locale"}
-"""Asked by raters of DICES-990; experiments/studies/dices.yaml tells how."""
-
 
 def steps(whole: Study) -> Iterator[Step]:
     return (node for node in nodes_of(whole.flow) if isinstance(node, Step))
@@ -96,8 +93,6 @@ def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
 
 
 def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
-    known = {
-        field.name for name in NAMES for step in steps(study(name)) for field in step.questions_asked()
-    } | NOT_SHIPPED
+    known = {field.name for name in NAMES for step in steps(study(name)) for field in step.questions_asked()}
     columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]
     assert [column.name for column in columns if column.asked and not known & set(column.asked)] == []

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems.dices import STYLES, context, load, parse
+import problems
+from problems.dices import HARM_TYPES, STYLES, context, load, parse
 from problems.errors import ProblemError
 from problems.problem import DialogueMessage, Problem
 
+SAMPLE = Path(problems.__file__).parent / "data" / "dices" / "dialogues.csv"
 HEADER = ("item_id", "rater_id", "context", "response", "degree_of_harm", "harm_type", "safety_gold")
 ROW = ("1", "r1", "USER: Hi\nLAMDA: Yes?\nUSER: Bye", "Good day", "Benign", "", "No")
 
@@ -40,11 +42,11 @@ def test_a_conversation_is_taken_once_however_many_rated_it() -> None:
 
 @pytest.mark.parametrize(("name", "count"), [("dices_350_rows.csv", 1), ("dices_990_rows.csv", 2)])
 def test_the_released_rows_are_read(shared: Path, name: str, count: int) -> None:
-    problems = load(shared / name)
-    assert len(problems) == count
+    talks = load(shared / name)
+    assert len(talks) == count
     with (shared / name).open(encoding="utf-8", newline="") as rows:
         written = {row["item_id"]: row for row in csv.DictReader(rows)}
-    for problem in problems:
+    for problem in talks:
         assert problem.dataset == f"dices-{name.split('_')[1]}"
         assert STYLES[problem.dataset].write(problem.dialogue[:-1]) == written[problem.id]["context"] == problem.plain
         assert problem.response == written[problem.id]["response"]
@@ -80,7 +82,7 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
     text = file(
         ROW,
         ("1", "r2", ROW[2], "Another", "Extreme", "", "No"),
-        ("2", "r1", "Hello", " ", "Harmless", "", "maybe"),
+        ("2", "r1", "Hello", " ", "Harmless", "Racial,Nonsense", "maybe"),
         ("3", "r1"),
     )
     assert faults(text) == (
@@ -91,4 +93,24 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
         "line 8, column degree_of_harm 'Harmless' is not allowed; "
         "allowed: Benign, Debatable, Moderate, Extreme, or blank",
         "line 8, column safety_gold 'maybe' is not allowed; allowed: No, Yes, or blank",
+        f"line 8, column harm_type 'Nonsense' is not allowed; "
+        f"allowed: {', '.join(HARM_TYPES)}, joined by commas, or blank",
     )
+
+
+@given(st.lists(st.sampled_from(HARM_TYPES), min_size=1, max_size=3))
+def test_a_released_topic_is_taken_in_any_case(topics: list[str]) -> None:
+    cell = ",".join(topics)
+    for written in (cell, cell.upper(), ",".join(topic.capitalize() for topic in topics)):
+        (problem,) = parse(file((*ROW[:5], written, "No")), "x.csv")
+        assert problem.tags["harm_type"] == written
+
+
+@pytest.mark.parametrize("cell", ["Racial,", "Terrorism", "Racial, Political", "Race"])
+def test_a_topic_that_no_release_has_is_refused(cell: str) -> None:
+    assert len(faults(file((*ROW[:5], cell, "No")))) == 1
+
+
+def test_the_sample_has_every_label_of_the_release() -> None:
+    for problem in load(SAMPLE):
+        assert {"degree_of_harm", "harm_type", "safety_gold"} <= problem.tags.keys()

@@ -107,7 +107,7 @@ def test_each_message_of_the_person_has_labels_and_a_write_in() -> None:
 
 def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
     """Acts of `play` are a second times the number of facts and acts before them, so 2 s apart, after a draw too."""
-    dices = study("dices")
+    dices = study("dices-350")
     log = [event for _, events in play(dices, "1") for event in events]
     state = fold(log)
     taken = [took_ms(state, unit.steps[0]) for unit in problem_turns(dices, state)]

@@ -42,6 +42,20 @@ def test_a_faulty_study_is_told(case: str, tmp_path: Path) -> None:
         assert words in said
 
 
+def test_a_conversation_whose_labels_dices_does_not_have_is_told(tmp_path: Path) -> None:
+    said = '"dialogue": [{"role": "user", "text": "Hm?"}, {"role": "bot", "text": "Ah."}]'
+    lines = [f'{{"id": "{name}", "tags": {{"harm_type": "{name}"}}, {said}}}\n' for name in ("Racial", "Nonsense")]
+    (tmp_path / "talks.jsonl").write_text("".join(lines))
+
+    def change(raw: dict[str, Any]) -> None:
+        raw["problems"]["talks"] = {"source": "jsonl", "path": "talks.jsonl"}
+        raw["export_schemas"] = ["dices-350"]
+
+    found = faults(tmp_path, change)
+    assert "problems.talks: problem 'Nonsense': harm_type 'Nonsense' is not allowed" in found
+    assert "problem 'Racial'" not in found
+
+
 def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
     def change(raw: dict[str, Any]) -> None:
         raw["flow"][2]["text"] = "{{nobody}}"

@@ -25,8 +25,6 @@ TALKS = {
 }
 TALKS["conversation_b"] = TALKS["conversation_a"]
 RECORDED = {
-    "dices-350": ("dices",),
-    "dices-990": ("dices", EVERYTHING),
     "taxonomy": (EVERYTHING,),
     "arena": ("arena", EVERYTHING),
 }

@@ -15,7 +15,7 @@ from experiments.session.state import State
 from experiments.study.resolve import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
-NAMES = ("chatbench", "mathconverse", "dices", "demo", "arena", str(STUDIES / "everything.yaml"))
+NAMES = ("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", str(STUDIES / "everything.yaml"))
 MOST_ACTS = 2_000
 
 

@@ -285,7 +285,7 @@ SCREENS: dict[str, Screen] = {
         ),
         "submit",
     ),
-    "rate-dialogue": _played("dices", "rate_dialogue"),
+    "rate-dialogue": _played("dices-350", "rate_dialogue"),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "guess": _played(str(STUDIES / "everything.yaml"), "which"),
     "check-again": _screen(

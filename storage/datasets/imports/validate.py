@@ -27,7 +27,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 class ValidatedRows:
     """Iterates over the rows of a file, with deviations in their places. It can be used once.
 
-    With `rules`, rules between the cells of a row are checked too; their deviations follow the row.
+    With `rules`, rules between the cells of a row and between rows are checked too; their deviations follow the row.
     """
 
     def __init__(self, found: ReleaseFile, reader: Reader, *, rules: bool = False) -> None:
@@ -36,6 +36,8 @@ class ValidatedRows:
         self._json = found.table.file.endswith(".json")
         self._cells = {column.name: (column.sql, self._cell(column)) for column in found.table.columns}
         self._rules = found.table.rules if rules else ()
+        self._same_for = found.table.same_for if rules else {}
+        self._first: dict[tuple[str, Any], tuple[int, list[Any]]] = {}
         self._empty = dict.fromkeys(column.sql for column in found.table.columns)
         self.rows = 0
         self._last: Mapping[str, Any] = {}
@@ -89,6 +91,18 @@ class ValidatedRows:
         for rule in self._rules:
             for name, wanted in rule(row.values):
                 yield self._reader.deviation(record.row, record.line, name, shown(record.cells.get(name)), wanted)
+        yield from self._changed(record)
+
+    def _changed(self, record: FileRecord) -> Iterator[CellDeviation]:
+        """Cells that differ from an earlier row about the same person or problem."""
+        for key, names in self._same_for.items():
+            about = record.cells.get(key)
+            cells = [record.cells.get(name) for name in names]
+            row, first = self._first.setdefault((key, about), (record.row, cells))
+            for name, cell, before in zip(names, cells, first, strict=True) if cells != first else ():
+                if cell != before:
+                    wanted = f"{shown(before)}, as in row {row} with the same {key}"
+                    yield self._reader.deviation(record.row, record.line, name, shown(cell), wanted)
 
     def _cell(self, column: Column) -> Callable[[Any], tuple[Any, Any]]:
         """A function that reads the column's cells: it returns the value, and the cell if its spelling differs from

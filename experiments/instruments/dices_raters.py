@@ -1,0 +1,90 @@
+"""DICES's questions about raters (Aroyo et al., NeurIPS 2023): the released values of each column.
+
+Values are spelled as in the release ("millenial"). Those of closed columns are the class labels of tensorflow-datasets'
+builder `dices`. How raters were asked about race or ethnicity was not released, but what they answered was: texts from
+a list, joined by commas where a rater chose several. The list is taken from the authors' R script
+`preprocess_and_cache_data.R` (Homan et al., arXiv 2306.11530), which names every text that occurs in either edition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+ASIAN = "Asian/Asian subcontinent"
+BLACK = "Black/African American"
+LATINE = "LatinX, Latino, Hispanic or Spanish Origin"
+MULTIRACIAL = "Multiracial"
+OTHER = "Other"
+WHITE = "White"
+RACES = (ASIAN, BLACK, LATINE, MULTIRACIAL, OTHER, WHITE)
+"""The values of column `rater_race`."""
+
+CLOSED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "rater_gender": ("Man", "Woman", "Nonbinary", "Self-describe (below)"),
+        "rater_locale": ("IN", "US"),
+        "rater_race": RACES,
+        "rater_age": ("gen z", "millenial", "gen x+"),
+        "rater_education": ("High school or below", "College degree or higher", OTHER),
+    }
+)
+"""The values of each closed column about the rater."""
+
+NO_ANSWER = "Prefer not to answer"
+RAW_RACES: Mapping[str, str] = MappingProxyType(
+    {
+        "White": WHITE,
+        "Black or African American": BLACK,
+        "LatinX, Latino, Hispanic or Spanish Origin": LATINE,
+        "Latino, Hispanic or Spanish Origin": LATINE,
+        "American Indian or Alaska Native": OTHER,
+        "Mexican Indigenous": OTHER,
+        "Asian": ASIAN,
+        "East or South-East Asian": ASIAN,
+        "Indian": ASIAN,
+        "Indian subcontinent (including Bangladesh, Bhutan, India, Maldives, Nepal, Pakistan, and Sri Lanka)": ASIAN,
+        "Middle Eastern or North African": OTHER,
+        "Native Hawaiian or other Pacific Islander": OTHER,
+        "Mixed": MULTIRACIAL,
+        "Other": OTHER,
+        NO_ANSWER: OTHER,
+    }
+)
+"""What raters could choose for their race or ethnicity, in the order in which choices are joined, and its group in
+`rater_race`."""
+RAW_RACE_COLUMNS = ("rater_raw_race", "rater_race_raw")
+"""The column with these choices, in DICES-350 and in DICES-990."""
+JOINED = ", "
+"""What is between several choices in the column."""
+
+PHASES: Mapping[str, str] = MappingProxyType(
+    {
+        "Phase1": "The first round of rating, of DICES-990.",
+        "Phase2": "The second round of rating, of DICES-990.",
+        "Phase3": "The third round of rating, of DICES-350.",
+    }
+)
+"""The values of column `phase`."""
+PHASE_OF: Mapping[str, str] = MappingProxyType({"dices-350": "Phase3", "dices-990": "Phase1"})
+"""The phase of a study's own ratings, by edition, unless the study names another."""
+
+
+def raw_race(chosen: Sequence[str]) -> str | None:
+    """The choices as the column has them: joined, in the order of the list; None if nothing is chosen."""
+    order = {one: place for place, one in enumerate(RAW_RACES)}
+    return JOINED.join(sorted(chosen, key=lambda one: order.get(one, len(order)))) or None
+
+
+def race_of(chosen: Sequence[str]) -> str | None:
+    """The group in `rater_race` of a rater who chose these; None if nothing is chosen.
+
+    Choices of one group give that group, choices of several give Multiracial. A choice that is not in the list counts
+    as Other. The release has no words for this rule, only its results; the published rows agree with it.
+    """
+    if not chosen:
+        return None
+    groups = {RAW_RACES.get(one, OTHER) for one in chosen if one != NO_ANSWER}
+    if len(groups) > 1:
+        return MULTIRACIAL
+    return groups.pop() if groups else OTHER
