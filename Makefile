@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check quick lint bench soak foreign-servers audit lock clean tools python
+.PHONY: help demo test tests check quick lint bench soak foreign-servers readers audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -55,11 +55,14 @@ foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that 
 	$(FOREIGN)/bin/python -m pip install -q 'litellm[proxy]>=1.108' 'llmock>=0.2.2'
 	$(BIN)/python -m pytest --foreign tests/contract/test_foreign_servers.py
 
+READERS := .venv-readers
+readers: $(READERS)/.stamp  ## install readers of released data that others wrote, for the tests in tests/readers
+
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock
 
 clean:  ## remove what make and the tools made; never a database
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(READERS) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(ROOMS) tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Installing. requirements.lock has two parts: what Parley runs on, and below the line that starts with
@@ -91,6 +94,18 @@ $(VENV)/.stamp-run: pyproject.toml requirements.lock | $(VENV)/bin/python
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp-run
 	$(INSTALL) --require-hashes --no-deps -r requirements.lock
+	touch $@
+
+# The readers' packages are many and large, and are not compiled: tests import a small part of them.
+$(READERS)/.stamp: tests/readers/requirements.txt | python
+ifneq ($(UV),)
+	$(UV) venv -q --allow-existing --python "$(or $(PYTHON),>=3.11)" $(READERS)
+	VIRTUAL_ENV=$(READERS) $(UV) pip install -q -r $<
+else
+	$(PYTHON) -m venv $(READERS)
+	$(READERS)/bin/python -m pip install -q --no-compile -r $<
+endif
+	echo 'Signature: 8a477f597d28d172789f06886806bc55' > $(READERS)/CACHEDIR.TAG # backups leave it out
 	touch $@
 
 python:
