@@ -56,8 +56,8 @@ CHOSEN: dict[str, dict[tuple[str, ...], str]] = {
         ("Mixed",): "Multiracial",
     },
 }
-"""What raters of each edition chose, and the group that the authors give it. One text of the release, Mexican Indigenous,
-is no option of the shipped studies: it stands in the release only beside another choice, so it was probably written in."""
+"""What raters of each edition chose, and the group that the authors give it. One text of the release, Mexican
+Indigenous, is no option of the shipped studies: it occurs only beside another choice, so it was probably written in."""
 COLUMN = {"dices-350": "rater_raw_race", "dices-990": "rater_race_raw"}
 
 
