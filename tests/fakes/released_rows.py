@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from experiments.instruments.dices_safety import columns as reasons_of
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
-from storage.column_types import ChoiceColumn, IntegerColumn
+from storage.column_types import ChoiceColumn, IntegerColumn, LabelList
 from storage.schemas.base import Column
 from storage.schemas.dices import OVERALL, beneath, combined
 from storage.schemas.registry import schema
@@ -242,6 +242,8 @@ def _cell(column: Column) -> st.SearchStrategy[Any]:
     form = column.form
     if isinstance(form, ChoiceColumn):
         found: st.SearchStrategy[Any] = st.sampled_from(list(form.values))
+    elif isinstance(form, LabelList):
+        found = st.lists(st.sampled_from(form.values), min_size=1, max_size=3).map(",".join)
     else:
         found = st.integers(0, 2**53) if isinstance(form, IntegerColumn) else texts
     return st.none() | found if form.blank else found
@@ -255,7 +257,11 @@ def dices(draw: st.DrawFn, edition: str) -> Release:
     cells |= {"id": st.integers(0, 10**6), "item_id": st.integers(0, 350).map(str) | texts.filter(str.strip)}
     cells |= {"rater_id": _either("296708581782793", "007000000000000", "297514543980607")}
     rows = draw(_rows(cells, ["id"], most=3))
+    first: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
+        for key, names in table.same_for.items():
+            earlier = first.setdefault((key, row[key]), row)
+            row |= {name: earlier[name] for name in names}
         assert set(reasons_of(edition)) <= row.keys()
         row |= {name: combined(row[reason] for reason in beneath(name, edition)) for name in OVERALL[edition]}
     return [_csv(table.file, rows, table.header)]
