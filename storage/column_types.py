@@ -14,6 +14,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -110,13 +111,17 @@ class LabelList(ColumnType):
 
     def read(self, cell: str) -> str:
         """The text itself."""
-        known = {label.casefold() for label in self.values}
-        if not all(label.casefold() in known for label in cell.split(",")):
+        if not _folded(self.values).issuperset(cell.casefold().split(",")):
             raise ValueError
         return cell
 
     def _words(self) -> str:
         return f"one or more of these, joined by commas: {', '.join(repr(value) for value in self.values)}"
+
+
+@cache
+def _folded(labels: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(label.casefold() for label in labels)
 
 
 def choice(*values: str, blank: bool = False, also: tuple[str, ...] = ()) -> ChoiceColumn:
