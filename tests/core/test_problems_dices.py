@@ -114,3 +114,4 @@ def test_a_topic_that_no_release_has_is_refused(cell: str) -> None:
 def test_the_sample_has_every_label_of_the_release() -> None:
     for problem in load(SAMPLE):
         assert {"degree_of_harm", "harm_type", "safety_gold"} <= problem.tags.keys()
+        assert set(problem.tags["harm_type"].split(",")) <= set(HARM_TYPES)
