@@ -24,7 +24,7 @@ from rich.table import Table
 from app.analysis import alpha, axes, counts_of, family, pool, xrr
 from app.analysis.dices.grasp_measures import PERMUTATIONS
 from app.analysis.dices.rater_pool import PROFILE
-from storage.schemas.dices import RACES
+from experiments.instruments.dices_raters import RACES
 
 ONE_CORE = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 GENDERS, AGES, EDUCATIONS = ("Man", "Woman"), ("gen z", "millenial", "gen x+"), ("College degree or higher", "Other")
