@@ -32,6 +32,7 @@ PANELS = {
     "Make a study": {
         "demo": Entry("study", "Try the demo study in a browser, without an API key.", STARTING),
         "new": Entry("study_versions", "Create a study from one that comes with Parley."),
+        "items": Entry("items", "Show how a table of your questions is understood."),
         "check": Entry("study", "Check a study file, and show its structure."),
         "preview": Entry("preview", "Print a link to take part yourself, from any step."),
         "simulate": Entry("simulate", "Run simulated participants through a study."),

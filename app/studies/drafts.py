@@ -6,6 +6,7 @@ bounded in size, and names no file outside its folder.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -204,15 +205,18 @@ def _paths(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"translations.{tag}", told
 
 
-def _load(source: str, path: str, base: Path) -> tuple[Problem, ...]:
+def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...]:
     """Problems as they are read once: again only when a file has changed."""
-    place = problems.place(source, path, base)
+    if "items" in given:
+        return problems.load(given, pool, base)
+    place = problems.place(str(given.get("source", problems.ITEMS)), str(given.get("path", problems.SAMPLE)), base)
     files = sorted(place.rglob("*")) if place.is_dir() else [place]
     stats = [(file, file.stat()) for file in files]
     state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
     now_ns = time.time_ns()
     young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
-    return problems.load(source, path, base) if young else _read(source, path, base, state)
+    read = json.dumps(given, sort_keys=True, default=str)
+    return problems.load(given, pool, base) if young else _read(read, pool, base, state)
 
 
 State = tuple[tuple[str, int, int, int, int], ...]
@@ -220,8 +224,8 @@ State = tuple[tuple[str, int, int, int, int], ...]
 
 
 @lru_cache(maxsize=16)
-def _read(source: str, path: str, base: Path, _state: State) -> tuple[Problem, ...]:
-    return problems.load(source, path, base)
+def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ...]:
+    return problems.load(json.loads(given), pool, base)
 
 
 def _words(value: Any) -> Iterator[str]:

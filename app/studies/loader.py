@@ -40,8 +40,8 @@ HINTS: Mapping[str, str] = {
 """What to look for, by what YAML says is wrong."""
 FILE = "study.yaml"
 """What a study file is called that has a folder of its own."""
-Load = Callable[[str, str, Path], tuple[Problem, ...]]
-"""What reads problems: a source, a path, and the folder in which that is looked for."""
+Load = Callable[[Mapping[str, Any], str, Path], tuple[Problem, ...]]
+"""What reads a pool of problems: as the study file has it, its name, and the folder in which its path is looked for."""
 
 
 def shipped() -> list[str]:
@@ -81,13 +81,13 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Stu
     raw = _with_translations(raw, path)
     faults: list[ValidationIssue] = []
     pools = _pools(raw, path.parent, load, faults)
-    unread = bool(faults)
+    unread = [repr(str(name)) for name in raw.get("problems") or () if str(name) not in pools] if faults else []
     faults += _validate_external(raw)
     try:
         study = resolve_translations(raw, read_protocols(path.parent), pools)
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
-        found = [fault for fault in error.found if not (unread and "pool" in fault.what)]
+        found = [fault for fault in error.found if not any(name in fault.what for name in unread)]
         if error.name != str(raw.get("study", "study")):  # a protocol's
             found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
@@ -165,9 +165,9 @@ def _pools(
     pools: dict[str, tuple[Problem, ...]] = {}
     sources = raw.get("problems")
     for name, source in sources.items() if isinstance(sources, dict) else ():
-        if isinstance(source, dict) and "source" in source:
+        if isinstance(source, dict):
             try:
-                pools[name] = load(str(source["source"]), str(source.get("path", "sample")), base)
+                pools[name] = load(source, str(name), base)
             except ProblemError as error:
                 faults.append(ValidationIssue(f"problems.{name}", str(error)))
     return pools

@@ -35,13 +35,37 @@ class ProblemGroups(StrictModel):
     """Whether numbers start at 0 again for each value of the tag in `within`, or continue across values."""
 
 
+class Columns(StrictModel):
+    """The columns of a table of items."""
+
+    question: str = ""
+    """The text that participants read."""
+    options: str | list[str] = ""
+    """A column for each option, in their order, or one column with a list of them; 2 to 26. None for a free answer."""
+    answer: str = ""
+    """The right answer: the option's letter, text or number."""
+    id: str = ""
+    """The item's name in exported files. Default: numbered."""
+    dataset: str = ""
+    """The collection that the item belongs to. Default: the name of the file."""
+    tags: list[str] | None = None
+    """The columns by which a study can choose items (`where`). Default: every other column."""
+
+
 class ProblemSource(StrictModel):
     """A pool of problems and its source."""
 
-    source: str
-    """The kind of source: chatbench, checkmate, dices, jsonl, or one that a package adds."""
+    source: str = "items"
+    """The kind of source: `items` for a table of your own, chatbench, checkmate, dices, jsonl, or one that a package
+    adds."""
     path: str = "sample"
-    """A file or folder, relative to the study file; `sample` is the sample that comes with Parley."""
+    """A file or folder, relative to the study file; `sample` is the sample that comes with Parley. For `items`: CSV
+    with any separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
+    columns: Columns | None = None
+    """Which columns of the table hold what, if their names do not say it. Check it with `parley items FILE`."""
+    items: list[dict[str, Any]] = []
+    """The items themselves, in place of a path: `question`, and if there are any `options`, `answer`, `id`, and any
+    other key as a tag."""
     groups: ProblemGroups | None = None
     """How the problems are divided into batches or sets."""
 

@@ -29,7 +29,7 @@ FORMULA = re.compile(r"\\\(.+?\\\)|\$\$.+?\$\$", re.DOTALL)
 
 
 def load(name: str, path: str) -> tuple[Problem, ...]:
-    return registry.load(name, path, HERE)
+    return registry.load({"source": name, "path": path}, "pool", HERE)
 
 
 def shown(problem: Problem) -> list[str]:

@@ -1,0 +1,295 @@
+"""Tables as people have them: CSV with any separator, Excel, JSON, Parquet, and folders of such files or of Markdown.
+
+Each row keeps where it stands in its file, so that every later error can name the place. Cells are texts; a cell of
+JSON or Parquet can also be a list or an object. What spreadsheets leave behind (blank rows and columns, a title above
+the header, a byte order mark) is passed over, and a note says so.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError
+from zipfile import BadZipFile
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from problems.errors import ProblemError
+
+SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+MARKDOWN = (".md", ".markdown")
+DAMAGED = (BadZipFile, zlib.error, ParseError, OSError, EOFError, LookupError, ValueError, TypeError, AttributeError)
+"""What reading a damaged archive of XML raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: where it stands, such as `line 7`, and its cells by column; blank cells are left out."""
+
+    where: str
+    cells: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of a file or folder, and what was passed over or assumed in reading it."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_table(path: Path) -> Table:
+    """Read a file by its ending, or a folder; raises ProblemError with everything that cannot be read."""
+    if path.is_dir():
+        return _folder(path)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise ProblemError(f"{path}: {path.suffix or 'a file without an ending'} cannot be read; allowed: {_endings()}")
+    return reader(path)
+
+
+def of_objects(found: Iterable[tuple[str, object]], name: str) -> Table:
+    """The table of objects, each with its place; raises ProblemError for what is no object."""
+    rows, faults = [], []
+    columns: dict[str, None] = {}
+    for where, value in found:
+        if isinstance(value, Mapping):
+            cells = {str(key): _cell(given) for key, given in value.items()}
+            columns |= dict.fromkeys(cells)
+            rows.append(Row(where, {key: cell for key, cell in cells.items() if cell not in ("", [], {})}))
+        else:
+            faults.append(f'{where}: must be an object such as {{"question": "..."}}, not {value!r:.60}')
+    if faults:
+        raise ProblemError(f"{name}: cannot be read; correct these:", *faults)
+    return Table(tuple(columns), tuple(rows))
+
+
+def _cell(value: object) -> Any:
+    """A value as a cell: numbers as a person would type them, days in ISO form, nothing as a blank."""
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case float() if value.is_integer():
+            return str(int(value))
+        case datetime() if value.time() == time():
+            return value.date().isoformat()
+        case date() | time():
+            return value.isoformat()
+        case list() | tuple():
+            return [_cell(part) for part in value]
+        case Mapping():
+            return {str(key): _cell(part) for key, part in value.items()}
+        case _:
+            return str(value).strip()
+
+
+def _text(path: Path) -> str:
+    """The text of a file in UTF-8, or in UTF-16 if it has that mark, as Excel's "Unicode text" has."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ProblemError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
+    try:
+        return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        hint = 'In Excel: "CSV UTF-8" under "Save as".'
+        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8. {hint}") from error
+
+
+def _csv(path: Path) -> Table:
+    text = _text(path)
+    separator = max(SEPARATORS, key=lambda one: _width(text, one))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    records, line = [], 1
+    try:
+        for cells in reader:
+            records.append((f"line {line}", [cell.strip() for cell in cells]))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ProblemError(f"{path}: line {line} is not CSV ({error}). Check the quotes in this row.") from error
+    found = _of_records(records, path)
+    told = f"cells are separated by {SEPARATORS[separator]}"
+    return found if separator == "," else replace(found, notes=(told, *found.notes))
+
+
+def _width(text: str, separator: str) -> int:
+    """How many cells the widest of the first rows has, and at least two rows agree on."""
+    widths: list[int] = []
+    try:
+        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            widths.append(len(cells))
+            if len(widths) == 20:
+                break
+    except csv.Error:
+        return 0
+    return max((width for width in widths if widths.count(width) > 1), default=max(widths, default=0))
+
+
+def _of_records(records: Sequence[tuple[str, list[str]]], path: Path) -> Table:
+    """The table below its header: the first row with at least two cells, if any row has as many."""
+    filled = [(where, cells) for where, cells in records if any(cells)]
+    wide = max((sum(map(bool, cells)) for _, cells in filled), default=0) > 1
+    start = next((place for place, (_, cells) in enumerate(filled) if not wide or sum(map(bool, cells)) > 1), None)
+    if start is None:
+        raise ProblemError(f"{path}: is empty. The first row must name the columns, such as question and answer.")
+    head, rows, faults = filled[start][1], [], []
+    names = [name for name in head if name]
+    faults += [f"{filled[start][0]}: the column {name!r} is there twice" for name in names if names.count(name) > 1]
+    for where, cells in filled[start + 1 :]:
+        nameless = [place for place, cell in enumerate(cells) if cell and not (place < len(head) and head[place])]
+        faults += [
+            f"{where}: cell {place + 1} ({cells[place]!r:.40}) has no column name above it" for place in nameless
+        ]
+        rows.append(Row(where, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell}))
+    if faults:
+        raise ProblemError(f"{path}: cannot be read; correct these rows:", *dict.fromkeys(faults))
+    notes = [f"{where} is a title and was passed over" for where, _ in filled[:start]]
+    blank = len(records) - len(filled)
+    notes += [f"blank rows passed over: {blank}"] if blank else []
+    return Table(tuple(names), tuple(rows), tuple(notes))
+
+
+def _excel(path: Path) -> Table:
+    try:
+        from openpyxl import load_workbook
+        from openpyxl.utils.exceptions import InvalidFileException
+    except ImportError:
+        raise ProblemError(f"{path}: Excel files need a package. Run: pip install 'parley[excel]'") from None
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()
+        records = [
+            (f"row {number}", [str(_cell(value)) for value in values])
+            for number, values in enumerate(sheet.iter_rows(values_only=True), 1)
+        ]
+    except (InvalidFileException, *DAMAGED) as error:
+        raise ProblemError(
+            f"{path}: is no Excel file, or damaged ({error}). Save it as .xlsx, or as CSV UTF-8."
+        ) from error
+    found = _of_records(records, path)
+    others = len(book.worksheets) - 1
+    return replace(found, notes=(f"only the first sheet, {sheet.title!r}, was read", *found.notes)) if others else found
+
+
+def _json_lines(path: Path) -> Table:
+    # not splitlines(): that also splits at U+2028, which JSON allows inside a string
+    lines = enumerate(_text(path).split("\n"), 1)
+    return of_objects(
+        ((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip()), f"{path}"
+    )
+
+
+def _json(path: Path) -> Table:
+    read = _parsed(_text(path), path, 1)
+    if not isinstance(read, list):
+        raise ProblemError(f"{path}: must be a list of objects, [{{...}}, {{...}}]")
+    return of_objects(((f"item {number}", value) for number, value in enumerate(read, 1)), str(path))
+
+
+def _parsed(text: str, path: Path, line: int) -> object:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        where = f"line {line + error.lineno - 1}, column {error.colno}"
+        raise ProblemError(f"{path}: {where}: is not JSON ({error.msg})") from error
+    except (RecursionError, ValueError) as error:
+        raise ProblemError(f"{path}: line {line}: is nested too deeply, or has a number too long") from error
+
+
+def _parquet(path: Path) -> Table:
+    """Parquet, or the Arrow stream that `datasets.save_to_disk` writes; class labels are read as their names."""
+    try:
+        import pyarrow as pa  # type: ignore[import-untyped]
+        from pyarrow import ipc, parquet
+    except ImportError:
+        raise ProblemError(f"{path}: {path.suffix} files need a package. Run: pip install 'parley[parquet]'") from None
+    try:
+        if path.suffix.lower() == ".parquet":
+            table = parquet.read_table(path)
+        else:
+            with pa.memory_map(str(path)) as file:
+                table = ipc.open_stream(file).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise ProblemError(f"{path}: cannot be read as {path.suffix} ({error})") from error
+    labels = _class_labels(table.schema.metadata or {})
+    rows = ({name: _label(labels.get(name), value) for name, value in row.items()} for row in table.to_pylist())
+    return of_objects(((f"row {number}", row) for number, row in enumerate(rows, 1)), str(path))
+
+
+def _class_labels(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
+    """The names of Hugging Face's class labels by column."""
+    features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+    labelled = {name: one for name, one in features.items() if isinstance(one, dict) and "names" in one}
+    return {name: list(one["names"]) for name, one in labelled.items()}
+
+
+def _label(names: list[str] | None, value: Any) -> Any:
+    """The name of a class label; -1 stands for an unknown one."""
+    if names is None or value is None:
+        return value
+    return names[value] if 0 <= value < len(names) else None
+
+
+def _markdown(path: Path) -> Table:
+    """A Markdown file is one row: its text, its name as the id, and the keys of its front matter."""
+    text = _text(path)
+    cells: dict[str, Any] = {}
+    if text.startswith("---\n") and "\n---\n" in text[3:]:
+        head, text = text[4:].split("\n---\n", 1)
+        try:
+            read = YAML(typ="base", pure=True).load(head)  # texts, lists and mappings only
+        except YAMLError as error:
+            raise ProblemError(f"{path}: its front matter is no YAML ({error})") from error
+        cells = read if isinstance(read, dict) else {}
+    return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
+
+
+READERS: Mapping[str, Callable[[Path], Table]] = {
+    **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
+    ".xlsx": _excel,
+    **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
+    ".json": _json,
+    **dict.fromkeys((".parquet", ".arrow"), _parquet),
+    **dict.fromkeys(MARKDOWN, _markdown),
+}
+ABOUT = ("README.md", "dataset_info.json", "state.json", "dataset_dict.json")
+"""Files that describe a folder and are no items: a README, and those of `datasets.save_to_disk`."""
+
+
+def _folder(path: Path) -> Table:
+    """Every readable file of a folder and its folders, in the order of their names; a column `file` says which."""
+    files = [file for file in sorted(path.rglob("*")) if _counts(file, path)]
+    if not files:
+        raise ProblemError(f"{path}: holds no file that can be read; allowed: {_endings()}")
+    tables = {str(file.relative_to(path).with_suffix("")): read_table(file) for file in files}
+    several = len(files) > 1 and not all(file.suffix in MARKDOWN for file in files)
+    rows = [
+        Row(f"{name}, {row.where}" if several else row.where, {**row.cells, **({"file": name} if several else {})})
+        for name, table in tables.items()
+        for row in table.rows
+    ]
+    columns = dict.fromkeys(column for table in tables.values() for column in table.columns)
+    notes = dict.fromkeys(f"{name}: {note}" for name, table in tables.items() for note in table.notes)
+    return Table((*columns, *(("file",) if several else ())), tuple(rows), tuple(notes))
+
+
+def _counts(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return file.is_file() and file.suffix.lower() in READERS and file.name not in ABOUT and not hidden
+
+
+def _endings() -> str:
+    return ", ".join(READERS)

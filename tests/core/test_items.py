@@ -1,0 +1,185 @@
+"""Items of one's own: which column is what, and what each row says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import registry
+from problems.errors import ProblemError
+from problems.items import Items, understand
+from problems.problem import Problem
+from problems.tables import of_objects
+
+TEXT = st.text("abcxyz äß日", min_size=2).map(str.strip).filter(lambda text: len(text) > 1)
+
+
+def items(*rows: dict[str, Any], **columns: Any) -> Items:
+    table = of_objects(((f"row {number}", row) for number, row in enumerate(rows, 1)), "t")
+    return understand(table, columns, "mine")
+
+
+def one(row: dict[str, Any], **columns: Any) -> Problem:
+    found = items(row, **columns)
+    assert not found.faults
+    (problem,) = found.problems
+    return problem
+
+
+def options(problem: Problem) -> dict[str, str]:
+    return {option.key: option.text for option in problem.options}
+
+
+def fault(*rows: dict[str, Any], **columns: Any) -> str:
+    (told,) = items(*rows, **columns).faults
+    return told
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("question", "option_A", "option_B", "answer"),
+        ("Question", "A", "B", "Correct"),
+        ("prompt", "choice 1", "choice 2", "correct answer"),
+        ("Problem", "opt-a", "opt-b", "Right Answer"),
+    ],
+)
+def test_usual_names_are_recognised(names: tuple[str, ...]) -> None:
+    problem = one(dict(zip(names, ("Why?", "x", "y", "B"), strict=True)) | {"Topic of it": "Algebra"})
+    assert (problem.text, options(problem), problem.answer) == ("Why?", {"A": "x", "B": "y"}, "B")
+    assert problem.tags == {"topic_of_it": "Algebra"}
+    assert (problem.id, problem.dataset) == ("mine-1", "mine")
+
+
+def test_columns_can_be_named_and_tags_chosen() -> None:
+    row = {"Frage": "Why?", "eins": "x", "zwei": "y", "Lösung": "y", "nr": "q7", "Fach": "Algebra", "note": "-"}
+    told = {"question": "Frage", "options": ["eins", "zwei"], "answer": "Lösung", "id": "nr", "tags": ["Fach"]}
+    problem = one(row, **told)
+    assert (problem.id, options(problem), problem.answer) == ("q7", {"A": "x", "B": "y"}, "B")
+    assert problem.tags == {"fach": "Algebra"}
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        ["x", "y"],
+        '["x", "y"]',
+        "['x', 'y']",
+        {"text": ["x", "y"], "label": ["A", "B"]},
+        "{'text': ['x', 'y'], 'label': ['A', 'B']}",
+    ],
+)
+def test_options_can_be_a_list_in_one_column(cell: Any) -> None:
+    assert options(one({"question": "Why?", "choices": cell})) == {"A": "x", "B": "y"}
+
+
+@given(texts=st.lists(TEXT, min_size=2, max_size=26, unique_by=str.casefold), data=st.data())
+def test_an_answer_is_a_key_a_text_or_a_number(texts: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(texts) - 1))
+    key = ascii_uppercase[place]
+    first, last = ({"question": "?", "options": texts, "answer": end} for end in ("0", str(len(texts))))
+    for answer, also in ((key, ()), (key.lower(), ()), (texts[place], ()), (place, (first,)), (place + 1, (last,))):
+        found = items({"question": "?", "options": texts, "answer": answer}, *also)
+        assert (found.faults, found.problems[0].answer) == ((), key)
+
+
+def test_questions_may_have_fewer_options_than_others_and_none() -> None:
+    found = items(
+        {"question": "1", "a": "x", "b": "y", "c": "z", "answer": "z"},
+        {"question": "2", "a": "x", "b": "y"},
+        {"question": "3", "answer": "a text of its own"},
+    )
+    assert [len(problem.options) for problem in found.problems] == [3, 2, 0]
+    assert [problem.answer for problem in found.problems] == ["C", None, "a text of its own"]
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ({"question": "?", "a": "x", "b": "y", "answer": "E"}, "allowed: A, B"),
+        ({"question": "?", "a": "x", "b": "y", "answer": "1"}, "0 or 1"),
+        ({"question": "?", "a": "B", "b": "y", "answer": "B"}, "key of option B"),
+        ({"question": "?", "a": "x", "b": "", "c": "z"}, "option 2 is blank"),
+        ({"question": "?", "options": ["x"]}, "1 options; allowed: 2 to 26"),
+        ({"question": "?", "options": [str(n) for n in range(27)]}, "27 options"),
+        ({"question": "?", "options": "x or y"}, "must hold a list"),
+        ({"question": ["a", "b"]}, "a text is needed"),
+    ],
+)
+def test_a_row_that_cannot_be_used_is_told_with_what_was_allowed(row: dict[str, Any], says: str) -> None:
+    told = fault(row)
+    assert told.startswith("row 1: ")
+    assert says in told
+
+
+def test_good_rows_are_shown_beside_bad_ones() -> None:
+    found = items({"question": "1"}, {"topic": "x"}, {"question": "3", "id": "a"}, {"question": "4", "id": "a"})
+    assert [problem.text for problem in found.problems] == ["1", "3", "4"]
+    assert [told.partition(":")[0] for told in found.faults] == ["row 2", "row 4"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [
+        ({"question": "frage"}, "no column 'frage'.*Did you mean 'Frage'"),
+        ({"options": ["A", "C"]}, "no column 'C'"),
+        ({}, "no column holds the question"),
+    ],
+)
+def test_columns_that_are_not_there_are_told_with_those_that_are(columns: dict[str, Any], says: str) -> None:
+    found = items({"Frage": "Why?", "A": "x", "B": "y"}, **columns)
+    assert found.problems == ()
+    with pytest.raises(AssertionError, match=says):
+        raise AssertionError("\n".join(found.faults))
+
+
+@pytest.mark.parametrize("columns", [{"frage": "x"}, {"question": ["x"]}, {"tags": "x"}, {"options": [1]}])
+def test_a_wrong_map_of_columns_is_refused(columns: dict[str, Any]) -> None:
+    with pytest.raises(ProblemError, match="columns"):
+        items({"question": "?"}, **columns)
+
+
+@given(
+    row=st.dictionaries(
+        st.sampled_from(["question", "a", "b", "options", "answer", "id", "t"]),
+        st.recursive(
+            st.none() | st.booleans() | st.floats() | st.text(),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+        ),
+    )
+)
+def test_any_row_is_an_item_or_one_clear_error(row: dict[str, Any]) -> None:
+    found = items(row)
+    assert bool(found.problems) != bool(found.faults)
+    for problem in found.problems:
+        assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
+
+
+def test_a_study_file_may_hold_its_items(tmp_path: Path) -> None:
+    pool = {"items": [{"question": "Why?", "options": ["x", "y"], "answer": "y", "topic": "Algebra"}]}
+    (problem,) = registry.load(pool, "quiz", tmp_path)
+    assert (problem.id, problem.answer, problem.tags) == ("quiz-1", "B", {"topic": "Algebra"})
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        {},
+        {"items": [], "path": "x.csv"},
+        {"items": {"question": "?"}},
+        {"items": []},
+        {"items": ["Why?"]},
+        {"source": "chatbench", "columns": {"question": "q"}},
+        {"path": "x.csv", "columns": "question"},
+    ],
+)
+def test_a_pool_that_contradicts_itself_is_refused(pool: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("question\nWhy?\n")
+    with pytest.raises(ProblemError):
+        registry.load(pool, "quiz", tmp_path)
