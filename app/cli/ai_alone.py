@@ -19,7 +19,7 @@ from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
 from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
 from app.cli.commands import group
-from app.cli.common import AsJson, StudyName, err, finish, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, err, existing_database, finish, name_of, out, print_json, settings_in_use
 from app.studies.loader import load_study, shipped
 from experiments.study.resolve import Study
 from storage.ai_alone.answers import MethodProgress, method_progress, sum_of
@@ -127,7 +127,7 @@ def run_(
 @alone.command(name="score")
 def score_(study: StudyName, as_json: AsJson = False) -> None:
     """Score the stored replies again, without a call."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = _known(database, study)
     count = score(database, name)
     if not as_json:
@@ -138,7 +138,7 @@ def score_(study: StudyName, as_json: AsJson = False) -> None:
 @alone.command(name="status")
 def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show samples, accuracy and errors by model, method and dataset."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     _show(database, _known(database, study), whole=True, as_json=as_json)
 
 

@@ -28,7 +28,18 @@ from app.batch.plan import RunLimits, RunPlan
 from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
 from app.cli.commands import Group, group
-from app.cli.common import AsJson, OriginOption, StudyName, err, finish, name_of, out, print_json, settings_in_use
+from app.cli.common import (
+    AsJson,
+    OriginOption,
+    StudyName,
+    err,
+    existing_database,
+    finish,
+    name_of,
+    out,
+    print_json,
+    settings_in_use,
+)
 from app.cli.session_actions import act_on
 from app.config.settings import Settings
 from app.errors import AnnotatorUnknown
@@ -40,7 +51,7 @@ from experiments.study.resolve import Study
 from experiments.study.validation_errors import issues_of
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
 
@@ -106,7 +117,7 @@ def run_(
 ) -> None:
     """Annotate every finished conversation that has no annotation yet, and store the results as events."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     name, meant = name_of(study), study_of(database, study)
     whose = origin_of(database, name, origin)
     plan = plan_annotations(database, name, whose, _wanted(meant, names, model, file))
@@ -199,7 +210,7 @@ def _tell_found(found: AnnotationResults, done: AnnotationCount) -> None:
 @commands.command()
 def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show the number of annotations by annotator, model and outcome."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = annotated_by(database, name_of(study))
     if as_json:
         print_json([asdict(one) for one in found])

@@ -19,12 +19,12 @@ from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import annotators
 from app.annotation.validation_study import draw_sample, write_sample
 from app.cli.annotate import From, commands, own_of, study_of
-from app.cli.common import AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
 from experiments.study.resolve import Study
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
@@ -53,7 +53,7 @@ def sample(
 ) -> None:
     """Draw a random sample of annotated conversations, and write a study in which people label them."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
     secret = secret_for(settings, database)
@@ -86,7 +86,7 @@ def agreement(
 ) -> None:
     """Compute the agreement between an annotator and people, and among people, for each field."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     annotator = _annotator(study_of(database, study), name, file)
     pairs = _annotated(database, name_of(study), annotator, (origin, model))
     found = compare_answers(

@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.commands import command
-from app.cli.common import AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.engine import open_database
 from storage.reports.blinding import ALL, REPLIED, Blinding, blinding
 
 MOST_WORDS = 5
@@ -29,7 +28,7 @@ def blinding_(
     as_json: AsJson = False,
 ) -> None:
     """Lists the words by which replies named their model, and counts participants' guesses at the model."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     report = blinding(database, name_of(study), origin, by or None)
     if as_json:
         print_json(report.as_json())

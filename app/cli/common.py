@@ -19,6 +19,9 @@ from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
+from storage.db.addresses import file_of
+from storage.db.engine import Database, open_database
+from storage.errors import StorageError
 from storage.registers.origins import Origin
 
 Result = TypeVar("Result")
@@ -110,6 +113,21 @@ def settings_in_use(**given: Any) -> Settings:
     settings = configuration.load(**{name: value for name, value in given.items() if value is not None})
     set_up(settings)
     return settings
+
+
+def existing_database(settings: Settings) -> Database:
+    """The database, for commands that read or change what is there; raises StorageError if its file does not exist.
+
+    Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
+    """
+    file = file_of(settings.database_url)
+    if file is not None and not file.exists():
+        raise StorageError(
+            f"There is no database {file.resolve()}, and this command makes none. Is this the right folder? "
+            f"Another database: {configuration.env_name('database_url')}=sqlite:///FILE. A new one is made by `parley "
+            "serve`, `console`, `publish`, `simulate` or `import`."
+        )
+    return open_database(settings.database_url)
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:

@@ -12,13 +12,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, Where, existing_database, name_of, out, print_json, settings_in_use
 from app.cli.recruitment import cell_of
 from app.clock import SystemClock
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
 from experiments.study.resolve import Study
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
@@ -40,7 +40,7 @@ def costs_(
     as_json: AsJson = False,
 ) -> None:
     """Costs are grouped by model, by condition or by participant."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
     told = costs(database, found.name, by.value)
     total = sum(told.values(), Cost())
@@ -77,7 +77,7 @@ def budget(
     as_json: AsJson = False,
 ) -> None:
     """When it is spent or reserved for running sessions, no new session can start. Running sessions continue."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
     cell = cell_of(found, where)
     if amount is not None or unlimited:

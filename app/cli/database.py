@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command, group
-from app.cli.common import err, out, settings_in_use
+from app.cli.common import err, existing_database, out, settings_in_use
 from app.clock import SystemClock
 from app.config.secret import load_secret
 from storage.accounts.secret_fingerprint import adopt_secret
@@ -170,7 +170,7 @@ def db_rebuild() -> None:
 def db_verify() -> None:
     """Compare the released tables with the event log; prints the differences, and exits with 1 if there are any."""
     count = 0
-    for sentence in differences(open_database(settings_in_use().database_url)):
+    for sentence in differences(existing_database(settings_in_use())):
         out.print(sentence, markup=False, highlight=False)
         count += 1
     if count:

@@ -12,7 +12,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, name_of, out, settings_in_use
+from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, existing_database, name_of, out, settings_in_use
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
@@ -150,7 +150,7 @@ def export_(
 ) -> None:
     """Besides the files of the released dataset, writes a codebook, metadata and checksums."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     name = name_of(study)
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))

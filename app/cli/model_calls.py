@@ -16,8 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, AsJson, StudyName, iso, name_of, out, print_json, settings_in_use
-from storage.db.engine import open_database
+from app.cli.common import STDOUT, AsJson, StudyName, existing_database, iso, name_of, out, print_json, settings_in_use
 from storage.db.private_files import writing
 from storage.registers.studies import Studies
 from storage.reports.model_calls import attempts
@@ -37,7 +36,7 @@ def attempts_(
     as_json: AsJson = False,
 ) -> None:
     """A reply can take several attempts; each of them is a call of its own."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = attempts(database, Studies(database).newest(name_of(study)).name, failed=failed)
     if to == STDOUT:
         _write(found, sys.stdout.buffer)

@@ -7,12 +7,11 @@ from typing import Annotated
 import typer
 
 from app.cli.commands import command
-from app.cli.common import StudyName, name_of, out, settings_in_use
+from app.cli.common import StudyName, existing_database, name_of, out, settings_in_use
 from app.cli.session_actions import act_on
 from app.clock import SystemClock
 from experiments.session.remarks import Kind
 from storage.accounts.roles import TERMINAL
-from storage.db.engine import open_database
 from storage.registers.studies import Studies
 from storage.reports.sessions import read_session
 
@@ -45,6 +44,6 @@ def exclude(
 
 
 def _add(study: str, number: int, kind: Kind, text: str) -> None:
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = read_session(database, Studies(database), name_of(study), number, SystemClock().now_us())
     act_on(database, lambda sessions: sessions.remark(found.entry.stream, kind, text, TERMINAL))

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
+from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, settings_in_use
 from app.cli.session_actions import act_on
 from app.clock import SystemClock
 from app.config.secret import secret_for
@@ -23,7 +23,7 @@ from app.session.service import Sessions
 from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
 from experiments.errors import suggestion
 from experiments.study.resolve import Study
-from storage.db.engine import open_database, writer
+from storage.db.engine import writer
 from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.log.seats import release
@@ -57,7 +57,7 @@ def links(
     The same labels and IDs always give the same links. Links cannot be made without the deployment's secret.
     """
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     found = Studies(database).newest(name_of(study))
     people = Participants(database, secret_for(settings, database))
     if not ID.fullmatch(prefix or "0"):
@@ -115,7 +115,7 @@ def returns(
 ) -> None:
     """Submissions that were returned, timed out or rejected no longer count against quotas, so others can start."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     back = [id_ for id_, status in statuses(export).items() if status in OVER]
@@ -141,7 +141,7 @@ def withdraw(
 ) -> None:
     """Deletes the events and rows of their sessions. A tombstone stays; later exports leave the sessions out."""
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     people = Participants(database, secret_for(settings, database))
     found = find_sessions(database, people, person, name_of(study) if study else "")
     if not found:
@@ -165,7 +165,7 @@ def _progress() -> Progress:
 @command("verify")
 def verify(study: StudyName) -> None:
     """Prints the differences, and exits with 1 if there are any."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = Studies(database).newest(name_of(study)).name
     with _progress() as bar:
         task = bar.add_task(f"{name}: sessions")

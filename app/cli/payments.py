@@ -12,11 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
-from storage.db.engine import open_database
 from storage.payments.payment_files import PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import LIVE, Payee
 from storage.payments.prolific import PROLIFIC, statuses
@@ -66,7 +65,7 @@ def pay(
     Parley pays nobody: upload the files at Prolific, or pay by hand.
     """
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, Where, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, Where, existing_database, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
@@ -18,7 +18,7 @@ from experiments.study.cells import cell_statuses, parse_cell
 from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.views.quality_flags import SAME_ID
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.studies import Studies
@@ -47,7 +47,7 @@ def cap(
     as_json: AsJson = False,
 ) -> None:
     """The quota counts participants who completed the study or take part in it. Without N, all quotas are shown."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
     if most is not None or unlimited:
         data = {"where": cell_of(found, where), "most": None if unlimited else most}
@@ -102,7 +102,7 @@ def pilot(study: StudyName) -> None:
 
 
 def _decide(study: str, kind: Decision, data: Mapping[str, Any], done: str) -> None:
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = Studies(database).newest(name_of(study)).name
     set_status(database, name, kind, data, by="researcher", at_us=SystemClock().now_us())
     out.print(done)
@@ -119,7 +119,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Cells are shown with their targets."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
         there = session_groups(

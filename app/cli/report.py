@@ -15,11 +15,11 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, err, name_of, out, settings_in_use
+from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, settings_in_use
 from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import suggestion
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS
 from storage.reports.analysis_data import origins_of
@@ -88,7 +88,7 @@ def report_(
     if called and not against:
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = published_paper(against, called or ()) if against else None
-    database, name = open_database(settings_in_use().database_url), name_of(study)
+    database, name = existing_database(settings_in_use()), name_of(study)
     meant = origin or _first(database, name)
     try:
         with _stepping() as steps:

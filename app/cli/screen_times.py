@@ -17,8 +17,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, AsJson, OriginOption, StudyName, name_of, out, print_json, settings_in_use
-from storage.db.engine import open_database
+from app.cli.common import (
+    STDOUT,
+    AsJson,
+    OriginOption,
+    StudyName,
+    existing_database,
+    name_of,
+    out,
+    print_json,
+    settings_in_use,
+)
 from storage.db.private_files import writing
 from storage.reports.screen_times import ClientMeasures, ScreenSummary, ScreenVisit, screens, typical
 
@@ -41,7 +50,7 @@ def times_(
 
     `--json` and `-o` give each screen of each session.
     """
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     found = screens(database, name_of(study), origin)
     if as_json:
         print_json([_row(one) for one in found])

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
@@ -50,7 +50,7 @@ def simulators_(
     from app.analysis.data_frames import frame
     from app.analysis.simulator_quality import alone, quality
 
-    database, name = open_database(settings_in_use().database_url), name_of(study)
+    database, name = existing_database(settings_in_use()), name_of(study)
     theirs = open_database(against) if "://" in against else database
     other = against if against and theirs is database else name
     origin = _whose(theirs, other)

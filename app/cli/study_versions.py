@@ -11,7 +11,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyFile, StudyName, iso, name_of, out, print_json, settings_in_use
+from app.cli.common import (
+    AsJson,
+    StudyFile,
+    StudyName,
+    existing_database,
+    iso,
+    name_of,
+    out,
+    print_json,
+    settings_in_use,
+)
 from app.cli.safe_console import plain
 from app.clock import SystemClock
 from app.errors import SettingsError
@@ -73,7 +83,7 @@ def publish_(file: StudyFile) -> None:
 @command("versions")
 def versions_(study: StudyName, as_json: AsJson = False) -> None:
     """The newest version is first."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = current(database, name_of(study)).name
     found = versions(database, name)
     if as_json:
@@ -100,7 +110,7 @@ def diff(
     after: Hash = None,
 ) -> None:
     """For a name: what its current version changed. For a file: what it would change if published."""
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = name_of(study)
     if name != study and after is None:
         new_, old = load_study(study), _version(database, name, before) or current(database, name)

@@ -45,6 +45,7 @@ def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
+    parley("publish", "arena", folder=tmp_path)
     for words, said in (
         (("export", "nobody", "--schema", "chatbench", "-o", "x"), "'nobody'"),
         (("export", "demo", "--schema", "chatbensh", "-o", "x"), "'chatbensh'"),
@@ -150,6 +151,26 @@ def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
     assert parley("model-calls", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""
 
 
+READING = {
+    "export": ("demo", "--schema", "chatbench", "-o", "out"),
+    "note": ("demo", "1", "seen"),
+    "open": ("demo",),
+    "payments": ("demo", "-o", "out"),
+    "report": ("demo", "-o", "report.html"),
+    "status": ("demo",),
+    "verify": ("demo",),
+}
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_command_in_a_folder_without_a_database_makes_none(name: str, tmp_path: Path) -> None:
+    done = parley(name, *READING[name], folder=tmp_path)
+    assert done.returncode == 2
+    assert str(tmp_path / "parley.db") in done.stderr.replace("\n", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+ITEMS = Path(__file__).parents[2] / "problems" / "data" / "items"
 ALONE = ("demo", "--repeats", "1", "--max-problems", "1", "--method", "letter_only_zero_shot")
 AS_JSON = {
     "ai-alone run": ALONE,
@@ -160,6 +181,7 @@ AS_JSON = {
     "blinding": ("demo",),
     "budget": ("demo", "5"),
     "costs": ("demo",),
+    "items": (str(ITEMS / "questions.csv"),),
     "model-calls": ("demo",),
     "payments": ("demo", "-o", "out"),
     "quota": ("demo", "9"),
