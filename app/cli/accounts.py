@@ -113,18 +113,22 @@ def user_invite(
     _print_link(settings, token)
 
 
-def invite_first(settings: Settings, database: Database) -> None:
-    """Print the link for the first owner, if the console has no account yet."""
+def invite_first(settings: Settings, database: Database) -> str | None:
+    """Print the link for the first owner, and give it, if the console has no account yet."""
     token = Accounts(database, SystemClock().now_us).invitations.first()
-    if token is not None:
-        out.print(
-            "The console has no account yet. Start `parley console`, then create yours with this link (24 hours):"
-        )
-        _print_link(settings, token)
+    if token is None:
+        return None
+    out.print("The console has no account yet. Create yours with this link while the console runs (24 hours):")
+    _print_link(settings, token)
+    return _welcome(settings, token)
+
+
+def _welcome(settings: Settings, token: str) -> str:
+    return f"{settings.console_address}/welcome/{token}"
 
 
 def _print_link(settings: Settings, token: str) -> None:
-    out.print(f"  {settings.console_address}/welcome/{token}", highlight=False, soft_wrap=True)
+    out.print(f"  {_welcome(settings, token)}", highlight=False, soft_wrap=True)
 
 
 def _accounts() -> Accounts:

@@ -43,6 +43,7 @@ PANELS = {
         "diff": Entry("study_versions", "Show what changed between two versions of a study."),
     },
     "Run a study": {
+        "up": Entry("up", "Serve participants and the console together.", STARTING),
         "serve": Entry("study", "Serve studies to participants.", STARTING),
         "console": Entry("console", "Serve the researchers' console.", STARTING_CONSOLE),
         "pilot": Entry("recruitment", "Let participants start, as a pilot."),

@@ -6,21 +6,27 @@ from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
+from app.config.settings import Settings
 from storage.db.addresses import without_password
-from storage.db.engine import open_database
+from storage.db.engine import Database, open_database
 
 
 @command("console")
 def console(host: Host = None, port: Port = None, database: DatabaseAddress = None) -> None:
     """Researchers log in to make, run and watch studies, read sessions, and export data."""
-    from app.web.console.server import build_console
-
     settings = settings_in_use(host=host, console_port=port, database_url=database)
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    server = build_console(settings, opened)
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
     out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
     invite_first(settings, opened)
+    serve_console(settings, opened)
+
+
+def serve_console(settings: Settings, database: Database) -> None:
+    """Serve the console until it is stopped."""
+    from app.web.console.server import build_console
+
+    server = build_console(settings, database)
     lower_priority()
     listen(server, settings, settings.console_port)

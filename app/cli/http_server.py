@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import multiprocessing
 import os
+import signal
 import socket
 import sys
 import threading
@@ -290,13 +292,26 @@ def family_of(host: str) -> socket.AddressFamily:
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 
-def open_when_up(address: str, settings: Settings) -> None:
-    """Open the page in a browser as soon as the participants' server answers."""
+def end_with_parent() -> None:
+    """Let this process stop in order when the one that started it is gone: it would serve beside the next server."""
+    if (parent := multiprocessing.parent_process()) is None:
+        return
+
+    def watch() -> None:
+        parent.join()
+        log.error("the process that started this one is gone, so this one stops")
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="parley-parent", daemon=True).start()
+
+
+def open_when_up(page: str, settings: Settings, port: int) -> None:
+    """Open a page in a browser as soon as a server answers on this port."""
     for _ in range(START_TRIES):
         try:
-            socket.create_connection((reachable_url(settings.host), settings.port), timeout=1).close()
+            socket.create_connection((reachable_url(settings.host), port), timeout=1).close()
         except OSError:
             time.sleep(0.1)
         else:
-            webbrowser.open(address)
+            webbrowser.open(page)
             return

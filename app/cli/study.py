@@ -24,6 +24,7 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.studies.outline import outline, to_rich_tree
+from app.web.participant.recruiter_links import recruitment_links
 from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
@@ -31,6 +32,7 @@ from problems.plugins import nowhere
 from storage.db.addresses import without_password
 from storage.db.engine import Database, open_database
 from storage.db.file_lock import serving_lock
+from storage.registers.studies import Studies
 from storage.registers.study_versions import status_of_all
 
 
@@ -43,7 +45,7 @@ def demo(
 ) -> None:
     """It takes a few minutes. The models are scripted."""
     settings = settings_in_use(host=host, port=port, database_url=database)
-    _serve(settings, ["demo"], demo=True, open_browser=browser)
+    serve_studies(settings, ["demo"], demo=True, open_browser=browser)
 
 
 @command("serve")
@@ -59,13 +61,22 @@ def serve(
     port: Port = None,
     database: DatabaseAddress = None,
 ) -> None:
-    """Each study is at /s/NAME. Without STUDY, all studies published in the database are served."""
-    _serve(settings_in_use(host=host, port=port, database_url=database), studies or [], workers=workers)
+    """Each study is at /s/NAME. All studies published in the database are served, and the named ones."""
+    serve_studies(
+        settings_in_use(host=host, port=port, database_url=database), studies or [], workers=workers, invite=True
+    )
 
 
-def _serve(
-    settings: Settings, references: list[str], *, workers: int = 1, demo: bool = False, open_browser: bool = False
+def serve_studies(
+    settings: Settings,
+    references: list[str],
+    *,
+    workers: int = 1,
+    demo: bool = False,
+    invite: bool = False,
+    open_browser: bool = False,
 ) -> None:
+    """Serve these studies and the published ones until stopped, and print the links for participants."""
     from app.cli.workers import supervise
     from app.web.server import build_app
 
@@ -81,15 +92,12 @@ def _serve(
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
         out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
-        for study in studies:
-            out.print(f"  {study.file.title}: {address}/s/{study.name}")
-        if not studies:
-            _print_published(database, address)
+        _print_links(studies, database, address)
         out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
-        if not demo:
+        if invite:
             invite_first(settings, database)
         if open_browser and sys.stdout.isatty():
-            threading.Thread(target=open_when_up, args=(address, settings), daemon=True).start()
+            threading.Thread(target=open_when_up, args=(address, settings, settings.port), daemon=True).start()
         if server is not None:
             listen(server, settings, settings.port)
         else:
@@ -97,12 +105,21 @@ def _serve(
             supervise(settings, references, workers)
 
 
-def _print_published(database: Database, address: str) -> None:
-    """Print the studies that are served if none was named."""
-    for name, held in status_of_all(database).items():
-        if held.offered:
-            out.print(f"  {name} ({held.state}): {address}/s/{name}", highlight=False)
-    out.print("  and every other study as soon as it is published, and piloted or opened", highlight=False)
+def _print_links(studies: list[Study], database: Database, address: str) -> None:
+    """Print the link for each recruiter of the studies that are served."""
+    published = {name: held for name, held in status_of_all(database).items() if held.offered}
+    known = {study.name: study for study in studies}
+    known |= {name: Studies(database).newest(name) for name in published if name not in known}
+    for name, study in known.items():
+        state = f" ({published[name].state})" if name in published else ""
+        out.print(f"  {study.file.title}{state}", highlight=False, markup=False)
+        links = recruitment_links(study, address)
+        for label, link in links:
+            out.print(f"    {label}: {link}", highlight=False, markup=False, soft_wrap=True)
+        if not links:
+            out.print(f"    Personal links: parley links {name}", highlight=False, markup=False)
+    if not known:
+        out.print("  No study yet: every study is served as soon as it is published, and piloted or opened.")
 
 
 @command("check")

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
-import os
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.process import BaseProcess
 
-from app.cli.http_server import NOT_STARTED, family_of, listen
+from app.cli.http_server import NOT_STARTED, end_with_parent, family_of, listen
 from app.cli.logging_setup import set_up
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
@@ -77,7 +75,7 @@ def _has_ended(worker: BaseProcess) -> bool:
 def work(settings: Settings, references: Sequence[str], listening: socket.socket) -> None:
     """What a worker does."""
     set_up(settings)
-    threading.Thread(target=_end_with_supervisor, name="parley-supervisor", daemon=True).start()
+    end_with_parent()
     try:
         database = open_database(settings.database_url)
         server = build_app(settings, database, [load_study(one) for one in references], shared=True)
@@ -85,11 +83,3 @@ def work(settings: Settings, references: Sequence[str], listening: socket.socket
         log.critical("this worker cannot start: %s", error)
         sys.exit(NOT_STARTED)
     listen(server, settings, settings.port, listening)
-
-
-def _end_with_supervisor() -> None:
-    """A worker whose supervisor was killed stops in order, or it would serve on beside the next server."""
-    if (supervisor := multiprocessing.parent_process()) is not None:
-        supervisor.join()
-        log.error("the supervisor is gone, so this worker stops")
-        os.kill(os.getpid(), signal.SIGTERM)

@@ -26,8 +26,9 @@ from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.lint import advice
 from experiments.study.resolve import Study
-from problems import registry as problems
+from problems.pools import load_pool
 from problems.problem import Problem
+from problems.registry import ITEMS, SAMPLE, place
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60
@@ -208,15 +209,15 @@ def _paths(raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...]:
     """Problems as they are read once: again only when a file has changed."""
     if "items" in given:
-        return problems.load(given, pool, base)
-    place = problems.place(str(given.get("source", problems.ITEMS)), str(given.get("path", problems.SAMPLE)), base)
-    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+        return load_pool(given, pool, base)
+    read_from = place(str(given.get("source", ITEMS)), str(given.get("path", SAMPLE)), base)
+    files = sorted(read_from.rglob("*")) if read_from.is_dir() else [read_from]
     stats = [(file, file.stat()) for file in files]
     state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
     now_ns = time.time_ns()
     young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
     read = json.dumps(given, sort_keys=True, default=str)
-    return problems.load(given, pool, base) if young else _read(read, pool, base, state)
+    return load_pool(given, pool, base) if young else _read(read, pool, base, state)
 
 
 State = tuple[tuple[str, int, int, int, int], ...]
@@ -225,7 +226,7 @@ State = tuple[tuple[str, int, int, int, int], ...]
 
 @lru_cache(maxsize=16)
 def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ...]:
-    return problems.load(json.loads(given), pool, base)
+    return load_pool(json.loads(given), pool, base)
 
 
 def _words(value: Any) -> Iterator[str]:

@@ -18,8 +18,8 @@ from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.resolve import Study
-from problems import registry as problems
 from problems.errors import ProblemError
+from problems.pools import load_pool
 from problems.problem import Problem
 from storage.schemas.registry import schemas
 
@@ -76,7 +76,7 @@ def load_study(reference: str) -> Study:
     return study_of(read_yaml(path), path)
 
 
-def study_of(raw: dict[str, Any], path: Path, load: Load = problems.load) -> Study:
+def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
     """The study that a file holds; raises StudyError with every fault. `load` reads the problems of a source."""
     raw = _with_translations(raw, path)
     faults: list[ValidationIssue] = []

@@ -33,12 +33,12 @@ class OpenStudy:
 
 
 class OpenStudies:
-    """The studies that are offered: those given, or if none are given all that are published and not drafts."""
+    """The studies that are offered: those given, and all that are published in the database and not drafts."""
 
     def __init__(self, runtime: SessionService, database: Database, studies: Sequence[Study] = ()) -> None:
         self._runtime = runtime
         self._database = database
-        self._names = [study.name for study in studies] or None
+        self._given = {study.name for study in studies}
         self._offers: Mapping[str, OpenStudy] = {study.name: OpenStudy(study) for study in studies}
         self._looked_us: int | None = None
         self._looking: SingleFlight[Mapping[str, OpenStudy]] = SingleFlight()
@@ -64,8 +64,8 @@ class OpenStudies:
         return self._offers
 
     def _look(self) -> Mapping[str, OpenStudy]:
-        held = status_of_all(self._database, self._names)
-        found = {name: self._offer(name, now) for name, now in held.items() if self._names or now.offered}
+        held = {**status_of_all(self._database, self._given), **status_of_all(self._database)}
+        found = {name: self._offer(name, now) for name, now in held.items() if name in self._given or now.offered}
         return {name: offer for name, offer in found.items() if offer is not None}
 
     def _offer(self, name: str, now: StudyStatus) -> OpenStudy | None:

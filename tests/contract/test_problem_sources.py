@@ -9,6 +9,7 @@ import pytest
 
 from problems import registry
 from problems.chatbench import COLUMNS
+from problems.pools import load_pool
 from problems.problem import Problem
 
 HERE = Path(__file__).parent
@@ -29,7 +30,7 @@ FORMULA = re.compile(r"\\\(.+?\\\)|\$\$.+?\$\$", re.DOTALL)
 
 
 def load(name: str, path: str) -> tuple[Problem, ...]:
-    return registry.load({"source": name, "path": path}, "pool", HERE)
+    return load_pool({"source": name, "path": path}, "pool", HERE)
 
 
 def shown(problem: Problem) -> list[str]:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import registry
 from problems.errors import ProblemError
 from problems.items import Items, understand
+from problems.pools import load_pool
 from problems.problem import Problem
 from problems.tables import of_objects
 
@@ -163,7 +163,7 @@ def test_any_row_is_an_item_or_one_clear_error(row: dict[str, Any]) -> None:
 
 def test_a_study_file_may_hold_its_items(tmp_path: Path) -> None:
     pool = {"items": [{"question": "Why?", "options": ["x", "y"], "answer": "y", "topic": "Algebra"}]}
-    (problem,) = registry.load(pool, "quiz", tmp_path)
+    (problem,) = load_pool(pool, "quiz", tmp_path)
     assert (problem.id, problem.answer, problem.tags) == ("quiz-1", "B", {"topic": "Algebra"})
 
 
@@ -182,4 +182,4 @@ def test_a_study_file_may_hold_its_items(tmp_path: Path) -> None:
 def test_a_pool_that_contradicts_itself_is_refused(pool: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("question\nWhy?\n")
     with pytest.raises(ProblemError):
-        registry.load(pool, "quiz", tmp_path)
+        load_pool(pool, "quiz", tmp_path)

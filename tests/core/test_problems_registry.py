@@ -7,6 +7,7 @@ import pytest
 
 from problems import plugins, registry
 from problems.errors import ParleyError, ProblemError
+from problems.pools import load_pool
 from problems.problem import Problem
 
 GROUP = "parley.problems"
@@ -41,13 +42,13 @@ def twins(path: Path) -> tuple[Problem, ...]:
 def test_a_name_or_path_that_leads_nowhere_is_refused(tmp_path: Path, name: str, path: str, says: str) -> None:
     (tmp_path / "own.jsonl").write_text(LINE)
     with pytest.raises(ProblemError, match=says):
-        registry.load({"source": name, "path": path}, "pool", tmp_path)
+        load_pool({"source": name, "path": path}, "pool", tmp_path)
 
 
 def test_ids_must_differ_within_a_source(tmp_path: Path) -> None:
     registry.source("twins")(twins)
     with pytest.raises(ProblemError) as caught:
-        registry.load({"source": "twins", "path": "."}, "pool", tmp_path)
+        load_pool({"source": "twins", "path": "."}, "pool", tmp_path)
     assert caught.value.faults == ("the id 'a' is there 2 times",)
 
 
@@ -66,7 +67,7 @@ def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkey
     monkeypatch.setattr(plugins, "entry_points", lambda group: [entry] if group == "parley.problems" else [])
     plugins.discover.__wrapped__("problems", GROUP)
     assert "flashcards" in registry.names()
-    assert [problem.id for problem in registry.load({"source": "flashcards"}, "pool", tmp_path)] == ["one", "two"]
+    assert [problem.id for problem in load_pool({"source": "flashcards"}, "pool", tmp_path)] == ["one", "two"]
 
 
 @pytest.mark.parametrize(
@@ -90,14 +91,14 @@ ONE = Problem("a", "T", "T", "d")
 @pytest.mark.parametrize("given", [[ONE], (ONE,), {ONE: 1}], ids=["list", "tuple", "keys"])
 def test_a_source_may_give_its_problems_in_any_way(given: object, tmp_path: Path) -> None:
     registry.source("any")(lambda _: given)  # type: ignore[arg-type, return-value]
-    assert registry.load({"source": "any", "path": "."}, "pool", tmp_path) == (ONE,)
+    assert load_pool({"source": "any", "path": "."}, "pool", tmp_path) == (ONE,)
 
 
 @pytest.mark.parametrize("given", [None, "T", [{"id": "a", "text": "T"}]], ids=["nothing", "a text", "dictionaries"])
 def test_what_is_no_problem_is_told_with_its_source(given: object, tmp_path: Path) -> None:
     registry.source("wrong")(lambda _: given)  # type: ignore[arg-type, return-value]
     with pytest.raises(ProblemError, match=r"the source 'wrong' gave .*; it has to give problems"):
-        registry.load({"source": "wrong", "path": "."}, "pool", tmp_path)
+        load_pool({"source": "wrong", "path": "."}, "pool", tmp_path)
 
 
 @pytest.mark.parametrize(

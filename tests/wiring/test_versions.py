@@ -133,11 +133,23 @@ async def test_a_study_whose_step_is_gone_closes_no_other(shelf: Shelf, tmp_path
     assert "package that is not installed" in str(refused.value)
 
 
-async def offered(shelf: Shelf, folder: Path) -> set[str]:
+async def test_published_studies_are_offered_beside_those_that_a_server_was_given(shelf: Shelf, tmp_path: Path) -> None:
+    study = edition(tmp_path, 1)
+    given, draft = (
+        restore(study.document.replace('"study":"small"', f'"study":"{name}"')) for name in ("own", "draft")
+    )
+    for one in (study, draft):
+        shelf.publish(one)
+    assert await offered(shelf, tmp_path, given) == {"own"}
+    set_status(shelf.database, study.name, "opened", {}, by="researcher", at_us=shelf.at_us)
+    assert await offered(shelf, tmp_path, given) == {"own", "small"}
+
+
+async def offered(shelf: Shelf, folder: Path, *given: Study) -> set[str]:
     """What a server that is just begun offers."""
     runtime = SessionService(shelf.database, settings_for(folder), VirtualClock(10**15))
     try:
-        return {*await OpenStudies(runtime, shelf.database).names()}
+        return {*await OpenStudies(runtime, shelf.database, given).names()}
     finally:
         await runtime.close()
 

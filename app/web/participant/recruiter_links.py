@@ -41,6 +41,12 @@ RECRUITERS: Mapping[str, LinkParameters] = {
     "connect": LinkParameters("participantId", "assignmentId"),
     "sona": LinkParameters("survey_code"),
 }
+PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
+    "prolific": ("Prolific", "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"),
+    "sona": ("SONA", "?survey_code=%SURVEY_CODE%"),
+}
+"""The label of a recruiter that fills in ids, and the query with its placeholders. CloudResearch Connect has none: it
+adds its parameters itself."""
 SIGNED = ("panel", "sona", "connect", "prolific")
 """The channels whose links can be signed. A lab's personal links are always signed."""
 SONA_OWN = LinkParameters("id")
@@ -64,6 +70,14 @@ class IdentityClaim:
     def proven(self) -> bool:
         """Whether the identity is proven."""
         return self.proof != "none"
+
+
+def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
+    """The links to give to each recruiter of a study on a server, with its label; none for personal links."""
+    link, by = f"{address}/s/{study.name}", study.file.recruitment.channels
+    found = [("Anyone", link)] if not by or "open" in by else []
+    found += [("CloudResearch Connect", link)] if "connect" in by else []
+    return found + [(label, link + query) for name, (label, query) in PLACEHOLDERS.items() if name in by]
 
 
 class Links:

@@ -14,7 +14,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates
 from app.web.console.tab import TabLocation, dropdown
-from app.web.participant.recruiter_links import RECRUITERS
+from app.web.participant.recruiter_links import recruitment_links
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.resolve import Study
@@ -30,10 +30,6 @@ DECISIONS: Mapping[Decision, tuple[str, str]] = {
     "paused": ("Pause", "The study is paused. New participants cannot start; sessions in progress can be finished."),
 }
 CLOSED = "The study is closed. New participants cannot start; sessions in progress can be finished."
-PLACEHOLDERS = {
-    "prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
-    "sona": "?survey_code=%SURVEY_CODE%",
-}
 
 
 class RecruitmentSection:
@@ -88,6 +84,7 @@ class RecruitmentSection:
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.quotas_of(study.file.quotas) if study else ()
         tree = seen.written or study
+        links = recruitment_links(study, self._desk.settings.address) if study else []
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
@@ -95,9 +92,7 @@ class RecruitmentSection:
             self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
             self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
-            self._about: self._desk.html(
-                "study_about.html.j2", study=study, people=people, links=self._links(study), limits=limits
-            ),
+            self._about: self._desk.html("study_about.html.j2", study=study, people=people, links=links, limits=limits),
             self._form: gr.update(visible=bool(study) and visitor.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
@@ -105,15 +100,6 @@ class RecruitmentSection:
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
             ),
         }
-
-    def _links(self, study: Study | None) -> list[tuple[str, str]]:
-        """The links for participants."""
-        if study is None:
-            return []
-        address = f"{self._desk.settings.address}/s/{study.name}"
-        by = study.file.recruitment.channels
-        found = [("Anyone", address)] if not by or "open" in by else []
-        return found + [(name, address + PLACEHOLDERS[name]) for name in RECRUITERS if name in {*by} & {*PLACEHOLDERS}]
 
     def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
         """The handler of a decision's button."""

@@ -1,0 +1,83 @@
+"""`parley up`: participants and the console in one command, over one database."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from app.studies.loader import load_study, read_yaml
+from app.web.participant.recruiter_links import recruitment_links
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.forked import Forked, command
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+START_S = 120.0
+
+
+def free_ports() -> Iterator[int]:
+    """Two ports on which nothing listens."""
+    with socket.socket() as one, socket.socket() as other:
+        for probe in (one, other):
+            probe.bind(("127.0.0.1", 0))
+        yield from (one.getsockname()[1], other.getsockname()[1])
+
+
+def status(port: int, path: str) -> int:
+    """The status of a page; 0 if nothing listens."""
+    try:
+        return httpx2.get(f"http://127.0.0.1:{port}{path}", timeout=60).status_code
+    except httpx2.TransportError:
+        return 0
+
+
+def until(port: int, path: str, wanted: int) -> None:
+    end = time.monotonic() + START_S
+    while (found := status(port, path)) != wanted:
+        assert time.monotonic() < end, f"{path}: {found}"
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_participants_and_the_console_are_served_until_the_command_ends(how: int, tmp_path: Path) -> None:
+    study = studies.chat(tmp_path)
+    port, console_port = free_ports()
+    words = ("up", str(study), "--no-browser", "--port", str(port), "--console-port", str(console_port))
+    running = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt")
+    try:
+        until(port, f"/s/{study.stem}", 200)
+        until(console_port, "/login", 200)
+        assert status(port, "/s/arena") == 404
+        parley("publish", "arena", folder=tmp_path)
+        parley("open", "arena", folder=tmp_path)
+        until(port, "/s/arena", 200)
+        running.tell(how)
+        running.wait(60)
+        until(console_port, "/login", 0)
+        assert status(port, f"/s/{study.stem}") == 0
+    finally:
+        running.kill()
+    printed = running.said()
+    assert f"http://127.0.0.1:{port}/s/{study.stem}" in printed
+    assert f"http://127.0.0.1:{console_port}/welcome/" in printed
+
+
+@pytest.mark.parametrize(
+    ("channel", "wanted"),
+    [
+        ("prolific", "/s/talk?PROLIFIC_PID={{%PROLIFIC_PID%}}"),
+        ("sona", "/s/talk?survey_code=%SURVEY_CODE%"),
+        ("connect", "/s/talk"),
+        ("open", "/s/talk"),
+    ],
+)
+def test_each_recruiter_of_a_study_has_its_link(channel: str, wanted: str, tmp_path: Path) -> None:
+    raw = {**read_yaml(studies.chat(tmp_path)), "recruitment": {"channels": [channel]}}
+    ((_, link),) = recruitment_links(load_study(str(studies.write(tmp_path, raw))), "https://study.example.org")
+    assert link.startswith(f"https://study.example.org{wanted}")
