@@ -35,7 +35,7 @@ from docs.methods import methods
 from docs.rooms import drawn
 from docs.tables import about, keys, table
 from experiments.instruments.scales import QUESTIONS, SCALES
-from experiments.study import ai_alone, recruitment
+from experiments.study import ai_alone, dataset_info, recruitment
 from experiments.study import fields as asked
 from experiments.study import model_spec as replying
 from experiments.study import schema as parts
@@ -73,6 +73,9 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`ai_alone`: models without people", ai_alone.AiAloneSpec),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
+    ("`dataset`: publication metadata", dataset_info.DatasetInfo),
+    ("`authors` of the dataset: an author", dataset_info.Author),
+    ("`funding` of the dataset: a grant", dataset_info.Grant),
     ("`phase`: a section with a heading", parts.Phase),
     ("`each`: a loop over problems", parts.Loop),
     ("`do`: a protocol for each value of a factor", parts.ByFactor),

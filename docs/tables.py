@@ -29,6 +29,9 @@ REFERRED = {
     "SessionLimits": "limits, see below",
     "AiAloneSpec": "mapping, see below",
     "AnnotatorSpec": "annotator, see below",
+    "DatasetInfo": "mapping, see below",
+    "Author": "author, see below",
+    "Grant": "grant, see below",
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }

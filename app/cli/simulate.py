@@ -15,12 +15,14 @@ from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out, settings_in_use
+from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.addresses import without_password
 from storage.db.engine import open_database
+from storage.registers.publication_metadata import record_dataset_info
 from storage.reports.costs import Cost, costs
 
 AT_ONCE = 16
@@ -85,10 +87,13 @@ class _Done:
 
 async def _play(settings: Settings, crowd: SimulationRun) -> _Done:
     clocks, done = clock_for_each(crowd.study, crowd.cast), _Done()
-    runtime = SessionService(open_database(settings.database_url), settings, clocks)
+    database = open_database(settings.database_url)
+    runtime = SessionService(database, settings, clocks)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         runtime.prepare(crowd.study)
+        now_us = SystemClock().now_us()
+        record_dataset_info(database, crowd.study.name, crowd.study.file.dataset, by="system", at_us=now_us, once=True)
         if crowd.cast.asked is not None:
             runtime.check_configured(crowd.cast.asked.model)
         with Progress(*columns, console=err) as bar:

@@ -72,6 +72,8 @@ def publish_(file: StudyFile) -> None:
     done = publish(database, study, by="researcher", at_us=SystemClock().now_us())
     label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
     out.print(f"{label} is {'published' if done.new else 'the current version already'}.", highlight=False)
+    if done.described:
+        out.print("The publication metadata (`dataset:`) of its data are recorded.", highlight=False)
     if any(known.hash != done.hash for known in twins):
         out.print(
             f"[yellow]A different file was published as version {study.file.version} before: "

@@ -7,6 +7,7 @@
     closed {why}               no new sessions any more
     piloted {}                 new sessions are pilots: their data are marked
     opened {}                  new sessions are participants' own, and their data count
+    described {dataset}        the publication metadata of the data; the last ones count, whatever the version
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
 A study without such events is open. If the first is `published`, it is a draft until it is piloted or opened.
@@ -24,9 +25,9 @@ from experiments.events import Data, Event
 from experiments.study.recruitment import Quota
 
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
-Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened"]
+Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described"]
 KINDS: tuple[Decision, ...] = get_args(Decision)
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped")
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described")
 """The decisions that are possible in every state."""
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
     {

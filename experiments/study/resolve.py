@@ -2,7 +2,8 @@
 
 A resolved study is a document of plain JSON (the file as written, the protocols it names, every problem) and what is
 computed from it. The document's hash covers everything that could change a result, and a session keeps its version for
-life. Order is preserved, because the order of options and problems is part of the study.
+life. Publication metadata (`dataset:`) could not, and are left out. Order is preserved, because the order of options
+and problems is part of the study.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def resolve(
     read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
     text = json.dumps(
         {
-            "file": _plain(file),
+            "file": _plain(file.model_copy(update={"dataset": None})),
             "protocols": {key: _plain(protocol) for key, protocol in read.items()},
             "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
             "wording": _wording(),

@@ -16,6 +16,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator,
 from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.annotators import AnnotatorSpec
 from experiments.study.base_model import Condition, Slug, StrictModel
+from experiments.study.dataset_info import DatasetInfo
 from experiments.study.model_spec import ModelSpec
 from experiments.study.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
 from experiments.study.step import kinds
@@ -271,6 +272,8 @@ class StudyFile(StrictModel):
     annotate`)."""
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
+    dataset: DatasetInfo | None = None
+    """The publication metadata of the study's data: authors, licence, DOI and more. Not part of the study's hash."""
     flow: tuple[Node, ...]
     """The phases, loops and steps, in order. The last is a `finish` step."""
     schema_: str | None = Field(default=None, alias="$schema")

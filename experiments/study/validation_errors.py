@@ -19,6 +19,7 @@ from experiments.errors import ValidationIssue, suggestion
 from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES
+from experiments.study.dataset_info import Author, DatasetInfo, Grant
 from experiments.study.model_spec import ModelSpec, PromptByFactor
 from experiments.study.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
 from experiments.study.schema import (
@@ -123,6 +124,9 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "session_limits": SessionLimits,
         "quotas": Quota,
         "bonus": Bonus,
+        "dataset": DatasetInfo,
+        "authors": Author,
+        "funding": Grant,
     }
     owner: Any = StudyFile
     for part in loc[:-1]:
@@ -155,7 +159,9 @@ def parse_leniently(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any
                     faults.append(fault)
             aside += [path for path, _ in found]
             for path, kind in found:
-                if len(path) > 1 and path[0] in SOUND:
+                if len(path) > 1 and path[0] == "dataset":
+                    rest.pop("dataset", None)  # nothing refers to it
+                elif len(path) > 1 and path[0] in SOUND:
                     rest[str(path[0])][path[1]] = dict(SOUND[str(path[0])])
                 else:
                     _set_aside(rest, path, kind)

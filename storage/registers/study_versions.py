@@ -21,6 +21,7 @@ from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
+from storage.registers.publication_metadata import describe_in
 from storage.registers.studies import Studies
 from storage.registers.study_status import StatusTransaction, decided, every_operations_in, operations_in
 from storage.yaml_text import yaml_text
@@ -30,10 +31,12 @@ _fact, _study, _seat = tables.events.c, tables.studies.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class PublishResult:
-    """The result of publishing; `new` unless that version already was the current one."""
+    """The result of publishing; `new` unless that version already was the current one. `described` if the study's
+    publication metadata changed."""
 
     hash: str
     new: bool
+    described: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class StudyVersion:
 
 
 def publish(database: Database, study: Study, *, by: Actor, at_us: int) -> PublishResult:
-    """Freeze a study and make it the current version; this also makes an older version current again.
+    """Freeze a study and make it the current version; this also makes an older version current again. Its publication
+    metadata become the study's, unless it has none.
 
     A study that already has participants, but no decision about its status, stays open.
     """
@@ -116,19 +120,22 @@ def _publications(connection: Connection, name: str) -> list[_Publication]:
 
 
 def _publish(now: StatusTransaction, study: Study, by: Actor, at_us: int) -> PublishResult:
+    described = describe_in(now, study.file.dataset, by=by, at_us=at_us, once=by == "system")
     held = operations_in(now.connection, study.name)
     if held.published == study.hash:
-        return PublishResult(study.hash, new=False)
+        return PublishResult(study.hash, new=False, described=described)
     if not held.decided and held.published is None and _has_people(now.connection, study.name):
         now.add("opened", {}, by=by, at_us=at_us)
     now.add("published", {"hash": study.hash, "version": study.file.version}, by=by, at_us=at_us)
-    return PublishResult(study.hash, new=True)
+    return PublishResult(study.hash, new=True, described=described)
 
 
 def _bring(now: StatusTransaction, study: Study, at_us: int) -> None:
     facts = _publications(now.connection, study.name)
     known = any(fact.hash == study.hash for fact in facts)
-    if not (known and facts[-1].by == "researcher"):
+    if known and facts[-1].by == "researcher":
+        describe_in(now, study.file.dataset, by="system", at_us=at_us, once=True)
+    else:
         _publish(now, study, "system", at_us)
     if operations_in(now.connection, study.name).state == "draft":
         now.add("opened", {}, by="system", at_us=at_us)

@@ -15,7 +15,9 @@ from app.studies.loader import FILE
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from experiments.session.study_status import StudyStatus
+from experiments.study.dataset_info import DatasetInfo
 from experiments.study.resolve import Study
+from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import StudyVersion, versions
 
@@ -42,6 +44,8 @@ class StudyView:
     """The text of its draft; None if the study is not a draft of this console."""
     checked: CheckResult | None = None
     """The result of checking the draft."""
+    dataset: DatasetInfo | None = None
+    """The publication metadata of its data."""
 
     @property
     def state(self) -> str:
@@ -55,8 +59,14 @@ class StudyView:
 
     @property
     def changed(self) -> bool:
-        """Whether the draft differs from the published version."""
-        return self.written is not None and (self.study is None or self.written.hash != self.study.hash)
+        """Whether the draft differs from the published version, or has other publication metadata."""
+        differs = self.written is not None and (self.study is None or self.written.hash != self.study.hash)
+        return differs or self.new_metadata
+
+    @property
+    def new_metadata(self) -> bool:
+        """Whether the draft has publication metadata that are not the study's."""
+        return self.written is not None and self.written.file.dataset not in (None, self.dataset)
 
 
 class StudySection(Protocol):
@@ -80,7 +90,8 @@ def load_view(desk: ConsoleContext, name: str) -> StudyView:
     text = drafts.text(name) if name in drafts.names() else None
     worth = check(drafts, name, text) if text is not None else None
     study = desk.study(name) if published or text is None else None
-    return StudyView(name, operations_of(desk.database, name), published, study, text, worth)
+    described = dataset_info_of(desk.database, name)
+    return StudyView(name, operations_of(desk.database, name), published, study, text, worth, described)
 
 
 def check(drafts: Drafts, name: str, text: str) -> CheckResult:
