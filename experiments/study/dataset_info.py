@@ -24,12 +24,18 @@ _ORCID = re.compile(r"\d{4}-\d{4}-\d{4}-\d{3}[\dX]")
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 
 
-def _license(text: str) -> str:
+def spdx_id(text: str) -> str | None:
+    """The SPDX identifier of a single licence in its standard spelling; None if the text is not one."""
     try:
         found = str(canonicalize_license_expression(text)) if _SPDX.fullmatch(text) else ""
     except InvalidLicenseExpression:
-        found = ""
-    if not found or found.startswith("LicenseRef-"):
+        return None
+    return None if not found or found.startswith("LicenseRef-") else found
+
+
+def _license(text: str) -> str:
+    found = spdx_id(text)
+    if found is None:
         hint = did_you_mean(text.replace(" ", "-"), DATA_LICENSES)
         raise ValueError(
             f"not the SPDX identifier of a licence, such as {', '.join(DATA_LICENSES)}.{hint} "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.study.dataset_info import DatasetInfo
 from experiments.study.resolve import Study
 from storage.schemas.base import Column, ReleasedTable, Schema
 
@@ -80,3 +81,7 @@ class ExportManifest:
     """How many sessions were withdrawn. They are erased and not counted in any other number."""
     users: tuple[tuple[str, int], ...] = ()
     """Simulated users and how many sessions each played; empty if people took part."""
+    dataset: DatasetInfo | None = None
+    """The publication metadata that were recorded for the study."""
+    period: tuple[str, str] | None = None
+    """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""

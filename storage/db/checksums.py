@@ -14,9 +14,10 @@ def sums(hashes: Mapping[str, str]) -> str:
     return "".join(f"{hashes[path]}  {path}\n" for path in sorted(hashes))
 
 
-def recorded(folder: Path) -> Mapping[str, str]:
-    """The checksum of each file that was exported into a folder; none where nothing was."""
-    file = folder / NAME
+def recorded(folder: Path, name: str = NAME) -> Mapping[str, str]:
+    """The checksum of each file that was exported into a folder; none where nothing was. `name` is that of the file
+    with the checksums."""
+    file = folder / name
     if not file.is_file():
         return {}
     lines = (line.split("  ", 1) for line in file.read_text(encoding="utf-8", errors="replace").splitlines())

@@ -192,3 +192,7 @@ class Schema:
     alone_rows: Callable[[Sequence[AiAloneTally]], Sequence[ReleasedRow]] = field(default=lambda tallies: ())
     url: str = ""
     licence: str = ""
+    """The licence of the release as an SPDX identifier; empty if its authors state none for the data."""
+    sha256: frozenset[str] = frozenset()
+    """The SHA-256 checksums of the release's own files, as far as they are known. By them an imported file is known to
+    be the released one."""

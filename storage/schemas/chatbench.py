@@ -306,5 +306,5 @@ SCHEMA = Schema(
     study_rows=study_rows,
     alone_rows=alone_rows,
     url="https://huggingface.co/datasets/microsoft/ChatBench",
-    licence="CC BY 4.0",
+    licence="CC-BY-4.0",
 )

@@ -25,9 +25,14 @@ from problems.problem import Problem
 from storage.column_types import ChoiceColumn, ColumnType, IntegerColumn, LabelList, TextColumn, choice
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
-LICENCE = "CC BY 4.0"
+LICENCE = "CC-BY-4.0"
 PAPER = "Aroyo et al.: DICES dataset: Diversity in conversational AI evaluation for safety. NeurIPS 2023."
 URL = "https://github.com/google-research-datasets/dices-dataset"
+SHA256: Mapping[str, str] = {
+    "dices-350": "63cb8620eb04e64957f9e45b1f7cb3d079c4eed8e8b28909f46e0b7038ce4301",
+    "dices-990": "14332b6391cdee80383b765c734de3bebf6d8553141ee7d2f47ef0910a12fcf7",
+}
+"""The checksums of the released files, from TensorFlow Datasets (datasets/dices/checksums.tsv)."""
 
 RATER_DIGITS = 15
 OVERALL: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -292,6 +297,7 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
         rows=rows,
         url=f"{URL}/tree/main/{number}",
         licence=LICENCE,
+        sha256=frozenset({SHA256[edition]}),
     )
 
 

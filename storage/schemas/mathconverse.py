@@ -213,4 +213,5 @@ SCHEMA = Schema(
     tables=(INTERACTIONS,),
     rows=rows,
     url="https://github.com/collinskatie/checkmate",
+    sha256=frozenset({"90f9621f7ccaaa3dcec8954c74a8442138da417585184531349b04615fb1b8f9"}),  # at commit 03bc242
 )

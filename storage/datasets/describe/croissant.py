@@ -2,7 +2,8 @@
 
 A file is a record set, named by its path without the suffix; a column is a field. Croissant has no type for JSON
 values: a conversation becomes a list of records with `role` and `content`, and other JSON columns are left out.
-Nothing is guessed: licence, citation and URL are known for published data only, and a date is never known.
+Nothing is guessed: what the publication metadata of the study do not give is left out. The property `origin` says where
+the sessions come from; imports read it again.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from storage.column_types import ColumnType, Kind
-from storage.datasets.describe.summary_text import published, summary, title
+from storage.datasets.describe.publication import croissant_fields, origin_mark, title
+from storage.datasets.describe.responsible_ai import CONFORMS_TO as RAI_CONFORMS_TO
+from storage.datasets.describe.responsible_ai import responsible_ai
+from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column
 
@@ -75,10 +79,12 @@ def metadata(exported: ExportManifest) -> Json:
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
-        "conformsTo": CONFORMS_TO,
+        "conformsTo": [CONFORMS_TO, RAI_CONFORMS_TO],
         "name": title(exported),
         "description": summary(exported),
-        **published(exported),
+        **croissant_fields(exported),
+        "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(exported)}],
+        **responsible_ai(exported),
         "distribution": [_file_object(file) for file in exported.files],
         "recordSet": [_record_set(file) for file in exported.files],
     }

@@ -9,11 +9,24 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from experiments.study.dataset_info import Author
 from experiments.study.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.markdown import bullets, code, count, join, table
+from storage.datasets.describe.publication import (
+    UNKNOWN,
+    citation,
+    hub_front_matter,
+    is_imported,
+    is_release,
+    license_url,
+    original_origins,
+    publication,
+    title,
+)
+from storage.datasets.describe.responsible_ai import collection_facts
 from storage.datasets.describe.study_documents import file_name
-from storage.datasets.describe.summary_text import is_imported, published, summary, title
+from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportedFile, ExportManifest, SessionSelection
 from storage.db.checksums import NAME
 from storage.registers.origins import Origin
@@ -70,9 +83,11 @@ def dataset_card(exported: ExportManifest) -> str:
     return join(
         f"---\n{yaml_text(_front(exported))}---",
         f"# {title(exported)}",
-        WARNINGS.get(exported.origin, ""),
+        *(WARNINGS.get(origin, "") for origin in original_origins(exported)),
         summary(exported),
         SAFE if exported.safe else "",
+        _publication(exported),
+        _collection(exported),
         _users(exported),
         _files(exported),
         describe_selection(exported),
@@ -82,6 +97,7 @@ def dataset_card(exported: ExportManifest) -> str:
         _reading(exported),
         _formulas(exported),
         _checking(),
+        _use(exported),
         _citing(exported),
         _unknown(exported),
     )
@@ -90,8 +106,7 @@ def dataset_card(exported: ExportManifest) -> str:
 def _front(exported: ExportManifest) -> dict[str, Any]:
     """The metadata that Hugging Face reads from a card, as far as they are known."""
     languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
-    licence = published(exported).get("license", "").lower().replace(" ", "-")
-    front = {"pretty_name": title(exported), "language": languages, "license": licence}
+    front = {"pretty_name": title(exported), "language": languages, **hub_front_matter(exported)}
     configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]
     return {key: value for key, value in front.items() if value} | {"configs": configs}
 
@@ -112,18 +127,19 @@ def _config(file: ExportedFile) -> str:
 
 def _files(exported: ExportManifest) -> str:
     rows = ((code(file.path), f"{file.rows:,}", str(len(file.columns))) for file in exported.files)
-    beside = bullets(
-        [
-            "`codebook.md` and `codebook.json`: every column, its meaning and the question that was asked",
-            "`metadata.json`: a machine-readable description of the files and columns, in Croissant 1.0",
-            *(
-                f"{code(file_name(study, exported.studies))}: the study as it ran, with its protocols and problems"
-                for study in exported.studies
-            ),
-            f"{code(NAME)}: the checksum of every file",
-        ]
-    )
-    return join("## Files", table(("file", "rows", "columns"), rows), "Other files in this folder:", beside)
+    cited = "`CITATION.cff` and `.zenodo.json`: how to cite and deposit the data"
+    beside = [
+        "`codebook.md` and `codebook.json`: every column, its meaning and the question that was asked",
+        "`metadata.json`: a machine-readable description of the files and columns, in Croissant 1.0",
+        *(
+            f"{code(file_name(study, exported.studies))}: the study as it ran, with its protocols and problems"
+            for study in exported.studies
+        ),
+        *([cited] if publication(exported).authors else []),
+        f"{code(NAME)}: the checksum of every file except those that may be edited, which are this card and the files "
+        "for citing and depositing",
+    ]
+    return join("## Files", table(("file", "rows", "columns"), rows), "Other files in this folder:", bullets(beside))
 
 
 def _filtered(exported: ExportManifest) -> str:
@@ -168,12 +184,18 @@ def _settings(model: ModelSpec) -> str:
 def _sources(exported: ExportManifest) -> str:
     if not exported.sources:
         return ""
+    known = exported.schema.sha256
     rows = (
-        (code("/".join(filter(None, (source["part"], source["file"])))), f"{source['rows']:,}", code(source["sha256"]))
+        (
+            code("/".join(filter(None, (source["part"], source["file"])))),
+            f"{source['rows']:,}",
+            code(source["sha256"]),
+            "yes" if source["sha256"] in known else "not known",
+        )
         for source in exported.sources
     )
     said = "The data were imported from these files. All of their rows are included."
-    return join("## Where the data come from", said, table(("file", "rows", "SHA-256"), rows))
+    return join("## Where the data come from", said, table(("file", "rows", "SHA-256", "the released file"), rows))
 
 
 def _reading(exported: ExportManifest) -> str:
@@ -222,29 +244,87 @@ def _checking() -> str:
     return join("## Checking the files", f"    sha256sum -c {NAME}", "On macOS: `shasum -a 256 -c " + NAME + "`.")
 
 
+def _publication(exported: ExportManifest) -> str:
+    """Who published the data, and how."""
+    info = publication(exported)
+    facts = {
+        "Authors": "; ".join(map(_author, info.authors)),
+        "Licence": f"{info.license} ({license_url(info)})" if info.license != license_url(info) else info.license,
+        "Version": info.version,
+        "Published": info.date_published.isoformat() if info.date_published else "",
+        "DOI": f"https://doi.org/{info.doi}" if info.doi else "",
+        "Address": info.url,
+        "Funding": "; ".join(", ".join(filter(None, (grant.funder, grant.award))) for grant in info.funding),
+    }
+    rows = [f"**{name}:** {text}" for name, text in facts.items() if text]
+    return join("## Publication", bullets(rows)) if rows else ""
+
+
+def _author(author: Author) -> str:
+    orcid = f"https://orcid.org/{author.orcid}" if author.orcid else ""
+    more = ", ".join(filter(None, (author.affiliation, orcid)))
+    return f"{author.last_first} ({more})" if more else author.last_first
+
+
+def _collection(exported: ExportManifest) -> str:
+    rows = [f"**{name}:** {text}" for name, text in collection_facts(exported).items()]
+    return join("## How the data were collected", bullets(rows)) if rows else ""
+
+
+def _use(exported: ExportManifest) -> str:
+    """The uses that the data are meant for, and their limits, in their authors' words."""
+    info = publication(exported)
+    parts = {
+        "Intended uses": info.use_cases,
+        "Limitations": info.limitations,
+        "Biases": info.biases,
+        "Personal and sensitive information": info.personal_information,
+        "Social impact": filter(None, (info.social_impact,)),
+        "Maintenance": filter(None, (info.maintenance,)),
+    }
+    rows = [f"**{name}:** {' '.join(texts)}" for name, texts in ((n, tuple(t)) for n, t in parts.items()) if texts]
+    return join("## Using the data", bullets(rows)) if rows else ""
+
+
 def _citing(exported: ExportManifest) -> str:
-    schema, known = exported.schema, published(exported)
-    if "citeAs" in known:
-        at = f" <{known['url']}>" if "url" in known else ""
-        return join("## Citing the data", f"{known['citeAs']}{at}")
-    said = f"The names and columns of the files are those of {schema.title}: {schema.source} "
-    said += "Those authors did not produce the data."
-    return join("## Citing the data", said)
+    schema, said = exported.schema, citation(exported)
+    at = publication(exported).link
+    known = f"{said} <{at}>" if said and at and at not in said else said or ""
+    who = (
+        "Whether those authors produced the data is not known."
+        if UNKNOWN in original_origins(exported)
+        else "Those authors did not produce the data."
+    )
+    form = f"The names and columns of the files are those of {schema.title}: {schema.source} {who}"
+    return join("## Citing the data", known, "" if is_release(exported) else form)
 
 
 def _unknown(exported: ExportManifest) -> str:
     return join("## What is not known", bullets(_gaps(exported)))
 
 
+GAPS: Mapping[str, tuple[str, ...]] = {
+    "The licence.": ("license",),
+    "The authors.": ("authors",),
+    "The citation.": ("citation", "authors"),
+    "The date of publication.": ("date_published",),
+}
+"""What readers look for, with the metadata of which one has to be given."""
+PEOPLE_GAPS: Mapping[str, str] = {
+    "participants": "Who took part, and how they were selected.",
+    "pay": "What participants were paid.",
+    "ethics_approval": "Whether an ethics board approved the study.",
+}
+"""The same about participants, for data that were not simulated."""
+
+
 def _gaps(exported: ExportManifest) -> Iterator[str]:
+    info = publication(exported)
     if is_imported(exported):
-        yield "Whether the files are the published ones: compare their checksums with the publisher's."
-        yield "The wording that participants saw: published files do not include their study."
-        if "license" not in published(exported):
-            yield "The licence."
-    else:
-        yield (
-            "The licence, the authors and the citation: the publisher of the data has to add them, here and in "
-            "`metadata.json`."
-        )
-    yield "The date of publication."
+        if not is_release(exported):
+            yield "Whether the files are the released ones: their checksums are not among those that Parley knows."
+        yield "The wording that participants saw: the imported files do not include their study."
+    yield from (gap for gap, keys in GAPS.items() if not any(getattr(info, key) for key in keys))
+    if Origin.BOT not in original_origins(exported):
+        yield from (gap for key, gap in PEOPLE_GAPS.items() if not getattr(info, key))
+    yield f"To add what you know: `parley metadata {exported.study} FILE`, then export again; or edit this card."

@@ -1,4 +1,4 @@
-"""Texts that all descriptions of an export share: its title, and the origin of its sessions."""
+"""Texts that all descriptions of an export share: the number, the origin and the selection of its sessions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from storage.datasets.describe.markdown import count
+from storage.datasets.describe.publication import RELEASED, UNKNOWN, is_imported, original_origins, publication
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 
@@ -19,53 +20,48 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
         Origin.PILOT: (
             "THEY ARE PILOT DATA: people tried the study before it was opened. They are not part of the study's data."
         ),
-        Origin.IMPORT: "They were imported from files and were not collected with Parley.",
+        Origin.IMPORT: "They were imported from files.",
+        RELEASED: "The files are those of the release, by their checksums.",
+        UNKNOWN: (
+            "Who or what produced them is not known: their checksums are not those of the release, and nothing beside "
+            "the files says where they come from."
+        ),
     }
 )
 
 
-def is_imported(exported: ExportManifest) -> bool:
-    """Whether the data were imported, not collected with Parley."""
-    return exported.origin == Origin.IMPORT
-
-
-def origin_text(exported: ExportManifest) -> Mapping[str, str] | None:
-    """The metadata found beside the imported files; None if there were none."""
-    return next((source["about"] for source in exported.sources if source.get("about")), None)
-
-
-def published(exported: ExportManifest) -> Mapping[str, str]:
-    """The licence, citation and URL of imported data, by Croissant's names, as far as they are known.
-
-    They come from the metadata beside the files, or else from the schema. Empty for data collected with Parley.
-    """
-    if not is_imported(exported):
-        return {}
-    schema, told = exported.schema, origin_text(exported)
-    known = told if told is not None else {"citeAs": schema.source, "license": schema.licence, "url": schema.url}
-    return {key: known[key] for key in ("citeAs", "license", "url") if known.get(key)}
-
-
-def title(exported: ExportManifest) -> str:
-    """The data's title."""
-    if exported.studies:
-        return f"{exported.studies[-1].file.title} ({exported.study})"
-    return f"{exported.schema.title} ({exported.study})"
+def described_as(exported: ExportManifest) -> str:
+    """The descriptions found beside the imported files, as quotations; empty if there were none."""
+    said = dict.fromkeys(source.get("about", {}).get("description", "") for source in exported.sources)
+    return "".join(f' Metadata beside the files describe them as: "{text}"' for text in said if text)
 
 
 def participants_text(exported: ExportManifest) -> str:
     """The number and origin of the sessions, and how many were withdrawn."""
-    about = ORIGINS.get(exported.origin, f"Their origin is {exported.origin!r}.")
-    unit = ("person", "people") if is_imported(exported) else ("session", "sessions")
-    found = f", {count(exported.sessions, *unit)}" if exported.sessions else ""
+    found = f", {_counted(exported)}" if exported.sessions else ""
     gone = (
         f" {count(exported.withdrawn, 'more session was', 'more sessions were')} withdrawn and erased."
         if exported.withdrawn
         else ""
     )
-    said = (origin_text(exported) or {}).get("description")
-    before = f' Their metadata describe them as: "{said}"' if said else ""
-    return f"The data of the study `{exported.study}`{found}.{gone} {about}{before}"
+    imported = f" {ORIGINS[Origin.IMPORT]}" if is_imported(exported) else ""
+    about = " ".join(ORIGINS.get(origin, f"Their origin is {origin!r}.") for origin in original_origins(exported))
+    return f"The data of the study `{exported.study}`{found}.{gone}{imported} {about}{described_as(exported)}"
+
+
+def _counted(exported: ExportManifest) -> str:
+    """The number of sessions; imported files have ids of participants instead."""
+    if not is_imported(exported):
+        return count(exported.sessions, "session")
+    match original_origins(exported):
+        case (Origin.BOT,):
+            return count(exported.sessions, "simulated session")
+        case (Origin.PILOT,):
+            return count(exported.sessions, "pilot session")
+        case ("released",) | (Origin.PERSON,):
+            return count(exported.sessions, "participant")
+        case _:
+            return count(exported.sessions, "different participant id")
 
 
 def summary(exported: ExportManifest) -> str:
@@ -76,7 +72,9 @@ def summary(exported: ExportManifest) -> str:
         if exported.safe
         else ""
     )
-    return f"{participants_text(exported)} {form}{left_out(exported)}{variant}"
+    given = publication(exported).description
+    before = f"{given} " if given else ""
+    return f"{before}{participants_text(exported)} {form}{left_out(exported)}{variant}"
 
 
 def left_out(exported: ExportManifest) -> str:

@@ -1,4 +1,6 @@
-"""An export as one zip file: the files that its checksums list, and always the same bytes for the same files.
+"""An export as one zip file: the files that its checksums list and those that people edit, as they edited them.
+
+It has always the same bytes for the same files.
 
 It is written under a temporary name and renamed when it is complete, so an incomplete file is never downloaded.
 """
@@ -10,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
+from storage.datasets.describe.editable_files import EDITABLE
 from storage.db.checksums import NAME, recorded
 from storage.db.private_files import FILE, create
 
@@ -23,7 +26,7 @@ def zip_export(folder: Path) -> Path:
     """Write `<folder>.zip` beside the folder of an export."""
     folder = folder.resolve()
     target = folder.with_name(f"{folder.name}.zip")
-    names = [*recorded(folder), NAME]
+    names = [*recorded(folder), NAME, *(name for name in EDITABLE if (folder / name).is_file())]
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
         packed = Path(there) / target.name
         with create(packed) as file, ZipFile(file, "w") as archive:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from storage.datasets.describe import NAMES
+from storage.datasets.describe.editable_files import NEW, edited, written_before
 from storage.db.checksums import is_ours, recorded
 from storage.db.private_files import make_folder
 from storage.errors import StorageError
@@ -45,9 +46,11 @@ MOST_NAMED = 5
 def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
     """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
 
-    Raises StorageError if a file of that name exists that is not an unchanged file of an earlier export.
+    Raises StorageError if a file of that name exists that is not an unchanged file of an earlier export. Files that
+    people edit are kept where they were edited, so only the new text of an earlier export beside them is in question.
     """
-    _nobody_elses(folder, (*names, *NAMES))
+    _nobody_elses(folder, (*names, *NAMES), recorded(folder))
+    _nobody_elses(folder, [name + NEW for name in edited(folder)], written_before(folder))
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
     try:
         for path in paths.values():
@@ -61,8 +64,7 @@ def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
             path.unlink(missing_ok=True)
 
 
-def _nobody_elses(folder: Path, names: Sequence[str]) -> None:
-    known = recorded(folder)
+def _nobody_elses(folder: Path, names: Sequence[str], known: Mapping[str, str]) -> None:
     found = [name for name in names if (folder / name).exists() and not is_ours(folder, name, known)]
     if found:
         more = ", ..." if len(found) > MOST_NAMED else ""

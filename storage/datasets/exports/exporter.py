@@ -16,13 +16,15 @@ from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
-from storage.datasets.exports.session_filter import count_present_and_withdrawn
+from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
+from storage.log.seats import NOT_WITHDRAWN, PEOPLE
 from storage.registers.origins import Origin
+from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
@@ -54,6 +56,8 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
         users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
+        dataset = dataset_info_in(connection, request.study)
+        period = period_of(connection, request.study, plan)
     exported = ExportManifest(
         study=request.study,
         schema=schema_of(request.schema),
@@ -68,6 +72,8 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         safe=request.safe,
         selected=plan.selected,
         users=users,
+        dataset=dataset,
+        period=period,
     )
     describe(exported)
     return exported
@@ -148,8 +154,19 @@ def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:
         return plan.selected.number
     if plan.origin != Origin.IMPORT:
         return count_present_and_withdrawn(connection, study, plan.origin)[0]
-    own = {chosen.table.name: chosen.own.c for chosen in plan.files if not chosen.table.of_study}
+    own = {chosen.table.name: chosen.own.c for chosen in plan.files if chosen.table.person}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
     its = select(t.stream).where(t.study == study, t.origin == Origin.IMPORT)
     among = its.where(t.stream.in_(union(*people))) if people else its.where(false())
     return connection.execute(select(func.count()).select_from(among.subquery())).scalar_one()
+
+
+def period_of(connection: Connection, study: str, plan: ExportPlan) -> tuple[str, str] | None:
+    """The days (UTC) on which the first and the last session of people in the export started; None for other data."""
+    if plan.origin not in PEOPLE:
+        return None
+    seat, t = tables.seats.c, tables.sessions.c
+    query = select(func.min(seat.begun_us), func.max(seat.begun_us)).join(tables.sessions, seat.stream == t.stream)
+    query = query.where(t.study == study, t.origin == plan.origin, NOT_WITHDRAWN)
+    first, last = connection.execute(query if plan.passing is None else query.where(plan.passing.clause)).one()
+    return None if first is None else (day_of(first), day_of(last))

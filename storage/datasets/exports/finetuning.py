@@ -25,7 +25,7 @@ from experiments.session.seeded_random import shuffled
 from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
 from storage.datasets.exports.atomic_folder import HashingFile, writing
-from storage.datasets.exports.exporter import sessions_in
+from storage.datasets.exports.exporter import period_of, sessions_in
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, plan_export
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn
@@ -33,6 +33,7 @@ from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
+from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.studies import Studies
 from storage.schemas.base import Column, ReleasedTable, Schema
 
@@ -113,6 +114,8 @@ def export_examples(database: Database, request: ExportRequest, folder: Path, sp
             files=files,
             studies=Studies(database).taken(request.study, plan.origin),
             selected=plan.selected,
+            dataset=dataset_info_in(connection, request.study),
+            period=period_of(connection, request.study, plan),
         )
     describe(exported)
     return TrainingExamples(exported, Counter(source.files.values()), left_out)

@@ -75,6 +75,11 @@ def moment_of(text: str, *, end: bool = False) -> int | None:
     return (at - EPOCH) // timedelta(microseconds=1)
 
 
+def day_of(at_us: int) -> str:
+    """The day of a time in microseconds since 1970, in UTC, as ISO 8601."""
+    return f"{EPOCH + timedelta(microseconds=at_us):%Y-%m-%d}"
+
+
 def filter_sessions(connection: Connection, study: str, origin: str, asked: SessionFilter) -> FilterResult | None:
     """Apply a filter; None if it restricts nothing. Raises StorageError for a value that no session has."""
     ours = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)

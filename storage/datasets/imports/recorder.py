@@ -70,7 +70,7 @@ class Recorder:
             "rows": rows,
             "new": new,
         }
-        about = described(found.path, found.released)
+        about = described(found.path, found.released, sha256)
         data |= {"about": about} if about else {}
         seq, at_us = self.last([self._own])[self._own] + 1, time.time_ns() // 1000
         event = Event(seq, at_us, "researcher", found.released, "imported", data)

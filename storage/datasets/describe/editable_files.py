@@ -1,0 +1,63 @@
+"""The describing files that people edit by hand before they publish: the card and the files for citation.
+
+They are not in `SHA256SUMS`. Their checksums as written are kept in a file of their own, so that the next export can
+tell whether somebody edited them: it never replaces an edited file, but writes the new text beside it (`README.md.new`)
+if that is another than last time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+
+from storage.datasets.describe.citation_files import CFF, ZENODO
+from storage.db.checksums import is_ours, recorded, sums
+from storage.db.private_files import writing
+
+README = "README.md"
+EDITABLE = (README, CFF, ZENODO)
+WRITTEN = ".editable.sha256"
+"""The checksums of the editable files as the last export wrote them."""
+NEW = ".new"
+
+
+def written_before(folder: Path) -> Mapping[str, str]:
+    """The checksums of the editable files as an earlier export wrote them. Older exports had the card's in
+    `SHA256SUMS`."""
+    return {**recorded(folder), **recorded(folder, WRITTEN)}
+
+
+def edited(folder: Path) -> list[str]:
+    """The editable files that are not as an export left them."""
+    before = written_before(folder)
+    return [name for name in EDITABLE if (folder / name).exists() and not is_ours(folder, name, before)]
+
+
+def write_editable(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
+    """Write the editable files; returns the paths of those that were written.
+
+    For an edited file, the new text is written beside it, unless it is that of the last export. What an earlier export
+    wrote, and this one does not, is removed unless it was edited.
+    """
+    before, by_hand = written_before(folder), edited(folder)
+    now: dict[str, bytes] = {}
+    for name, content in contents.items():
+        if name not in by_hand:
+            now[name] = content
+        elif _digest(content) != before.get(name):
+            now[name + NEW] = content
+    hashes = {name: hash_ for name, hash_ in before.items() if name.endswith(NEW)}
+    hashes |= {name: _digest(content) for name, content in {**contents, **now}.items()}
+    for name in EDITABLE:
+        for old in () if name in by_hand else (name, name + NEW):
+            if old not in now and is_ours(folder, old, before):
+                (folder / old).unlink()
+    for name, content in {**now, WRITTEN: sums(hashes).encode()}.items():
+        with writing(folder / name) as file:
+            file.write(content)
+    return tuple(folder / name for name in now)
+
+
+def _digest(content: bytes) -> str:
+    return sha256(content).hexdigest()

@@ -1,0 +1,157 @@
+"""Who published the data of an export, under which licence, and where the data come from.
+
+The metadata recorded for the study come first (`parley metadata`). Imported data that lack some of them have those of
+the release only if their files are the released ones by their checksums, or those of an export whose `metadata.json`
+was found beside the unchanged file. Anything else is unknown, whatever the columns look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from experiments.study.dataset_info import DatasetInfo, spdx_id
+from storage.datasets.manifest import ExportManifest
+from storage.registers.origins import Origin
+
+RELEASED, UNKNOWN = "released", "unknown"
+"""Origins of imported files besides those of sessions: the released file itself, and a file of unknown origin."""
+MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, UNKNOWN)
+"""Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only."""
+SEPARATOR = ", "
+SPDX = "https://spdx.org/licenses/"
+HUB_LICENSES = frozenset(
+    {
+        "apache-2.0", "cc0-1.0", "cc-by-2.0", "cc-by-2.5", "cc-by-3.0", "cc-by-4.0", "cc-by-sa-3.0", "cc-by-sa-4.0",
+        "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0",
+        "cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0", "cc-by-nd-4.0", "mit",
+    }
+)  # fmt: skip
+"""Licences that the Hugging Face Hub knows by their SPDX identifier in lower case (docs/hub/repositories-licenses)."""
+HUB_NAMES: Mapping[str, str] = {"ODbL-1.0": "odbl", "ODC-By-1.0": "odc-by", "PDDL-1.0": "pddl"}
+"""Licences for data that the Hub calls otherwise."""
+
+
+def is_imported(exported: ExportManifest) -> bool:
+    """Whether the data were imported, not collected with Parley."""
+    return exported.origin == Origin.IMPORT
+
+
+def original_origins(exported: ExportManifest) -> tuple[str, ...]:
+    """Where the data come from originally: origins of sessions, RELEASED or UNKNOWN. Several if imported files
+    differ."""
+    if not is_imported(exported):
+        return (exported.origin,)
+    found = (mark for source in exported.sources for mark in _origins(source, exported))
+    return tuple(dict.fromkeys(found)) or (UNKNOWN,)
+
+
+def origin_mark(exported: ExportManifest) -> str:
+    """The mark of origin that an export carries, and that imports read again."""
+    return SEPARATOR.join(original_origins(exported))
+
+
+def is_release(exported: ExportManifest) -> bool:
+    """Whether all the data are imported from files whose checksums are those of the release."""
+    return original_origins(exported) == (RELEASED,)
+
+
+def _origins(source: Mapping[str, Any], exported: ExportManifest) -> tuple[str, ...]:
+    if source["sha256"] in exported.schema.sha256:
+        return (RELEASED,)
+    marks = str(source.get("about", {}).get("origin", "")).split(SEPARATOR)
+    return tuple(mark if mark in MARKS else UNKNOWN for mark in marks)
+
+
+def publication(exported: ExportManifest) -> DatasetInfo:
+    """The publication metadata, as far as they are known."""
+    info = exported.dataset or DatasetInfo()
+    found = _release(exported) if is_release(exported) else _beside(exported)
+    return info.model_copy(update={key: value for key, value in found.items() if value and not getattr(info, key)})
+
+
+def _release(exported: ExportManifest) -> dict[str, str]:
+    schema = exported.schema
+    return {"license": schema.licence, "citation": schema.source, "url": schema.url}
+
+
+def _beside(exported: ExportManifest) -> dict[str, str]:
+    """What the metadata beside the imported files say, if those of all files say it."""
+    said = [source.get("about", {}) for source in exported.sources]
+    names = {"name": "title", "license": "license", "citeAs": "citation", "url": "url"}
+    found = {key: {about.get(name, "") for about in said} for name, key in names.items()}
+    same = {key: values.pop() for key, values in found.items() if len(values) == 1}
+    license_ = same.get("license", "").removeprefix(SPDX).removesuffix(".html")
+    return same | {"license": spdx_id(license_) or same.get("license", "")}
+
+
+def title(exported: ExportManifest) -> str:
+    """The data's title. For imported data that nothing is known of, it does not claim that they are the release."""
+    schema, known = exported.schema.title, publication(exported).title
+    if known:
+        return known
+    if exported.studies:
+        return f"{exported.studies[-1].file.title} ({exported.study})"
+    return f"{schema} ({exported.study})" if is_release(exported) else f"{exported.study} (in the format of {schema})"
+
+
+def citation(exported: ExportManifest) -> str | None:
+    """How to cite the data; None if neither a citation nor authors are known."""
+    return publication(exported).cited_as(title(exported))
+
+
+def license_url(info: DatasetInfo) -> str | None:
+    """The address of the licence; its name where it has no SPDX identifier."""
+    return f"{SPDX}{info.license}" if info.license and spdx_id(info.license) else info.license
+
+
+def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
+    """Licence and tags as the Hugging Face Hub reads them from a card's header. The licence of imported data is
+    `unknown` where it is, which the Hub has a name for."""
+    info = publication(exported)
+    known = HUB_NAMES.get(info.license or "", (info.license or "").lower())
+    if known in {*HUB_LICENSES, *HUB_NAMES.values()}:
+        license_ = {"license": known}
+    elif known:
+        license_ = {"license": "other", "license_name": info.license, "license_link": license_url(info)}
+    else:
+        license_ = {"license": UNKNOWN} if is_imported(exported) else {}
+    return {**license_, **({"tags": list(info.keywords)} if info.keywords else {})}
+
+
+def croissant_fields(exported: ExportManifest) -> dict[str, Any]:
+    """The metadata by their names in Croissant and schema.org, without those that are unknown."""
+    info = publication(exported)
+    fields = {
+        "license": license_url(info),
+        "citeAs": citation(exported),
+        "url": info.url or info.link,
+        "identifier": f"https://doi.org/{info.doi}" if info.doi else None,
+        "version": info.version,
+        "datePublished": info.date_published.isoformat() if info.date_published else None,
+        "keywords": list(info.keywords),
+        "creator": [_creator(author.model_dump(exclude_none=True)) for author in info.authors],
+        "funding": [_grant(grant.funder, grant.award) for grant in info.funding],
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _creator(author: Mapping[str, str]) -> dict[str, Any]:
+    person = bool(author["family_names"])
+    orcid = f"https://orcid.org/{author['orcid']}" if author.get("orcid") else ""
+    name = " ".join(filter(None, (author["given_names"], author["family_names"]))) if person else author["name"]
+    fields = {
+        "@type": "sc:Person" if person else "sc:Organization",
+        "name": name,
+        "givenName": author["given_names"],
+        "familyName": author["family_names"],
+        "url": orcid,
+        "identifier": orcid,
+        "affiliation": {"@type": "sc:Organization", "name": author["affiliation"]} if author["affiliation"] else None,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def _grant(funder: str, award: str) -> dict[str, Any]:
+    number = {"identifier": award} if award else {}
+    return {"@type": "sc:Grant", **number, "funder": {"@type": "sc:Organization", "name": funder}}
