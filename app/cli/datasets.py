@@ -16,6 +16,7 @@ from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, existing
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
+from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
@@ -188,6 +189,12 @@ def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
     out.print(
         f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them[/dim]"
     )
+    for name in new_beside_edited(exported.folder):
+        out.print(
+            f"[yellow]{name} was changed by hand and is kept; the new text is in {name}{NEW}.[/yellow] "
+            "Copy what you need from it, then delete it.",
+            highlight=False,
+        )
     for why, number in exported.selected.left_out if exported.selected else ():
         out.print(f"  left out: {number:,} {why}", highlight=False)
     for kept in exported.filtered:

@@ -108,11 +108,3 @@ def test_the_metadata_of_published_data_give_every_row(
 ) -> None:
     import_files(database, schema, [shared / file], "published")
     reads_the_same(export(database, ExportRequest("published", schema), tmp_path / "out"))
-
-
-def test_a_licence_is_claimed_for_published_data_only(tmp_path: Path) -> None:
-    for origin in ("import", "person"):
-        describe(exported(tmp_path / origin, "chatbench", origin))
-    known = [json.loads((tmp_path / origin / "metadata.json").read_bytes()).keys() for origin in ("import", "person")]
-    assert {"license", "citeAs", "url"} <= known[0]
-    assert not {"license", "citeAs", "url"} & known[1]

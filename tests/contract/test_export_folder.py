@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
+from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.finetuning import TrainSplit, export_examples
 from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database
 from storage.errors import StorageError
 
+SUMS = ["sha256sum"] if shutil.which("sha256sum") else ["shasum", "-a", "256"]
 CHATBENCH = ExportRequest("chatbench", "chatbench", "bot")
 
 
@@ -27,7 +36,7 @@ def test_the_same_again_is_the_same(filled: Database, tmp_path: Path) -> None:
     assert contents(tmp_path / "out") == was
 
 
-@pytest.mark.parametrize("name", ["README.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"])
+@pytest.mark.parametrize("name", ["codebook.md", "study.json", "full_study/user_answers.csv", "SHA256SUMS"])
 def test_somebody_elses_file_is_not_overwritten(filled: Database, name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     path.parent.mkdir(exist_ok=True)
@@ -70,3 +79,75 @@ def test_an_export_that_stops_leaves_what_was_there(filled: Database, tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         export(filled, ExportRequest("chatbench", "chatbench", "bot", safe=True), tmp_path, stop)
     assert contents(tmp_path) == was
+
+
+CARD = "README.md"
+WHOLE = replace(CHATBENCH, selection=SessionFilter(complete=True))
+"""Another export, whose card differs."""
+
+
+def checked(folder: Path) -> None:
+    """The checksums are right."""
+    subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=folder, capture_output=True, check=True)
+
+
+def edit(path: Path) -> bytes:
+    path.write_bytes(path.read_bytes() + b"By hand.\n")
+    return path.read_bytes()
+
+
+def test_an_edited_card_is_kept_and_the_new_one_is_beside_it(filled: Database, tmp_path: Path) -> None:
+    export(filled, CHATBENCH, tmp_path)
+    mine = edit(tmp_path / CARD)
+    checked(tmp_path)
+    export(filled, CHATBENCH, tmp_path)
+    assert (tmp_path / CARD).read_bytes() == mine
+    assert not (tmp_path / f"{CARD}.new").exists(), "there is nothing new to say"
+    for _ in range(2):
+        export(filled, WHOLE, tmp_path)
+        assert (tmp_path / CARD).read_bytes() == mine
+        assert b"Which sessions" in (tmp_path / f"{CARD}.new").read_bytes()
+        checked(tmp_path)
+    with ZipFile(zip_export(tmp_path)) as packed:
+        assert packed.read(CARD) == mine
+        assert f"{CARD}.new" not in packed.namelist()
+
+
+def test_a_card_that_was_adopted_is_replaced_again(filled: Database, tmp_path: Path) -> None:
+    export(filled, CHATBENCH, tmp_path)
+    edit(tmp_path / CARD)
+    export(filled, WHOLE, tmp_path)
+    (tmp_path / f"{CARD}.new").replace(tmp_path / CARD)
+    export(filled, CHATBENCH, tmp_path)
+    assert b"Which sessions" not in (tmp_path / CARD).read_bytes()
+    assert not (tmp_path / f"{CARD}.new").exists()
+
+
+def test_an_edited_new_card_is_not_overwritten_either(filled: Database, tmp_path: Path) -> None:
+    export(filled, CHATBENCH, tmp_path)
+    edit(tmp_path / CARD)
+    export(filled, WHOLE, tmp_path)
+    edit(tmp_path / f"{CARD}.new")
+    was = contents(tmp_path)
+    with pytest.raises(StorageError, match=re.escape(f"{CARD}.new")):
+        export(filled, CHATBENCH, tmp_path)
+    assert contents(tmp_path) == was
+
+
+def test_somebody_elses_card_is_kept(filled: Database, tmp_path: Path) -> None:
+    (tmp_path / CARD).write_text("mine\n", encoding="utf-8")
+    export(filled, CHATBENCH, tmp_path)
+    assert (tmp_path / CARD).read_text(encoding="utf-8") == "mine\n"
+    assert (tmp_path / f"{CARD}.new").is_file()
+
+
+def test_a_card_with_its_checksum_in_the_list_is_replaced(filled: Database, tmp_path: Path) -> None:
+    """Older exports had the card's checksum beside the others."""
+    export(filled, CHATBENCH, tmp_path)
+    (tmp_path / ".editable.sha256").unlink()
+    digest = sha256((tmp_path / CARD).read_bytes()).hexdigest()
+    with (tmp_path / "SHA256SUMS").open("a", encoding="utf-8") as file:
+        file.write(f"{digest}  {CARD}\n")
+    export(filled, WHOLE, tmp_path)
+    assert b"Which sessions" in (tmp_path / CARD).read_bytes()
+    assert CARD not in (tmp_path / "SHA256SUMS").read_text(encoding="utf-8")

@@ -3,47 +3,109 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
+from experiments.study.dataset_info import DatasetInfo
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
+from storage.registers.publication_metadata import record_dataset_info
+from storage.schemas.registry import schema
 
 
 def card(folder: Path) -> str:
     return (folder / "README.md").read_text(encoding="utf-8")
 
 
-def test_simulated_sessions_are_no_release_for_having_been_imported(
+def metadata(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "metadata.json").read_bytes())
+    return found
+
+
+def origin(folder: Path) -> str:
+    """The mark of origin of an export."""
+    (found,) = (item["value"] for item in metadata(folder)["additionalProperty"] if item["name"] == "origin")
+    return str(found)
+
+
+def again(database: Database, folder: Path, study: str) -> Path:
+    """The folder of an export of what was imported from a folder or file."""
+    import_files(database, "chatbench", [folder], study)
+    return export(database, ExportRequest(study, "chatbench"), folder.parent / study).folder
+
+
+@pytest.fixture
+def simulated(filled: Database, tmp_path: Path) -> Path:
+    """An export of simulated sessions."""
+    return export(filled, ExportRequest("chatbench", "chatbench"), tmp_path / "own").folder
+
+
+LICENCE = {"license", "citeAs", "url"}
+
+
+def test_simulated_sessions_stay_simulated_however_often_they_are_imported(simulated: Path, database: Database) -> None:
+    number = len(set(pd.read_csv(simulated / "full_study/user_answers.csv")["worker_id"]))
+    once = again(database, simulated, "once")
+    for folder in (once, again(database, once, "twice")):
+        assert origin(folder) == "bot"
+        assert "SIMULATED DATA" in card(folder)
+        assert f"{number} simulated sessions" in metadata(folder)["description"]
+        assert "Those authors did not produce the data." in card(folder)
+        assert "license: unknown" in card(folder)
+        assert not LICENCE & metadata(folder).keys()
+
+
+def test_a_file_with_nothing_beside_it_is_of_unknown_origin(
+    simulated: Path, database: Database, tmp_path: Path
+) -> None:
+    copied = tmp_path / "elsewhere" / "user_answers.csv"
+    copied.parent.mkdir()
+    shutil.copy(simulated / "full_study/user_answers.csv", copied)
+    import_files(database, "chatbench", [copied], "mylab")
+    export(database, ExportRequest("mylab", "chatbench"), tmp_path / "out")
+    found = metadata(tmp_path / "out")
+    assert origin(tmp_path / "out") == "unknown"
+    assert not LICENCE & found.keys()
+    assert "people" not in found["description"]
+    assert "different participant ids" in found["description"]
+    assert "license: unknown" in card(tmp_path / "out")
+    assert schema("chatbench").url not in card(tmp_path / "out")
+
+
+def test_a_changed_file_loses_the_licence_and_keeps_its_origin(
     filled: Database, database: Database, tmp_path: Path
 ) -> None:
-    export(filled, ExportRequest("chatbench", "chatbench"), tmp_path / "own")
-    import_files(database, "chatbench", [tmp_path / "own"], "again")
-    made = export(database, ExportRequest("again", "chatbench"), tmp_path / "again")
-    told = card(tmp_path / "again")
-    assert "imported from files" in told
-    assert "THEY ARE SIMULATED" in told
-    assert "Those authors did not produce the data." in told
-    assert "The licence." in told
-    known = json.loads((tmp_path / "again/metadata.json").read_bytes())
-    assert not {"license", "citeAs", "url"} & known.keys()
-    assert "THEY ARE SIMULATED" in known["description"]
-    assert made.schema.licence.lower().replace(" ", "-") not in told
+    own = export(filled, ExportRequest("chatbench", "chatbench"), tmp_path / "own").folder
+    described = metadata(own) | {"license": "https://spdx.org/licenses/CC0-1.0", "citeAs": "Us"}
+    (own / "metadata.json").write_text(json.dumps(described), encoding="utf-8")
+    same = metadata(again(database, own, "same"))
+    assert (same["license"], same["citeAs"]) == (described["license"], "Us")
+    answers = own / "full_study/user_answers.csv"
+    lines = answers.read_text(encoding="utf-8").splitlines()
+    answers.write_text("\n".join(lines[:-3]) + "\n", encoding="utf-8")
+    folder = again(database, own, "changed")
+    assert not LICENCE & metadata(folder).keys()
+    assert origin(folder) == "bot"
 
 
-def test_a_release_is_one_wherever_it_went(shared: Path, database: Database, tmp_path: Path) -> None:
-    """Through an export and back it has the licence and the citation of the release."""
-    import_files(database, "mathconverse", [shared / "mathconverse_part.csv"], "published")
-    export(database, ExportRequest("published", "mathconverse"), tmp_path / "first")
-    import_files(database, "mathconverse", [tmp_path / "first"], "twice")
-    export(database, ExportRequest("twice", "mathconverse"), tmp_path / "second")
-    first, second = (json.loads((tmp_path / name / "metadata.json").read_bytes()) for name in ("first", "second"))
-    assert first["citeAs"]
-    for name in ("license", "citeAs", "url"):
-        assert first.get(name) == second.get(name)
+def test_a_part_of_a_release_is_not_the_release(shared: Path, database: Database, tmp_path: Path) -> None:
+    import_files(database, "mathconverse", [shared / "mathconverse_part.csv"], "part")
+    export(database, ExportRequest("part", "mathconverse"), tmp_path / "first")
+    assert not LICENCE & metadata(tmp_path / "first").keys()
+    info = DatasetInfo(citation="Collins et al. 2024", url="https://github.com/collinskatie/checkmate")
+    record_dataset_info(database, "part", info, by="researcher", at_us=1)
+    export(database, ExportRequest("part", "mathconverse"), tmp_path / "second")
+    import_files(database, "mathconverse", [tmp_path / "second"], "twice")
+    export(database, ExportRequest("twice", "mathconverse"), tmp_path / "third")
+    for folder in ("second", "third"):
+        found = metadata(tmp_path / folder)
+        assert (found["citeAs"], found["url"]) == (info.citation, info.url)
 
 
 @pytest.mark.parametrize("text", ["{", '{"distribution": [1, {"contentUrl": 2}]}'])
@@ -54,4 +116,4 @@ def test_other_metadata_beside_a_file_say_nothing(
     (tmp_path / "own/metadata.json").write_text(text, encoding="utf-8")
     import_files(database, "mathconverse", [tmp_path / "own"], "again")
     export(database, ExportRequest("again", "mathconverse"), tmp_path / "again")
-    assert "Their metadata describe them as" not in card(tmp_path / "again")
+    assert "Metadata beside the files" not in card(tmp_path / "again")

@@ -13,6 +13,7 @@ from app.studies.loader import load_study
 from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
 from storage.db.engine import Database
+from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish_on_start, versions
 from tests.fakes import studies
@@ -99,6 +100,22 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
     newer, older = versions(database, "sums")
     assert newer.current
     assert newer.hash != older.hash
+
+
+async def test_publication_metadata_are_published_without_a_new_version(at: Console, database: Database) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    await publish(researcher)
+    text = value(made["study-text"]) + "\ndataset:\n  license: CC0-1.0\n"
+    wrote = await write(researcher, text, value(made["text-mark"]))
+    assert wrote["publish-ask"]["interactive"]
+    await publish(researcher)
+    info = dataset_info_of(database, "sums")
+    assert info is not None
+    assert info.license == "CC0-1.0"
+    assert len(versions(database, "sums")) == 1
+    again = await write(researcher, f"{text}# a comment\n", value(wrote["text-mark"]))
+    assert not again["publish-ask"]["interactive"]
 
 
 async def test_a_study_is_paused_capped_and_closed(at: Console, database: Database) -> None:

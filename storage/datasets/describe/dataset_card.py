@@ -14,6 +14,7 @@ from experiments.study.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.markdown import bullets, code, count, join, table
 from storage.datasets.describe.publication import (
+    STATED,
     UNKNOWN,
     citation,
     hub_front_matter,
@@ -290,13 +291,19 @@ def _citing(exported: ExportManifest) -> str:
     schema, said = exported.schema, citation(exported)
     at = publication(exported).link
     known = f"{said} <{at}>" if said and at and at not in said else said or ""
-    who = (
-        "Whether those authors produced the data is not known."
-        if UNKNOWN in original_origins(exported)
-        else "Those authors did not produce the data."
-    )
-    form = f"The names and columns of the files are those of {schema.title}: {schema.source} {who}"
-    return join("## Citing the data", known, "" if is_release(exported) else form)
+    form = f"The names and columns of the files are those of {schema.title}: {schema.source}"
+    return join("## Citing the data", known, "" if is_release(exported) else f"{form} {_whose(exported)}".strip())
+
+
+def _whose(exported: ExportManifest) -> str:
+    """Whether the data are those of the authors of their schema; empty if the importer states the source."""
+    match original_origins(exported):
+        case origins if UNKNOWN in origins:
+            return "Whether those authors produced the data is not known."
+        case origins if STATED in origins:
+            return ""
+        case _:
+            return "Those authors did not produce the data."
 
 
 def _unknown(exported: ExportManifest) -> str:

@@ -34,6 +34,11 @@ def edited(folder: Path) -> list[str]:
     return [name for name in EDITABLE if (folder / name).exists() and not is_ours(folder, name, before)]
 
 
+def new_beside_edited(folder: Path) -> list[str]:
+    """The edited files beside which a newer text of an export is."""
+    return [name for name in edited(folder) if (folder / (name + NEW)).exists()]
+
+
 def write_editable(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, ...]:
     """Write the editable files; returns the paths of those that were written.
 

@@ -14,8 +14,11 @@ from experiments.study.dataset_info import DatasetInfo, spdx_id
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 
-RELEASED, UNKNOWN = "released", "unknown"
-"""Origins of imported files besides those of sessions: the released file itself, and a file of unknown origin."""
+RELEASED, STATED, UNKNOWN = "released", "stated", "unknown"
+"""Origins of imported files besides those of sessions: the released file itself, a file whose source is only stated by
+those who imported it, and a file of unknown origin."""
+SOURCE = ("license", "citation", "authors", "doi", "url")
+"""The metadata that state a source."""
 MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, UNKNOWN)
 """Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only."""
 SEPARATOR = ", "
@@ -60,7 +63,9 @@ def _origins(source: Mapping[str, Any], exported: ExportManifest) -> tuple[str, 
     if source["sha256"] in exported.schema.sha256:
         return (RELEASED,)
     marks = str(source.get("about", {}).get("origin", "")).split(SEPARATOR)
-    return tuple(mark if mark in MARKS else UNKNOWN for mark in marks)
+    stated = exported.dataset is not None and any(getattr(exported.dataset, key) for key in SOURCE)
+    other = STATED if stated else UNKNOWN
+    return tuple(mark if mark in MARKS and mark != UNKNOWN else other for mark in marks)
 
 
 def publication(exported: ExportManifest) -> DatasetInfo:
@@ -109,14 +114,14 @@ def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
     """Licence and tags as the Hugging Face Hub reads them from a card's header. The licence of imported data is
     `unknown` where it is, which the Hub has a name for."""
     info = publication(exported)
-    known = HUB_NAMES.get(info.license or "", (info.license or "").lower())
+    name = info.license or ""
+    known = HUB_NAMES.get(name, name.lower())
+    front: dict[str, Any] = {"license": UNKNOWN} if is_imported(exported) else {}
     if known in {*HUB_LICENSES, *HUB_NAMES.values()}:
-        license_ = {"license": known}
-    elif known:
-        license_ = {"license": "other", "license_name": info.license, "license_link": license_url(info)}
-    else:
-        license_ = {"license": UNKNOWN} if is_imported(exported) else {}
-    return {**license_, **({"tags": list(info.keywords)} if info.keywords else {})}
+        front = {"license": known}
+    elif name:
+        front = {"license": "other", "license_name": name, "license_link": license_url(info)}
+    return front | ({"tags": list(info.keywords)} if info.keywords else {})
 
 
 def croissant_fields(exported: ExportManifest) -> dict[str, Any]:

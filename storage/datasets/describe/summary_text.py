@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from storage.datasets.describe.markdown import count
-from storage.datasets.describe.publication import RELEASED, UNKNOWN, is_imported, original_origins, publication
+from storage.datasets.describe.publication import RELEASED, STATED, UNKNOWN, is_imported, original_origins, publication
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 
@@ -22,6 +22,7 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
         ),
         Origin.IMPORT: "They were imported from files.",
         RELEASED: "The files are those of the release, by their checksums.",
+        STATED: "Where they come from is stated by those who imported them; it does not follow from their checksums.",
         UNKNOWN: (
             "Who or what produced them is not known: their checksums are not those of the release, and nothing beside "
             "the files says where they come from."
