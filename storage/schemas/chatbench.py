@@ -300,7 +300,7 @@ def _shares(tally: AiAloneTally) -> dict[str, Any]:
 SCHEMA = Schema(
     name="chatbench",
     title="ChatBench",
-    source="Chang, Anderson, Hofman: ChatBench. ACL 2025. Dataset microsoft/ChatBench, CC BY 4.0.",
+    source="Chang, Anderson, Hofman: ChatBench. ACL 2025. Dataset microsoft/ChatBench.",
     tables=(ANSWERS, FILTERED, CONVERSATIONS, ALONE, QUESTIONS),
     rows=rows,
     study_rows=study_rows,

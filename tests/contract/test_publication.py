@@ -197,7 +197,7 @@ def test_nothing_is_said_of_people_where_none_took_part(tmp_path: Path) -> None:
     assert found["license"]
     assert "rai:annotatorDemographics" not in found
     assert found["rai:dataCollectionType"] == ["Others: simulated sessions"]
-    for text in (found["rai:dataCollection"], card(tmp_path)):
+    for text in (found["rai:dataCollection"], card(tmp_path), (tmp_path / ".zenodo.json").read_text(encoding="utf-8")):
         assert not any(words in text for words in (WHOLE.pay, WHOLE.consent, WHOLE.participants, "10999"))
     assert "SIMULATED" in found["rai:dataLimitations"][0]
 

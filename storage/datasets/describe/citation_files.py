@@ -12,6 +12,7 @@ from typing import Any
 
 from experiments.study.dataset_info import Author, DatasetInfo
 from storage.datasets.describe.publication import publication, title
+from storage.datasets.describe.responsible_ai import collection_facts
 from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportManifest
 from storage.yaml_text import yaml_text
@@ -64,7 +65,7 @@ def _cff_author(author: Author) -> dict[str, str]:
 def _zenodo(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
     """Zenodo's description is HTML, and its licences are SPDX identifiers in lower case."""
     grants = (f"{grant.funder}{f', {grant.award}' if grant.award else ''}" for grant in info.funding)
-    notes = {"Funding": "; ".join(grants), "Ethics approval": info.ethics_approval}
+    notes = {"Funding": "; ".join(grants), "Ethics approval": collection_facts(exported).get("Ethics approval")}
     fields = {
         "upload_type": "dataset",
         "title": title(exported),

@@ -307,7 +307,9 @@ def _whose(exported: ExportManifest) -> str:
 
 
 def _unknown(exported: ExportManifest) -> str:
-    return join("## What is not known", bullets(_gaps(exported)))
+    gaps = tuple(_gaps(exported))
+    add = f"To add what you know: `parley metadata {exported.study} FILE`, then export again; or edit this card."
+    return join("## What is not known", bullets(gaps), add) if gaps else ""
 
 
 GAPS: Mapping[str, tuple[str, ...]] = {
@@ -334,4 +336,3 @@ def _gaps(exported: ExportManifest) -> Iterator[str]:
     yield from (gap for gap, keys in GAPS.items() if not any(getattr(info, key) for key in keys))
     if Origin.BOT not in original_origins(exported):
         yield from (gap for key, gap in PEOPLE_GAPS.items() if not getattr(info, key))
-    yield f"To add what you know: `parley metadata {exported.study} FILE`, then export again; or edit this card."
