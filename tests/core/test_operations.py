@@ -20,6 +20,7 @@ DATA: dict[str, dict[str, Any]] = {
     "closed": {"why": "enough"},
     "piloted": {},
     "opened": {},
+    "described": {"dataset": {}},
 }
 KIND = st.sampled_from(KINDS)
 

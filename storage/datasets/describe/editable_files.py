@@ -58,7 +58,8 @@ def write_editable(folder: Path, contents: Mapping[str, bytes]) -> tuple[Path, .
         for old in () if name in by_hand else (name, name + NEW):
             if old not in now and is_ours(folder, old, before):
                 (folder / old).unlink()
-    for name, content in {**now, WRITTEN: sums(hashes).encode()}.items():
+    now[WRITTEN] = sums(hashes).encode()
+    for name, content in now.items():
         with writing(folder / name) as file:
             file.write(content)
     return tuple(folder / name for name in now)

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from storage.datasets.describe.editable_files import EDITABLE
+from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
 from storage.db.checksums import NAME, recorded
 from storage.db.private_files import FILE, create
 
@@ -26,7 +26,7 @@ def zip_export(folder: Path) -> Path:
     """Write `<folder>.zip` beside the folder of an export."""
     folder = folder.resolve()
     target = folder.with_name(f"{folder.name}.zip")
-    names = [*recorded(folder), NAME, *(name for name in EDITABLE if (folder / name).is_file())]
+    names = [*recorded(folder), NAME, *(name for name in (*EDITABLE, WRITTEN) if (folder / name).is_file())]
     with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
         packed = Path(there) / target.name
         with create(packed) as file, ZipFile(file, "w") as archive:
