@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from hashlib import sha256
@@ -12,13 +13,22 @@ from typing import Any
 import jsonschema
 import pytest
 from ruamel.yaml import YAML
+from sqlalchemy import select, update
 
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.dataset_info import DATA_LICENSES, DatasetInfo, spdx_id
+from storage import tables
 from storage.datasets.describe import describe
-from storage.datasets.describe.publication import original_origins, publication
+from storage.datasets.describe.citation_files import citation_files
+from storage.datasets.describe.publication import HUB_LICENSES, original_origins, publication
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.manifest import ExportManifest
+from storage.db.engine import Database, writer
 from storage.schemas.registry import schema, schemas
-from tests.fakes.exported import SOURCE, exported
+from tests.fakes.databases import fill
+from tests.fakes.exported import EVERYTHING, SOURCE, exported
+from tests.fakes.sessions import study
 
 WHOLE = DatasetInfo.model_validate(
     {
@@ -58,6 +68,7 @@ ZENODO_FIELDS = {
     "language",
 }  # fmt: skip
 """Fields of a deposit of the type dataset: developers.zenodo.org, Representation, Deposit metadata."""
+DAY_US = 24 * 3600 * 1_000_000
 PUBLISHED = {"license", "citeAs", "url", "version", "datePublished", "creator", "keywords", "identifier", "funding"}
 
 
@@ -110,6 +121,17 @@ def test_the_citation_file_is_valid(info: DatasetInfo, tmp_path: Path) -> None:
         assert found["authors"][0]["orcid"] == "https://orcid.org/0000-0002-1825-0097"
         assert (found["doi"], found["license"], found["version"]) == ("10.5281/zenodo.1234567", "CC-BY-4.0", "1.0.0")
         assert found["date-released"] == "2026-11-26"
+
+
+LICENSES = sorted({*DATA_LICENSES, *filter(None, map(spdx_id, HUB_LICENSES)), "CDLA-Permissive-2.0", "NLOD-2.0"})
+
+
+def test_the_citation_file_is_valid_with_every_licence(tmp_path: Path) -> None:
+    validator, found = jsonschema.Draft7Validator(cff_schema()), exported(tmp_path, "taxonomy")
+    for license_ in LICENSES:
+        text = citation_files(replace(found, dataset=WHOLE.model_copy(update={"license": license_})))["CITATION.cff"]
+        validator.validate(YAML(typ="safe").load(text))
+        assert license_ in text
 
 
 def test_the_deposit_has_documented_fields_only(tmp_path: Path) -> None:
@@ -189,6 +211,28 @@ def test_the_study_file_tells_how_the_data_were_collected(tmp_path: Path) -> Non
     assert found["rai:dataCollectionType"] == ["Experiments", "Surveys"]
     assert found["rai:dataCollectionTimeframe"] == ["2026-01-05", "2026-02-01"]
     assert "http://mlcommons.org/croissant/RAI/1.0" in found["conformsTo"]
+
+
+def test_the_days_are_those_of_the_sessions_of_people(database: Database, tmp_path: Path) -> None:
+    asyncio.run(fill(database, [EVERYTHING], 3, "1"))
+    name = study(EVERYTHING).name
+    assert export(database, ExportRequest(name, "taxonomy"), tmp_path / "bot").period is None
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(tables.sessions).values(origin="person"))
+        connection.execute(update(tables.seats).values(origin="person"))
+        days = [DAY_US * 20_000, DAY_US * 20_001 + 5, DAY_US * 20_003 - 1]
+        streams = connection.execute(select(tables.seats.c.stream)).scalars().all()
+        for stream, begun_us in zip(streams, days, strict=True):
+            connection.execute(
+                update(tables.seats)
+                .where(tables.seats.c.stream == stream)
+                .values(begun_us=begun_us, outcome="complete")
+            )
+    assert export(database, ExportRequest(name, "taxonomy"), tmp_path / "all").period == ("2024-10-04", "2024-10-06")
+    some = SessionFilter(until_us=DAY_US * 20_002)
+    made_ = export(database, ExportRequest(name, "taxonomy", selection=some), tmp_path / "some")
+    assert made_.period == ("2024-10-04", "2024-10-05")
+    assert metadata(tmp_path / "some")["rai:dataCollectionTimeframe"] == list(made_.period)
 
 
 def test_nothing_is_said_of_people_where_none_took_part(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from experiments.study.dataset_info import Author, DatasetInfo
-from storage.datasets.describe.publication import publication, title
+from storage.datasets.describe.publication import common_license, license_url, publication, title
 from storage.datasets.describe.responsible_ai import collection_facts
 from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportManifest
@@ -41,10 +41,14 @@ def _cff(exported: ExportManifest, info: DatasetInfo) -> dict[str, Any]:
         "date-released": info.date_published.isoformat() if info.date_published else None,
         "doi": info.doi,
         "url": info.url,
-        "license": info.license,
         "keywords": list(info.keywords),
     }
-    return {key: value for key, value in fields.items() if value}
+    return {key: value for key, value in (fields | _cff_license(info)).items() if value}
+
+
+def _cff_license(info: DatasetInfo) -> dict[str, str | None]:
+    """The licence. The format lists the identifiers of 2021, so a less common one is given by its address."""
+    return {"license": info.license} if common_license(info) else {"license-url": license_url(info)}
 
 
 def _cff_author(author: Author) -> dict[str, str]:

@@ -110,17 +110,22 @@ def license_url(info: DatasetInfo) -> str | None:
     return f"{SPDX}{info.license}" if info.license and spdx_id(info.license) else info.license
 
 
+def common_license(info: DatasetInfo) -> str | None:
+    """The Hub's name of the licence; None if the Hub has none for it."""
+    name = info.license or ""
+    found = HUB_NAMES.get(name, name.lower())
+    return found if found in {*HUB_LICENSES, *HUB_NAMES.values()} else None
+
+
 def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
     """Licence and tags as the Hugging Face Hub reads them from a card's header. The licence of imported data is
     `unknown` where it is, which the Hub has a name for."""
     info = publication(exported)
-    name = info.license or ""
-    known = HUB_NAMES.get(name, name.lower())
     front: dict[str, Any] = {"license": UNKNOWN} if is_imported(exported) else {}
-    if known in {*HUB_LICENSES, *HUB_NAMES.values()}:
-        front = {"license": known}
-    elif name:
-        front = {"license": "other", "license_name": name, "license_link": license_url(info)}
+    if common := common_license(info):
+        front = {"license": common}
+    elif info.license:
+        front = {"license": "other", "license_name": info.license, "license_link": license_url(info)}
     return front | ({"tags": list(info.keywords)} if info.keywords else {})
 
 
