@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.studies.loader import load_study
+from experiments.session.study_status import Decision
 from experiments.study.dataset_info import DatasetInfo
 from experiments.study.resolve import Study
 from storage.db.engine import Database
@@ -67,7 +68,8 @@ def test_a_restart_with_an_old_file_does_not_revert_them(database: Database, tmp
 def test_they_can_be_recorded_in_every_state_and_change_none(database: Database, tmp_path: Path) -> None:
     publish(database, edition(tmp_path), by="researcher", at_us=1)
     states = []
-    for number, kind in enumerate(("piloted", "opened", "paused", "closed")):
+    kinds: tuple[Decision, ...] = ("piloted", "opened", "paused", "closed")
+    for number, kind in enumerate(kinds):
         states.append(operations_of(database, "small").state)
         assert record(database, version=str(number))
         assert operations_of(database, "small").state == states[-1]
