@@ -107,7 +107,7 @@ def test_the_command_records_and_shows_them(tmp_path: Path) -> None:
 def test_simulated_data_and_imported_data_have_them(tmp_path: Path) -> None:
     """From the study file to the card; and for imported data from a file of their own."""
     path = tmp_path / "study.yaml"
-    raw = (Path("experiments/studies/dices.yaml")).read_text(encoding="utf-8")
+    raw = (Path("experiments/studies/dices-350.yaml")).read_text(encoding="utf-8")
     path.write_text(raw + "\ndataset:\n  license: CC0-1.0\n  authors:\n  - name: Our Lab\n", encoding="utf-8")
     done(tmp_path, "simulate", str(path), "-n", "1")
     name = load_study(str(path)).name
