@@ -9,13 +9,13 @@ import typer
 from pydantic import BaseModel, ValidationError
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, name_of, out, print_json, settings_in_use
+from app.cli.common import AsJson, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock
 from app.studies.loader import read_yaml
 from experiments.errors import StudyError, suggestion
 from experiments.study.dataset_info import DatasetInfo
 from experiments.study.validation_errors import issues_of
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.publication_metadata import dataset_info_of, record_dataset_info
 from storage.registers.studies import Studies
@@ -35,7 +35,7 @@ def metadata_(
 
     Without one: prints the recorded metadata. Works for imported data as well.
     """
-    database = open_database(settings_in_use().database_url)
+    database = existing_database(settings_in_use())
     name = name_of(study)
     _check_exists(database, name)
     if file is not None:

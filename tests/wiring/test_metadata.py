@@ -92,8 +92,8 @@ def written(folder: Path, **dataset: Any) -> str:
 def test_the_command_records_and_shows_them(tmp_path: Path) -> None:
     edition(tmp_path, license="CC0-1.0", authors=AUTHORS)
     file = str(next(tmp_path.glob("*.yaml")))
-    assert "no study 'small'" in done(tmp_path, "metadata", "small", file, code=2)
     done(tmp_path, "publish", file)
+    assert "no study 'smal'" in done(tmp_path, "metadata", "smal", file, code=2)
     shown = json.loads(done(tmp_path, "metadata", "small", "--json"))
     assert shown == {"license": "CC0-1.0", "authors": [{**AUTHORS[0]}]}
     done(tmp_path, "metadata", "small", written(tmp_path, license="CC-BY-4.0", doi="10.1234/x"))
