@@ -57,6 +57,10 @@ Slug = Annotated[str, StringConstraints(pattern=NAMES, max_length=60)]
 Name = Annotated[str, StringConstraints(pattern=NAMES, max_length=200)]
 """A name of an answer in the data: as a Slug, but as long as the columns of released files are."""
 
+ONE_LINE = r"^\S(.*\S)?$"
+Level = Annotated[str, StringConstraints(pattern=ONE_LINE, max_length=200)]
+"""A value of a factor: one line of text, such as a condition or any model's name (`llama-3.1-8b`, `org/name:tag`)."""
+
 Condition = Annotated[
     dict[str, str | bool | int | tuple[str | bool | int, ...]],
     Field(description="All must hold: a factor, an `each` variable or `step.field`, and its value or list of values."),

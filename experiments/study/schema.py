@@ -15,7 +15,7 @@ from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator,
 
 from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.annotators import AnnotatorSpec
-from experiments.study.base_model import Condition, Slug, StrictModel
+from experiments.study.base_model import Condition, Level, Slug, StrictModel
 from experiments.study.dataset_info import DatasetInfo
 from experiments.study.model_spec import ModelSpec
 from experiments.study.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
@@ -85,7 +85,7 @@ class FromTag(StrictModel):
 
 
 Factor = Annotated[
-    tuple[Slug, ...] | dict[str, Annotated[float, Field(ge=0, le=HEAVIEST)]] | FromTag,
+    tuple[Level, ...] | dict[Level, Annotated[float, Field(ge=0, le=HEAVIEST)]] | FromTag,
     Field(description="Equally likely values, values with weights, or the values of a tag of the problems."),
 ]
 
@@ -146,7 +146,7 @@ class Loop(StrictModel):
     random. Drawing continues after all have reached the number."""
     strata: Slug | None = None
     """A tag by which the draw is stratified: it is spread as evenly as the pool allows, and ordered by the tag."""
-    vary: dict[Slug, tuple[str, ...]] = {}
+    vary: dict[Slug, tuple[Level, ...]] = {}
     """Values that vary within a participant: each draw gets another value, in random order for each participant, such
     as `model: [a, b, c]`."""
     vary_order: Literal["shuffled", "latin_square"] = "shuffled"

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.answer_key import Range
-from experiments.study.base_model import NAMES
+from experiments.study.base_model import NAMES, ONE_LINE
 from experiments.study.dataset_info import Author, DatasetInfo, Grant
 from experiments.study.model_spec import ModelSpec, PromptByFactor
 from experiments.study.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
@@ -33,6 +33,12 @@ from experiments.study.schema import (
     models,
     tag_of,
 )
+
+PATTERNS = {
+    NAMES: "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`",
+    ONE_LINE: "a value of a factor is one line of text without blanks at its ends",
+}
+"""What the patterns of study files allow, in words."""
 
 
 def issues_of(error: ValidationError, raw: Any) -> list[ValidationIssue]:
@@ -57,8 +63,7 @@ def _fault(item: Mapping[str, Any], raw: Any) -> ValidationIssue:
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return ValidationIssue(where, _tag_fault(item, given))
     message = item["msg"].removeprefix("Value error, ")
-    if item.get("ctx", {}).get("pattern") == NAMES:
-        message = "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`"
+    message = PATTERNS.get(item.get("ctx", {}).get("pattern"), message)
     if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
         return ValidationIssue(where, message[:1].lower() + message[1:])
     hint = "; put it in quotes if it is a text" if kind == "string_type" else ""

@@ -144,13 +144,11 @@ def _costs(connection: Connection, study: str) -> dict[Any, float | None]:
 
 def _tallies(connection: Connection, study: str) -> Iterator[AiAloneTally]:
     """What the answers to each problem add up to, by model and method; a model's problems in the order of its plan."""
-    answered = and_(_answer.outcome == "answered", _answer.answer.is_not(None))
     counted = _answer.right.is_not(None)
     numbers = (
         func.count(_answer.right),
         func.coalesce(func.sum(_answer.right), 0),
         func.sum(cast(case((and_(counted, _answer.outcome != "answered"), 1), else_=0), Integer)),
-        func.sum(cast(case((and_(counted, answered), 1), else_=0), Integer)),
     )
     by = _cell.model, _cell.dataset, _cell.problem, _cell.name
     wanted = select(*by, *numbers).join(answers, _joined()).where(*_mine(study)).group_by(*by)

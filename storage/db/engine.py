@@ -7,6 +7,7 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
@@ -160,16 +161,20 @@ def _make_indexes(connection: Connection, table: Table, known: set[str | None]) 
 
 
 def outdated_tables(connection: Connection) -> list[str]:
-    """The tables made from the log that have other columns than they should."""
+    """The tables made from the log whose columns have other names or types than they should."""
     found = inspect(connection)
     return _outdated(found, set(found.get_table_names()))
 
 
 def _outdated(found: Inspector, there: set[str]) -> list[str]:
-    """What is missing in the tables that were there."""
+    """Those of the tables that were there."""
     released = [table.table() for schema in schemas().values() for table in schema.tables]
     made = [table for table in (seats, usage, *released) if table.name in there]
-    return [t.name for t in made if {c["name"] for c in found.get_columns(t.name)} != set(t.columns.keys())]
+    return [t.name for t in made if _types(found.get_columns(t.name)) != {c.name: c.type.python_type for c in t.c}]
+
+
+def _types(columns: Iterable[Any]) -> dict[str, type[Any]]:
+    return {column["name"]: column["type"].python_type for column in columns}
 
 
 def ping(database: Database) -> None:

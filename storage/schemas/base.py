@@ -74,8 +74,7 @@ class ReleasedRow:
 class AiAloneTally:
     """Counts of a model's answers to one problem, asked without a participant, by one method.
 
-    `count` are all answers that count, `right` the right ones, `invalid` the unreadable ones, and `valid` those that
-    commit to one of the options.
+    `count` are all answers that count, `right` the right ones, and `invalid` those in which no answer can be read.
     """
 
     model: str
@@ -85,7 +84,6 @@ class AiAloneTally:
     count: int
     right: int
     invalid: int
-    valid: int
 
 
 Rule = Callable[[Mapping[str, Any]], Iterator[tuple[str, str]]]

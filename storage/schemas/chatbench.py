@@ -7,7 +7,7 @@ the confidence that the participant stated before it. As in the release, `user_a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -49,7 +49,7 @@ SPELT = MappingProxyType(
 types are not documented."""
 TYPES = MappingProxyType({"user-alone": "answered alone", "user-AI": "answered with the chatbot at hand"})
 SHARE = NumberColumn(low=0, high=1, blank=True)
-ANY = NumberColumn(low=0, blank=True)
+COUNT = IntegerColumn(low=0, blank=True)
 
 
 def _is_history(value: Any) -> bool:
@@ -140,28 +140,40 @@ QUESTION_COLUMNS = (
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
 """The methods that ask for a letter only; any other answer is invalid."""
 METHODS = (*LETTER_METHODS, "free_text")
+INVALID = {
+    True: "The number of invalid answers: those that do not begin with the letter of an option.",
+    False: "The number of invalid answers, always 0: a reply in free text that gives none of the options is wrong.",
+}
 
 
 def _method_columns(method: str) -> tuple[Column, ...]:
-    """A method's columns. Only letter methods have `_invalid`; older copies of the release also have `_none`."""
-    how, free = method.replace("_", " "), method not in LETTER_METHODS
+    """A method's columns, in the order in which ChatBench's code computes them (`summarize_benchmark_results` in
+    qa_reasoning.py). Older copies of the release also have `_none`; the card describes `_invalid` for letter methods
+    only, and the published file has it for all three."""
+    how = method.replace("_", " ")
     return (
-        Column(f"{method}_count", IntegerColumn(low=0, blank=True), f"The number of answers ({how}).", ALONE_MODEL),
+        Column(f"{method}_count", COUNT, f"The number of answers ({how}).", ALONE_MODEL),
         Column(
             f"{method}_acc", SHARE, f"The share of right answers; invalid ones count as wrong ({how}).", ALONE_MODEL
         ),
-        Column(
-            f"{method}_invalid", ANY, f"The amount of invalid answers ({how}).", ALONE_MODEL, optional=True, theirs=free
-        ),
+        Column(f"{method}_invalid", COUNT, INVALID[method in LETTER_METHODS], ALONE_MODEL, optional=True),
         Column(
             f"{method}_acc_valid",
             SHARE,
-            f"The share of right answers among the valid ones ({how}).",
+            f"The share of right answers among the {method}_count - {method}_invalid valid ones.",
             ALONE_MODEL,
             optional=True,
         ),
-        Column(f"{method}_none", ANY, f"The amount of missing answers ({how}).", ALONE_MODEL, theirs=True),
+        Column(f"{method}_none", COUNT, f"The number of missing answers ({how}).", ALONE_MODEL, theirs=True),
     )
+
+
+def _invalid_within_count(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """No method can have more invalid answers than answers."""
+    for method in METHODS:
+        count, invalid = values[f"{method}_count"] or 0, values[f"{method}_invalid"] or 0
+        if invalid > count:
+            yield f"{method}_invalid", f"a whole number from 0 to {method}_count, which is {count}"
 
 
 ALONE_COLUMNS = (
@@ -204,6 +216,7 @@ ALONE = ReleasedTable(
     ("model", "question_id"),
     of_study=True,
     of_alone=True,
+    rules=(_invalid_within_count,),
 )
 QUESTIONS = ReleasedTable(
     "questions", "questions.csv", QUESTION_COLUMNS, ("question_id",), key=("question_id",), of_study=True
@@ -281,7 +294,7 @@ def alone_rows(tallies: Sequence[AiAloneTally]) -> list[ReleasedRow]:
     for tally in tallies:
         if tally.method in METHODS:
             key = (tally.model, tally.dataset, tally.problem)
-            found.setdefault(key, {}).update(_shares(tally))
+            found.setdefault(key, {}).update(_numbers(tally))
     return [
         ReleasedRow(
             ALONE.name, number, {"model": model, "dataset": dataset, "question_id": problem, **NOTHING_ASKED, **values}
@@ -290,11 +303,14 @@ def alone_rows(tallies: Sequence[AiAloneTally]) -> list[ReleasedRow]:
     ]
 
 
-def _shares(tally: AiAloneTally) -> dict[str, Any]:
-    name, count = tally.method, tally.count
-    found: dict[str, Any] = {f"{name}_count": count, f"{name}_acc": tally.right / count if count else None}
-    found[f"{name}_acc_valid"] = tally.right / tally.valid if tally.valid else None
-    return found | ({f"{name}_invalid": tally.invalid / count if count else None} if name in LETTER_METHODS else {})
+def _numbers(tally: AiAloneTally) -> dict[str, Any]:
+    name, valid = tally.method, tally.count - tally.invalid
+    return {
+        f"{name}_count": tally.count,
+        f"{name}_acc": tally.right / tally.count if tally.count else None,
+        f"{name}_invalid": tally.invalid,
+        f"{name}_acc_valid": tally.right / valid if valid else None,
+    }
 
 
 SCHEMA = Schema(

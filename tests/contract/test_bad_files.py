@@ -58,6 +58,10 @@ TALK: dict[str, Any] = ANSWER | {"batch": 3, "phase": 2, "position": 4, "acc": 1
 TALK |= {"chat_history": [{"role": "You", "content": "Hé?"}], "user_effort": "tried"}
 TALK |= {"attempted_answer": True, "answer_val": "4", "answer_letter": "B"}
 
+ALONE: dict[str, str] = {"model": "gpt-4o", "dataset": "moral_scenarios", "question_id": "moral_scenarios-redux-7"}
+for method in ("letter_only_zero_shot", "letter_only_few_shot", "free_text"):
+    ALONE |= {f"{method}_count": "50", f"{method}_acc": "0.5", f"{method}_invalid": "2", f"{method}_acc_valid": "0.52"}
+
 MATHS_CSV, ANSWERS_CSV, TALKS_JSON = "mathconverse_parsed_interactions.csv", "user_answers.csv", "conversations.json"
 
 
@@ -103,13 +107,18 @@ def bad_talks(content: bytes, *said: str) -> Bad:
     return Bad("chatbench", TALKS_JSON, content, said)
 
 
+def bad_alone(*said: str, **changed: str) -> Bad:
+    content = table(ALONE, ALONE | {"model": "llama-3.1-8b"} | changed).encode()
+    return Bad("chatbench", "ai_alone_answers.csv", content, (SECOND, *said))
+
+
 def without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key != name}
 
 
+SECOND = "row 2 (line 3)"
 TAXONOMY = dict.fromkeys(schema_of("taxonomy").tables[0].header, "0")
 GOOD = maths()
-SECOND = "row 2 (line 3)"
 BAD = {
     "cut within quotes": bad_maths(GOOD[: GOOD.rindex(b'"') - 5], SECOND, "'final_prefs'", "ends within quotes"),
     "cut within the last cell": bad_maths(GOOD[:-2], SECOND, "'seen_problem_sets'", "'[17'", "a list of the numbers"),
@@ -165,6 +174,9 @@ BAD = {
     "a chat without words": bad_talks(
         talks(chat_history=[{"role": "You"}]), "row 2", "'chat_history'", "role and content"
     ),
+    "a share in place of a count": bad_alone(
+        "'free_text_invalid'", "'0.25'", "a whole number from 0", free_text_invalid="0.25"
+    ),
     "a quote within a cell": bad_answers(answers() + b'x"y,"z"w\n', "row 3 (line 4)", "'model'", "doubled"),
 }
 
@@ -215,6 +227,15 @@ def test_a_bad_file_is_told_and_nothing_of_it_is_imported(bad: Bad, database: Da
         assert line in message
         assert line.startswith(bad.file)
         assert "; allowed: " in line
+
+
+def test_a_method_has_no_more_invalid_answers_than_answers(tmp_path: Path) -> None:
+    name = "letter_only_few_shot"
+    path = tmp_path / "ai_alone_answers.csv"
+    path.write_text(table(ALONE, ALONE | {"model": "m", f"{name}_invalid": "51"}), encoding="utf-8")
+    (found,) = listed("chatbench", path)
+    assert f"{SECOND}, column '{name}_invalid': '51'" in found
+    assert found.endswith(f"a whole number from 0 to {name}_count, which is 50")
 
 
 def test_good_files_beside_a_bad_one_are_not_imported_either(database: Database, tmp_path: Path) -> None:

@@ -163,7 +163,8 @@ QUESTIONS: Mapping[str, st.SearchStrategy[Any]] = {
 LETTER_METHODS = ("letter_only_zero_shot", "letter_only_few_shot")
 COUNTS = [f"{method}_count" for method in (*LETTER_METHODS, "free_text")]
 SHARES = [f"{method}_acc" for method in (*LETTER_METHODS, "free_text")]
-OPTIONAL = [f"{name}_valid" for name in SHARES] + [f"{method}_invalid" for method in LETTER_METHODS]
+OPTIONAL = [f"{name}_valid" for name in SHARES]
+INVALID = [name.replace("_count", "_invalid") for name in COUNTS]
 
 
 @st.composite
@@ -189,9 +190,11 @@ def _spelled(draw: st.DrawFn, rows: Sequence[dict[str, Any]]) -> list[dict[str, 
 def alone(draw: st.DrawFn) -> File:
     """The models asked alone: with any of the columns that not every copy has, in any order."""
     share, count = st.none() | st.floats(0, 1), st.none() | st.integers(0, 50)
-    there = draw(st.lists(st.sampled_from(OPTIONAL), unique=True))
+    there = draw(st.lists(st.sampled_from([*OPTIONAL, *INVALID]), unique=True))
     cells: dict[str, st.SearchStrategy[Any]] = {"model": texts, "dataset": texts, "question_id": texts}
-    cells |= dict.fromkeys([*SHARES, *there], share) | dict.fromkeys(COUNTS, count)
+    cells |= dict.fromkeys([*SHARES, *(name for name in there if name not in INVALID)], share)
+    cells |= dict.fromkeys(COUNTS, count)
+    cells |= dict.fromkeys((name for name in there if name in INVALID), st.sampled_from([None, 0]))
     header = draw(st.permutations(list(cells)))
     return _csv("ai_alone_answers.csv", draw(_rows(cells, ["model", "question_id"])), header)
 

@@ -80,9 +80,9 @@ def test_the_released_row_counts_what_the_release_counts(database: Database) -> 
     score(database, STUDY.name)
     (found,) = alone_table(database)
     assert (found["model"], found["dataset"], found["question_id"]) == ("tutor-a", DATASET, f"{DATASET}-redux-0")
-    zero = {"count": 3, "acc": 1 / 3, "invalid": 1 / 3, "acc_valid": 1 / 2, "none": None}
-    few = {"count": 5, "acc": 1.0, "invalid": 0.0, "acc_valid": 1.0, "none": None}
-    free = {"count": 2, "acc": 1 / 2, "invalid": None, "acc_valid": 1 / 2, "none": None}
+    zero = {"count": 3, "acc": 1 / 3, "invalid": 1, "acc_valid": 1 / 2, "none": None}
+    few = {"count": 5, "acc": 1.0, "invalid": 0, "acc_valid": 1.0, "none": None}
+    free = {"count": 2, "acc": 1 / 2, "invalid": 0, "acc_valid": 1 / 2, "none": None}
     for method, told in zip(registry.RELEASED, (zero, few, free), strict=True):
         assert {name: found[f"{method}_{name}"] for name in told} == told
 
