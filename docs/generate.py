@@ -42,6 +42,7 @@ from experiments.study import schema as parts
 from experiments.study.annotators import AnnotatorSpec
 from experiments.study.json_schema import json_schema
 from experiments.study.step import Step, kinds
+from experiments.study.two_step_simulator import SimulatorPrompts
 from problems import registry as sources
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
@@ -71,6 +72,8 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`outcomes`: the page and code of each", recruitment.EndPage),
     ("`session_limits`", recruitment.SessionLimits),
     ("`ai_alone`: models without people", ai_alone.AiAloneSpec),
+    ("`ai_alone.prompts`", ai_alone.AiAlonePrompts),
+    ("`simulator_prompts`: simulated users", SimulatorPrompts),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
     ("`dataset`: publication metadata", dataset_info.DatasetInfo),

@@ -28,6 +28,8 @@ REFERRED = {
     "Quota": "quota, see below",
     "SessionLimits": "limits, see below",
     "AiAloneSpec": "mapping, see below",
+    "AiAlonePrompts": "texts, see below",
+    "SimulatorPrompts": "texts, see below",
     "AnnotatorSpec": "annotator, see below",
     "DatasetInfo": "mapping, see below",
     "Author": "author, see below",

@@ -1,12 +1,13 @@
 """A model that plays a simulated user, needs no server and no key: for tests, and to try a simulation out for nothing.
 
-It knows the prompts of Parley's own users (experiments/instruments/two_step_simulator.py, app/bots/users/iqa_eval.py):
-it writes a first message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by
-its JSON schema. The same seed and messages give the same reply. What it says is no person's: it measures nothing.
+It knows the default prompts of Parley's own users (experiments/instruments/chatbench_prompts.py): it writes a first
+message, follow-ups and an answer, which is often what the chatbot said in bold; a form is filled by its JSON schema.
+The same seed and messages give the same reply. What it says is no person's: it measures nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
@@ -20,21 +21,20 @@ from app.backends.tutor import choices
 from app.backends.tutor.turn import FINAL, chance
 from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
-from experiments.instruments.two_step_simulator import (
-    CALLED,
-    EITHER,
-    FIRST,
-    LAST,
-    RULE,
-    WITH_PROBLEM,
-    SimulatorQuestion,
-)
+from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM, IQA_EVAL_LAST, LAST, NEXT, RULE, TALK
+from experiments.study.two_step_simulator import SimulatorQuestion
 
 ANSWERS = 0.6
 """How often it answers when it could go on talking."""
 FOLLOWS = 0.8
 """How often it takes the chatbot's word, where that is one of the options."""
-QUESTION = "Question:\n"
+BEGINS = (FIRST.partition(".")[0], FIRST_WITH_PROBLEM.partition(",")[0].partition(". ")[2])
+"""How the task to write the first message begins, and what it says besides if the message must include the problem."""
+MAY_ANSWER, MUST_ANSWER = (task.removeprefix(TALK).partition("{")[0] for task in (NEXT, LAST))
+IQA_MUST_ANSWER = IQA_EVAL_LAST.partition("{")[0]
+QUESTION = re.compile(r"(?:the following question:|So, the answer is: [^\n]*\.\")\n\n")
+"""What stands before the question in a system prompt."""
+HEARD = re.compile(r"^(?:SYSTEM|ASSISTANT): ", re.MULTILINE)
 OPENINGS = ("can you help me with this? {}", "I am stuck on this one: {}", "{}", "how do I start with this: {}")
 FOLLOW_UPS = (
     "ok, but why is that so?",
@@ -88,35 +88,31 @@ def reply(request: Request) -> str:
     system = "\n".join(message.text for message in request.messages if message.role == "system")
     last = request.messages[-1].text if request.messages else ""
     if IQA in system:
-        own = sum(message.role == "assistant" for message in request.messages)
-        over = IQA in last or (own > 0 and chance(seed, "over") < ANSWERS)
-        return f"{IQA} {_answer(system, last, seed)}" if over else _says(system, seed, begins=not own)
-    if FIRST in last:
-        return _says(system, seed, begins=True, whole=WITH_PROBLEM in last)
-    if _is(LAST, last) or (_is(EITHER, last) and chance(seed, "over") < ANSWERS):
+        begins = not HEARD.search(system)
+        over = IQA_MUST_ANSWER in system or (not begins and chance(seed, "over") < ANSWERS)
+        return f"{IQA} {_answer(system, system, seed)}" if over else _says(system, seed, begins=begins)
+    if BEGINS[0] in last:
+        return _says(system, seed, begins=True, whole=BEGINS[1] in last)
+    if MUST_ANSWER in last or (MAY_ANSWER in last and chance(seed, "over") < ANSWERS):
         return f"Answer: {_answer(system, last, seed)}"
     return _says(system, seed, begins=False)
-
-
-def _is(task: str, text: str) -> bool:
-    """Whether a task is what is asked, whatever its form of the answer."""
-    return task.partition("{")[0] in text
 
 
 def _says(system: str, seed: str, *, begins: bool, whole: bool = False) -> str:
     if not begins:
         return _one(FOLLOW_UPS, seed, "follow-up")
-    words = system.partition(QUESTION)[2].split()
+    words = QUESTION.split(system)[-1].split()
     whole = whole or chance(seed, "whole") < ANSWERS
     return _one(OPENINGS, seed, "opening").format(" ".join(words if whole else words[:SHORT_WORDS])) or "Hello there"
 
 
-def _answer(system: str, last: str, seed: str) -> str:
+def _answer(system: str, talk: str, seed: str) -> str:
     """The option that the chatbot set in bold last, often; otherwise any."""
-    found = choices.find(system)
+    question, *_ = HEARD.split(QUESTION.split(system)[-1])
+    found = choices.find(question)
     if found is None:
         return "42"
-    heard = last.rpartition(f"{CALLED['Bot']}:")[2].partition(RULE)[0]
+    heard = HEARD.split(talk)[-1].partition(RULE)[0]
     bold = FINAL.findall(heard)[-1:]
     taken = SimulatorQuestion("", found.options).key(bold[0]) if bold else None
     return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")

@@ -102,7 +102,7 @@ async def simulate_session(
     Raises UserFailed where its user cannot go on; what was done until then is kept.
     """
     live = await _begun(runtime, clock, study, label, shut, cast=cast)
-    user = cast.user(f"{label}:{live.state.seq}", live.state.enrolled)
+    user = cast.user(study, f"{label}:{live.state.seq}", live.state.enrolled)
     before = await runtime.times_asked(live, USER) if cast.model else 0
     voice = UserModel(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
     begun_us, retries = clock.now_us(), 0

@@ -13,6 +13,7 @@ from typing import Any
 
 from app.backends.model_ref import ModelRef
 from app.bots.users.base import User
+from app.bots.users.chat_user import ChatUser
 from app.bots.users.random import Random
 from app.bots.users.registry import USERS, Kind
 from app.errors import NotYaml, UserUnknown
@@ -68,9 +69,12 @@ class SimulatedUserConfig:
             found |= {"persona": {"name": drawn.name, "text": drawn.text}}
         return {"user": found}
 
-    def user(self, seed: str, enrolled: Mapping[str, Any]) -> User:
-        """The user of a session, as its fact `enrolled` has it."""
-        return self.kind.made(seed, enrolled.get("user", {}).get("persona", {}).get("text", ""))
+    def user(self, study: Study, seed: str, enrolled: Mapping[str, Any]) -> User:
+        """The user of a session of this study, as its fact `enrolled` has it."""
+        found = self.kind.made(seed, enrolled.get("user", {}).get("persona", {}).get("text", ""))
+        if isinstance(found, ChatUser) and study.file.simulator_prompts is not None:
+            found.prompts = study.file.simulator_prompts
+        return found
 
     def speaking(self, study: Study) -> Study:
         """The study with the model that speaks for the user as its only one: what asks models knows them by a study."""

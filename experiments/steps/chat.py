@@ -32,6 +32,7 @@ from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
 from experiments.study.recruitment import EndPage, Paste
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, read_or_refuse, step
+from problems.problem import Problem
 
 NO_REPLY = "No reply could be generated. Your message is saved."
 GIVEN_UP = (
@@ -129,7 +130,7 @@ class ChatStep(Step):
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
-        blocks = (*text, ProblemBlock(place.problem.text, copying=self.copying))
+        blocks = (*text, _block(place.problem, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Location) -> str:
@@ -208,6 +209,11 @@ class ChatStep(Step):
 
 
 @lru_cache(maxsize=100)
+def _block(problem: Problem, *, copying: bool) -> ProblemBlock:
+    plain = tuple((option.key, option.plain) for option in problem.options)
+    return ProblemBlock(problem.text, copying=copying, plain=problem.plain, plain_options=plain)
+
+
 def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
     """The scales of these names; cached, as all screens have them in common."""
     return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in names)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from experiments.errors import ValidationIssue, suggestion
+from experiments.instruments import chatbench_prompts
 from experiments.study.base_model import StrictModel
 from experiments.study.template import names
 from problems.problem import Problem
@@ -15,30 +17,55 @@ from problems.problem import Problem
 if TYPE_CHECKING:
     from experiments.study.resolve import Study
 
-EXTRACTION = """\
-Below are a question and what somebody replied to it. Do not answer the question yourself: say only which answer the \
-reply gives.
-
-Question:
-{{question}}
-
-Reply:
-{{reply}}
-
-Return one JSON object with these keys, and nothing else:
-- "attempted_answer": true if the reply commits to an answer, false if it does not
-- "answer_val": the answer that it gives, as a text; null if it gives none
-- "answer_letter": the letter of the option which that answer is; null if it is none of them, or there are no options
-"""
 ATTENTION = "attention_check"
 """The dataset of attention checks. (ChatBench's)"""
-NAMES = ("question", "reply")
+
+
+class AiAlonePrompts(StrictModel):
+    """The prompts of models alone. The defaults are ChatBench's, word for word. `{{question}}` is the question with its
+    lettered options; `{{letters}}` are the letters as `"A", "B", "C", or "D"`, `{{range}}` as `A through D`."""
+
+    letter_only_zero_shot: str = chatbench_prompts.LETTER_ONLY
+    """The question, and that a letter is to be the answer."""
+    letter_only_few_shot: str = chatbench_prompts.FEW_SHOT
+    """Likewise with `{{examples}}`, the solved questions, and `{{subject}}`, the label of their dataset."""
+    free_text: str = chatbench_prompts.FREE_TEXT
+    """The question alone, also for `free_text_no_options`, where `{{question}}` has no options."""
+    extraction: str = chatbench_prompts.EXTRACTION
+    """For the extractor, which reads the answer from `{{reply}}`, the model's reply in free text."""
+    extraction_no_options: str = chatbench_prompts.EXTRACTION_WITHOUT_OPTIONS
+    """Likewise where the model was given no options."""
+    check: str = chatbench_prompts.CHECK
+    """For the extractor, which says yes or no: whether `{{given}}`, the answer in the reply, is `{{right}}`, the
+    correct one."""
+    zero_shot_cot: str = chatbench_prompts.THINK
+    """The question, and that the model is to think step by step."""
+    zero_shot_cot_letter: str = chatbench_prompts.THOUGHT
+    """The second call, with the model's first reply as `{{reasoning}}`, which asks for the letter."""
+    zero_shot_cot_direct_letter: str = chatbench_prompts.THOUGHT_DIRECT
+    """The second call of `zero_shot_cot_direct`."""
+
+
+SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        "letter_only_zero_shot": (("question",), ("letters", "range", "subject")),
+        "letter_only_few_shot": (("examples", "question"), ("letters", "range", "subject")),
+        "free_text": (("question",), ()),
+        "extraction": (("reply",), ("question", "letters")),
+        "extraction_no_options": (("reply",), ("question",)),
+        "check": (("given", "right"), ("question",)),
+        "zero_shot_cot": (("question",), ()),
+        "zero_shot_cot_letter": (("question", "reasoning"), ("letters", "range")),
+        "zero_shot_cot_direct_letter": (("question", "reasoning"), ("letters", "range")),
+    }
+)
+"""The names that each prompt must use, and those that it may use as well."""
 
 
 class AiAloneSpec(StrictModel):
     """How models answer the study's questions alone. The defaults are ChatBench's."""
 
-    system: str = "You are a helpful AI assistant."
+    system: str = chatbench_prompts.ASSISTANT
     """The system prompt of every method; empty for none."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.7
     """The sampling temperature, also of the extractor."""
@@ -51,9 +78,10 @@ class AiAloneSpec(StrictModel):
     `letter_only_few_shot`. These problems are not asked."""
     extractor: str = ""
     """The model that extracts answers from free text: one of the study's, or `backend:name`."""
-    extraction_prompt: str = EXTRACTION
-    """The prompt for the extractor, in which `{{question}}` (with its options, if the model was given them) and
-    `{{reply}}` are filled in."""
+    extraction_system: str = chatbench_prompts.HELPER
+    """The system prompt of the extractor; empty for none."""
+    prompts: AiAlonePrompts = AiAlonePrompts()
+    """The prompts."""
 
 
 def ai_alone_of(study: Study) -> AiAloneSpec:
@@ -82,20 +110,18 @@ def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
         yield ValidationIssue(
             "ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`."
         )
-    yield from _extraction_faults(alone.extraction_prompt)
+    for name, text in alone.prompts:
+        yield from _slots(f"ai_alone.prompts.{name}", text, *SLOTS[name])
 
 
-def _extraction_faults(text: str) -> Iterator[ValidationIssue]:
-    used = list(names(text))
+def _slots(where: str, text: str, needed: Sequence[str], more: Sequence[str]) -> Iterator[ValidationIssue]:
+    used, allowed = list(names(text)), (*needed, *more)
     for name in used:
-        if name not in NAMES:
-            yield ValidationIssue(
-                "ai_alone.extraction_prompt", f"{{{{{name}}}}} is not defined here{suggestion(name, NAMES)}"
-            )
-    if "reply" not in used:
-        yield ValidationIssue(
-            "ai_alone.extraction_prompt", "does not contain {{reply}}, so the reply would not be read"
-        )
+        if name not in allowed:
+            yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, allowed)}")
+    for name in needed:
+        if name not in used:
+            yield ValidationIssue(where, f"does not contain {{{{{name}}}}}, so the model would not see it")
 
 
 def subject_of(alone: AiAloneSpec, dataset: str) -> str:

@@ -1,4 +1,4 @@
-"""Custom annotators, defined in a study file or a file of annotators: a prompt, and the JSON schema of the answer."""
+"""Annotators in a study file or a file of annotators: a prompt, and the JSON schema of the answer."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from experiments.study.base_model import Slug, StrictModel, Values
 from experiments.study.template import names
 
 RIGHT = "right"
-NAMES = ("conversation", "first_message", "question", "options", "problem", "chosen", RIGHT)
+SAID = ("conversation", "transcript", "first_message")
+"""The names of what was said, of which a prompt needs one."""
+NAMES = (*SAID, "question", "options", "problem", "chosen", RIGHT)
 """The names that a prompt can use."""
 
 
@@ -20,12 +22,16 @@ class AnnotatorSpec(StrictModel):
     """An annotator of the study's own: a prompt by which a model labels each finished conversation."""
 
     prompt: str
-    """The prompt. It can use `{{conversation}}` or `{{first_message}}`; `{{question}}`, `{{options}}` or both as
-    `{{problem}}`; `{{chosen}}`, the participant's answer; and `{{right}}`, the correct answer. The model is given only
-    what the prompt uses."""
-    answer_schema: Values
+    """The prompt. It can use `{{conversation}}`, `{{transcript}}` (in ChatBench's form, with `Person:` or `System:`
+    before each message) or `{{first_message}}`; `{{question}}`, `{{options}}` or both as `{{problem}}`; `{{chosen}}`,
+    the participant's answer; and `{{right}}`, the correct answer. The model is given only what the prompt uses."""
+    answer_schema: Values | None = None
     """The JSON schema of the answer, which must be an object. The `description` of a property explains it to models and
-    people."""
+    people. Left out under the name of one of Parley's annotators, whose prompt is then this one."""
+    system: str = ""
+    """The system prompt; empty for none."""
+    describe_format: bool = True
+    """Whether a description of the answer's format follows after the prompt. Turn it off if the prompt contains one."""
     model: str = ""
     """The model: one of the study's, or `backend:name[@server]`. `--model` on the command line takes precedence."""
     instructions: str = ""
@@ -44,20 +50,21 @@ class AnnotatorSpec(StrictModel):
         for name in told:
             if name not in NAMES:
                 raise ValueError(f"uses the unknown name {name!r}{suggestion(name, NAMES)}")
-        if not {"conversation", "first_message"} & set(told):
-            raise ValueError("contains neither {{conversation}} nor {{first_message}}, so there is nothing to judge")
+        if not set(SAID) & set(told):
+            words = "contains neither {{conversation}}, {{transcript}} nor {{first_message}}"
+            raise ValueError(f"{words}, so there is nothing to judge")
         return prompt
 
     @field_validator("answer_schema")
     @classmethod
-    def _usable(cls, schema: dict[str, Any]) -> dict[str, Any]:
-        if fault := schema_issue(schema):
+    def _usable(cls, schema: dict[str, Any] | None) -> dict[str, Any] | None:
+        if schema is not None and (fault := schema_issue(schema)):
             raise ValueError(fault)
         return schema
 
     @model_validator(mode="after")
     def _of_one(self) -> AnnotatorSpec:
-        own = set(names(self.prompt)) - {"conversation", "first_message"}
+        own = set(names(self.prompt)) - set(SAID)
         if self.unit == "session" and own:
             raise ValueError(f"is about a session, which has no single {sorted(own)[0]!r}")
         return self

@@ -20,6 +20,7 @@ from experiments.study.dataset_info import DatasetInfo
 from experiments.study.model_spec import ModelSpec
 from experiments.study.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
 from experiments.study.step import kinds
+from experiments.study.two_step_simulator import SimulatorPrompts
 
 
 class ProblemGroups(StrictModel):
@@ -267,6 +268,9 @@ class StudyFile(StrictModel):
     consent form states this, and nothing is recorded before consent."""
     ai_alone: AiAloneSpec | None = None
     """How models answer the same questions without people (`parley ai-alone`)."""
+    simulator_prompts: SimulatorPrompts | None = None
+    """The prompts of simulated users that talk about problems (`parley simulate`), and of the examples by which a model
+    is fine-tuned to play such a user."""
     annotators: dict[Slug, AnnotatorSpec] | None = None
     """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
     annotate`)."""

@@ -24,12 +24,18 @@ class TextBlock:
 
 @dataclass(frozen=True, slots=True)
 class ProblemBlock:
-    """The current problem; `options` are shown disabled if they are not a field of the form."""
+    """The current problem; `options` are shown disabled if they are not a field of the form.
+
+    `plain` and `plain_options` (by key) are without markup; participants do not see them. Simulated users read them, as
+    ChatBench's do.
+    """
 
     kind: ClassVar[str] = "problem"
     text: str
     options: tuple[tuple[str, str], ...] = ()
     copying: bool = True
+    plain: str = ""
+    plain_options: tuple[tuple[str, str], ...] = ()
 
 
 Ended = Literal["", "cut_off", "stopped"]

@@ -26,6 +26,7 @@ from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weigh
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.step import Step
 from experiments.study.template import SLOT, names
+from experiments.study.two_step_simulator import DEFAULT, validate_prompts
 from problems.problem import Problem
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     cells = factors or [*_cells(study)]
     faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
     faults += [*validate_ai_alone(study), *(conversation_faults(study.pools) if _exports_dices(study) else ())]
+    faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
     last = study.flow[-1] if study.flow else None

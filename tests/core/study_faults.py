@@ -74,7 +74,7 @@ FAULTY = {
     ),
     "an annotator that judges nothing": (
         put("annotators", value={"tone": HEDGING | {"prompt": "How sure?"}}),
-        ["annotators.tone.prompt: 'How sure?': contains neither {{conversation}}"],
+        ["annotators.tone.prompt: 'How sure?': contains neither {{conversation}}, {{transcript}}"],
     ),
     "an annotator whose answer is no object": (
         put("annotators", value={"tone": HEDGING | {"answer_schema": {"type": "string"}}}),
@@ -268,11 +268,20 @@ FAULTY = {
         ],
     ),
     "an extraction that reads nothing": (
-        put("ai_alone", value={"extraction_prompt": "What does {{repli}} say?"}),
+        put("ai_alone", value={"prompts": {"extraction": "What does {{repli}} say?"}}),
         [
-            "ai_alone.extraction_prompt: {{repli}} is not defined here",
+            "ai_alone.prompts.extraction: {{repli}} is not defined here",
             "Did you mean 'reply'?",
             "does not contain {{reply}}",
+        ],
+    ),
+    "a simulator that is not told what was said": (
+        put("simulator_prompts", value={"next": "Go on: {{conversaton}}", "first": "Begin with {{reply}}."}),
+        [
+            "simulator_prompts.next: {{conversaton}} is not defined here",
+            "Did you mean 'conversation'?",
+            "simulator_prompts.next: does not contain {{conversation}}",
+            "simulator_prompts.first: {{reply}} is not defined here",
         ],
     ),
 }

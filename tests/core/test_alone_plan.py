@@ -61,7 +61,7 @@ def test_what_replies_depend_on_makes_another_key_and_nothing_else_does(tmp_path
     alone = {"extractor": "tutor", "temperature": 0.7}
     before = study(tmp_path, ai_alone=alone)
     hotter = study(tmp_path, ai_alone={**alone, "temperature": 0.8})
-    reading = study(tmp_path, ai_alone={**alone, "extraction_prompt": "{{reply}}?"})
+    reading = study(tmp_path, ai_alone={**alone, "prompts": {"extraction": "{{reply}}?"}})
     renamed = study(tmp_path, ai_alone={**alone, "extractor": "other"}, models={"other": SOUND["models"]["tutor"]})
     for name in ("letter_only_zero_shot", "free_text"):
         assert not set(keys(before, name)) & set(keys(hotter, name))

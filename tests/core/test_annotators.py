@@ -63,7 +63,7 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("answer", ANSWER | {"answer_letter": "a"}),
     ("answer", ANSWER | {"answer_letter": "A."}),
     ("answer", ANSWER | {"answer_val": 8}),
-    ("answer", {"attempted_answer": True, "answer_val": "8"}),
+    ("answer", {"answer_val": "8", "answer_letter": "A"}),
     ("corrected", {"corrected": False, "corrections": ["No"]}),
     ("corrected", {"corrected": True, "corrections": []}),
     ("corrected", {"corrected": True, "corrections": "No"}),
@@ -142,7 +142,8 @@ def test_no_reply_breaks_the_reading_or_is_mended(reply: str) -> None:
     found = of("answer").read(reply, TALK)
     if not isinstance(found, UnparsableReply):
         assert set(found) == set(ANSWER)
-        assert json.loads(reply[reply.index("{") : reply.rindex("}") + 1]) == found
+        lacking = {"answer_val": None, "answer_letter": None}
+        assert lacking | json.loads(reply[reply.index("{") : reply.rindex("}") + 1]) == found
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -150,7 +151,7 @@ def test_the_question_holds_the_conversation_and_the_schema_and_is_asked_once(na
     cell = of(name).cell(TALK, ASKED)
     question = cell.next(())
     assert question is not None
-    (message,) = question.request.messages
+    message = question.request.messages[-1]
     assert all(said.text in message.text for said in SAID)
     assert all(f'"{field}"' in message.text for field in GOOD[name]), "for models that no schema holds"
     assert question.request.schema == of(name).schema(TALK)
@@ -185,6 +186,42 @@ def test_a_chat_of_one_exchange_has_no_corrections_and_nobody_is_asked() -> None
     assert of("corrected").known(short) == {"corrected": False, "corrections": []}
     assert of("corrected").known(Conversation("s", ConversationRef("chat"), (SAID[:3],), QUESTION)) is None
     assert of("answer").known(short) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "found"),
+    [
+        ("answer", {"attempted_answer": False}, {"answer_val": None, "answer_letter": None}),
+        ("answer", {"attempted_answer": True, "answer_val": "8"}, {"answer_letter": None}),
+        ("corrected", {"corrected": False}, {"corrections": []}),
+    ],
+)
+def test_a_reply_has_only_the_keys_that_the_prompt_asks_for(
+    name: str, reply: dict[str, Any], found: dict[str, Any]
+) -> None:
+    """ChatBench's prompts ask for the further keys only if the first one is true."""
+    assert of(name).read(json.dumps(reply), TALK) == reply | found
+
+
+def test_the_prompt_of_a_known_annotator_can_be_changed_and_all_else_stays() -> None:
+    own = {"answer": AnnotatorSpec(prompt="Which one? {{problem}}\n{{transcript}}", system="Be brief.")}
+    (changed,) = annotators(["answer"], own)
+    question = changed.cell(TALK, ASKED).next(())
+    assert question is not None
+    system, message = question.request.messages
+    assert (system.role, system.text) == ("system", "Be brief.")
+    assert message.text.startswith("Which one? How many sheep")
+    assert "\nSystem: 8, so it is A.\n\n" in message.text
+    assert '"answer_letter": "A" or "B" or null' in message.text, "the prompt does not say what to return"
+    assert question.request.schema == of("answer").schema(TALK)
+    assert changed.read('{"attempted_answer": false}', TALK) == of("answer").read('{"attempted_answer": false}', TALK)
+    assert isinstance(changed.read('{"attempted_answer": false, "answer_val": "8"}', TALK), UnparsableReply)
+    bare = Conversation("s", ConversationRef("chat"), (SAID,))
+    assert changed.lacks(bare)
+    whole = AnnotatorSpec(prompt="{{transcript}}", describe_format=False)
+    assert annotators(["corrected"], {"corrected": whole})[0].cell(TALK, ASKED).next(()).request.messages[-1].text == (  # type: ignore[union-attr]
+        "Person: hello {{right}}\nSystem: Hi!\nPerson: How many sheep are left?\nSystem: 8, so it is A."
+    )
 
 
 def test_what_cannot_be_judged_is_said() -> None:
@@ -239,5 +276,7 @@ def test_ones_own_cannot_take_the_name_of_another_and_unknown_names_are_told() -
     own = {"answer": AnnotatorSpec.model_validate(OWN)}
     with pytest.raises(AnnotatorUnknown, match="comes with Parley"):
         annotators(["answer"], own)
+    with pytest.raises(AnnotatorUnknown, match=r"no `answer_schema`.*Did you mean 'answer'"):
+        annotators(["anser"], {"anser": AnnotatorSpec(prompt="{{conversation}}")})
     with pytest.raises(AnnotatorUnknown, match="Did you mean 'user_effort'"):
         annotators(["user_efort"], {})

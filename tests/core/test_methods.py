@@ -12,7 +12,7 @@ from app.ai_alone.methods.multiple_choice import read_letter
 from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import ModelRef
 from app.errors import AloneError, MethodUnknown
-from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.ai_alone import SLOTS, AiAlonePrompts, AiAloneSpec
 from experiments.study.model_spec import ModelSpec
 from problems.problem import Option, Problem
 
@@ -49,8 +49,8 @@ def test_every_call_is_at_chatbench_s_temperature_under_its_system_prompt(name):
     for step in range(METHODS.find(name).steps):
         question = asked(name, *[""] * step)
         assert question.request.temperature == 0.7
-        assert question.request.messages[0].text == "You are a helpful AI assistant."
         own = step < METHODS.find(name).own
+        assert question.request.messages[0].text == f"You are a helpful {'AI ' if own else ''}assistant."
         assert question.asked is (MODEL if own else READER)
         assert question.request.options == ({"top_p": 1} if own else {})
 
@@ -90,12 +90,29 @@ def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_
 
 def test_the_extractor_sees_question_and_reply_and_never_which_option_is_right():
     ((_, text),) = said("free_text", "It is {{question}}, {0}.")
-    assert f"Question:\n{LETTERED}\n" in text
-    assert "Reply:\nIt is {{question}}, {0}.\n" in text
+    assert f"=\n{LETTERED}\n=" in text
+    assert "=\nIt is {{question}}, {0}.\n=" in text
     other = METHODS.find("free_text").ask(TERMS, problem(answer="C"), ["It is {{question}}, {0}."])
     assert other.request.messages[1].text == text
     (_, text) = said("free_text_no_options", "Thirteen.")[0]
     assert "144" not in text
+
+
+def test_every_prompt_is_a_key_of_the_study():
+    own = {name: f"{name}: " + " ".join(f"{{{{{slot}}}}}" for slot in SLOTS[name][0]) for name in SLOTS}
+    alone = AiAloneSpec(extraction_system="", prompts=AiAlonePrompts(**own))
+    terms = MethodContext(MODEL, alone, READER, {"elementary_mathematics": SHOWN})
+    texts = ("It is 13.", reading())
+    asked_for = [
+        METHODS.find(name).ask(terms, QUESTION, texts[:step]).request.messages[-1].text.partition(": ")[0]
+        for name in NAMES
+        for step in range(METHODS.find(name).steps)
+    ]
+    assert set(asked_for) == set(own)
+    assert [one.role for one in asked("free_text", "It is 13.", terms=terms).request.messages] == ["user"]
+    assert asked("letter_only_zero_shot", terms=terms).request.messages[-1].text == (
+        f"letter_only_zero_shot: {LETTERED}"
+    )
 
 
 def test_what_a_method_lacks_is_said_with_the_way_to_have_it():
@@ -203,7 +220,7 @@ def test_without_options_the_extractor_says_whether_words_mean_the_same(text, ou
     read = reading(value='"thirteen"', letter="null")
     assert method.read(QUESTION, ["Thirteen.", read]) is None
     shown = method.ask(TERMS, QUESTION, ["Thirteen.", read]).request.messages[1].text
-    assert "Correct answer: 13\nGiven answer: thirteen\n" in shown
+    assert "The correct answer is: 13\n\nThe person's answer is: thirteen\n" in shown
     assert method.read(QUESTION, ["Thirteen.", read, text]) == SampleResult(*outcome)
 
 

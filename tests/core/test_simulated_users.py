@@ -90,7 +90,7 @@ def test_after_ten_messages_there_must_be_an_answer(kind: str) -> None:
 @pytest.mark.parametrize("kind", TALKERS)
 def test_an_answer_that_is_no_option_is_none(kind: str) -> None:
     words = "So, the answer is: E" if kind == "iqa_eval" else "Answer: E"
-    with pytest.raises(UnusableReply, match="The answer must be A or B"):
+    with pytest.raises(UnusableReply, match="The answer must be A, or B"):
         act(kind, after(2), words)
 
 

@@ -17,6 +17,7 @@ from app.bots.user_config import SimulatedUserConfig, read_user_config
 from app.errors import UserUnknown
 from app.session.service import SessionService
 from app.studies.loader import STUDIES, load_study, read_yaml
+from experiments.instruments.chatbench_prompts import FIRST
 from experiments.study.model_spec import ModelSpec
 from experiments.study.resolve import Study
 from storage import tables
@@ -29,6 +30,7 @@ from tests.fakes.served import settings_for
 pytestmark = pytest.mark.anyio
 
 PRICED = {"prompt": 1000, "completion": 1000}
+ASIDE = "Type as on a phone."
 Ended = list[SimulatedSession | StoppedSession]
 
 
@@ -44,6 +46,7 @@ def study_in(folder: Path) -> Study:
     for phase, take in ((raw["flow"][3], 1), (raw["flow"][7], 2)):
         phase["flow"][0]["take"] = take
     raw["problems"]["questions"]["groups"]["size"] = 5
+    raw["simulator_prompts"] = {"first": f"{FIRST} {ASIDE}"}
     return load_study(str(studies.write(folder, raw)))
 
 
@@ -91,6 +94,8 @@ async def test_users_with_a_model_finish_both_conditions_and_are_told_apart(tmp_
                     if kind == "enrolled" and data["user"]["kind"] == "two_step")  # fmt: skip
     model = {"model": "ann", "name": "ann", "backend": "scripted-user", "server": None, "temperature": 1.0}
     assert enrolled["user"] == {"kind": "two_step", **model}
+    tasks = [row.request["messages"][-1]["text"] for row in rows(database, tables.attempts) if row.slot == USER]
+    assert any(ASIDE in task for task in tasks), "the prompts are the study's"
 
 
 async def test_who_is_interrupted_goes_on_and_no_reply_that_was_used_is_asked_for_again(tmp_path: Path) -> None:
@@ -115,7 +120,7 @@ async def test_a_model_that_gives_no_answer_stops_its_session_and_nothing_is_inv
     ended = await played(tmp_path, read_user_config("two_step", speaker(mute=1)), 2)
     stopped = [one for one in ended if isinstance(one, StoppedSession)]
     assert len(stopped) == 2
-    assert "user:ann at phase-2/question[0]/with_ai, 2 attempts: The answer must be A, B, C or D" in stopped[0].why
+    assert "user:ann at phase-2/question[0]/with_ai, 2 attempts: The answer must be A, B, C, or D" in stopped[0].why
     database = database_in(tmp_path)
     assert not [e for e in rows(database, tables.events) if e.kind == "submitted" and e.path.endswith("with_ai")]
     assert {row.number for row in rows(database, tables.attempts) if row.slot == USER} == {1, 2}

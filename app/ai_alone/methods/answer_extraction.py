@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import orjson
 
-from experiments.study.template import fill
-
 MOST_CHARS = 200
 
 
@@ -18,12 +16,6 @@ class Extracted:
     attempted: bool
     value: str
     letter: str
-
-
-def extraction(template: str, question: str, reply: str) -> str:
-    """The extractor's prompt, without the right answer."""
-    values = {"question": question, "reply": reply}
-    return fill(template, lambda name: values[name])
 
 
 def extracted(text: str) -> Extracted | None:

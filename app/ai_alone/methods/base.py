@@ -15,6 +15,7 @@ from app.backends.model_ref import ModelRef
 from app.batch.task import Prompt
 from app.errors import AloneError
 from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.template import fill
 from problems.problem import Problem
 
 LETTER_TOKENS = 10
@@ -46,7 +47,7 @@ class MethodContext:
 
     def question(self, *said: str, max_tokens: int | None = None) -> Prompt:
         """A prompt for the model. `said` alternates user and model messages; `max_tokens` defaults to the study's."""
-        return self._to(self.asked, said, max_tokens)
+        return self._to(self.asked, self.alone.system, said, max_tokens)
 
     def extraction(self, text: str) -> Prompt:
         """A prompt for the extractor; raises AloneError if none is set."""
@@ -55,7 +56,7 @@ class MethodContext:
                 "No model is set to extract answers from free text: write `ai_alone: {extractor: MODEL}` into the "
                 "study file, or add --extractor MODEL; a model of the study, or BACKEND:NAME."
             )
-        return self._to(self.extractor, (text,), None)
+        return self._to(self.extractor, self.alone.extraction_system, (text,), None)
 
     def shown(self, dataset: str, count: int) -> tuple[Problem, ...]:
         """The first `count` examples of a dataset; raises AloneError if there are fewer."""
@@ -67,19 +68,24 @@ class MethodContext:
             )
         return found
 
-    def _to(self, asked: ModelRef, said: Sequence[str], max_tokens: int | None) -> Prompt:
-        system = (PromptMessage("system", self.alone.system),) if self.alone.system else ()
+    def _to(self, asked: ModelRef, system: str, said: Sequence[str], max_tokens: int | None) -> Prompt:
+        first = (PromptMessage("system", system),) if system else ()
         turns = tuple(PromptMessage("assistant" if n % 2 else "user", text) for n, text in enumerate(said))
         return Prompt(
             asked,
             Request(
                 model=asked.name,
-                messages=system + turns,
+                messages=first + turns,
                 temperature=self.alone.temperature,
                 max_tokens=max_tokens or self.alone.max_tokens,
                 options=asked.model.options,
             ),
         )
+
+
+def filled(template: str, **values: str) -> str:
+    """A study's prompt with its names filled in."""
+    return fill(template, values.__getitem__)
 
 
 class Method(Protocol):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.answer_extraction import extracted, extraction
-from app.ai_alone.methods.base import MethodContext, SampleResult
-from app.ai_alone.methods.multiple_choice import answered, key_of_letter, lettered
+from app.ai_alone.methods.answer_extraction import extracted
+from app.ai_alone.methods.base import MethodContext, SampleResult, filled
+from app.ai_alone.methods.multiple_choice import answered, key_of_letter, lettered, slots
 from app.ai_alone.methods.registry import method
 from app.batch.task import Prompt
 from problems.problem import Problem
@@ -19,17 +19,18 @@ class FreeText:
     A reply that does not attempt an answer, or answers none of the options, is wrong. If the extractor's reply is not
     a JSON object, the sample is unparsed and does not count. Source: ChatBench's `copy_and_paste` (paper, appendix
     B.1, and qa_reasoning.py): the message, the second call (at the same temperature, without the correct answer), the
-    keys attempted_answer, answer_val and answer_letter, and ignoring text outside the outer braces. The wording of the
-    extractor's prompt is ours; a letter in brackets or before a dot is accepted too.
+    keys attempted_answer, answer_val and answer_letter, and ignoring text outside the outer braces. Both prompts are
+    theirs, word for word; a letter in brackets or before a dot is accepted too.
     """
 
     steps, own = 2, 1
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the extractor's prompt."""
+        prompts = terms.alone.prompts
         if not texts:
-            return terms.question(lettered(problem))
-        return terms.extraction(extraction(terms.alone.extraction_prompt, lettered(problem), texts[0]))
+            return terms.question(filled(prompts.free_text, question=lettered(problem)))
+        return terms.extraction(filled(prompts.extraction, reply=texts[0], **slots(problem)))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The answer that the extractor found."""

@@ -7,20 +7,12 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 
-from app.ai_alone.methods.answer_extraction import Extracted, extracted, extraction
-from app.ai_alone.methods.base import MethodContext, SampleResult
+from app.ai_alone.methods.answer_extraction import Extracted, extracted
+from app.ai_alone.methods.base import MethodContext, SampleResult, filled
 from app.ai_alone.methods.registry import method
 from app.batch.task import Prompt
 from problems.problem import Problem
 
-CHECK = """\
-Question:
-{question}
-
-Correct answer: {right}
-Given answer: {given}
-
-Is the given answer the same as the correct answer? Reply with yes or no, and nothing else."""
 NUMBER = re.compile(r"[-+]?(?:\d{1,15}(?:\.\d{1,15})?|\.\d{1,15})(?:/\d{1,15})?")
 VERDICT = re.compile(r"\W*(yes|no)\b", re.I)
 
@@ -32,20 +24,21 @@ class FreeTextNoOptions:
     The extractor reads the answer from the reply. If that answer and the correct option are both numbers and close
     (Python's math.isclose), it is correct; otherwise the extractor is asked, yes or no, whether they are the same.
     Source: ChatBench's `copy_and_paste_no_mc` (qa_reasoning.py; not in the paper): the message, the comparison and the
-    check. The wording of both prompts to the extractor is ours.
+    check. All prompts are theirs, word for word.
     """
 
     steps, own = 3, 1
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the extractor's prompt, then the check against the correct answer."""
+        prompts, question = terms.alone.prompts, problem.plain
         if not texts:
-            return terms.question(problem.plain)
+            return terms.question(filled(prompts.free_text, question=question))
         if len(texts) == 1:
-            return terms.extraction(extraction(terms.alone.extraction_prompt, problem.plain, texts[0]))
+            return terms.extraction(filled(prompts.extraction_no_options, question=question, reply=texts[0]))
         found = extracted(texts[1])
         given = found.value if found else ""
-        return terms.extraction(CHECK.format(question=problem.plain, right=right_of(problem), given=given))
+        return terms.extraction(filled(prompts.check, question=question, right=right_of(problem), given=given))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """Correct if the numbers are close, or if the extractor says that the answers are the same."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
-from app.ai_alone.methods.letter_only_zero_shot import ORDER
-from app.ai_alone.methods.multiple_choice import letter_of, lettered, read_letter
+from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult, filled
+from app.ai_alone.methods.multiple_choice import letter_of, lettered, read_letter, slots
 from app.ai_alone.methods.registry import method
 from app.batch.task import Prompt
 from experiments.study.ai_alone import subject_of
 from problems.problem import Problem
 
 SHOTS = 5
-HEADER = "The following are multiple choice questions (with answers) about {subject}."
 
 
 @method("letter_only_few_shot")
@@ -29,10 +27,14 @@ class LetterOnlyFewShot:
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The one question."""
-        header = HEADER.format(subject=subject_of(terms.alone, problem.dataset))
-        blocks = [f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in terms.shown(problem.dataset, SHOTS)]
-        blocks.append(f"Question: {lettered(problem)}\nAnswer:")
-        return terms.question("\n\n".join((ORDER, header, *blocks)), max_tokens=LETTER_TOKENS)
+        shown = terms.shown(problem.dataset, SHOTS)
+        text = filled(
+            terms.alone.prompts.letter_only_few_shot,
+            examples="\n\n".join(f"Question: {lettered(one)}\nAnswer: {letter_of(one)}" for one in shown),
+            subject=subject_of(terms.alone, problem.dataset),
+            **slots(problem),
+        )
+        return terms.question(text, max_tokens=LETTER_TOKENS)
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
         """The letter."""

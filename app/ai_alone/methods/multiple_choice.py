@@ -5,6 +5,7 @@ from __future__ import annotations
 from string import ascii_uppercase
 
 from app.ai_alone.methods.base import SampleResult
+from experiments.instruments.chatbench_prompts import quoted_letters
 from problems.problem import Problem
 
 KEPT_CHARS = 200
@@ -47,6 +48,11 @@ def _kept(text: str) -> str:
     return text.replace("\x00", "")[:KEPT_CHARS]
 
 
-def letters(problem: Problem) -> str:
-    """The range of the option letters, such as `A through D`."""
-    return f"A through {ascii_uppercase[len(problem.options) - 1]}"
+def slots(problem: Problem) -> dict[str, str]:
+    """The names that prompts about a multiple-choice question can use."""
+    letters = ascii_uppercase[: len(problem.options)]
+    return {
+        "question": lettered(problem),
+        "letters": quoted_letters(letters),
+        "range": f"{letters[0]} through {letters[-1]}",
+    }

@@ -3,6 +3,7 @@
 An annotator decides which conversations it can judge (`lacks`), which results need no call (`known`), the prompt
 (`prompt`) and the JSON schema of the answer (`schema`). A prompt contains no more than it needs: only annotators that
 compare with the correct answer include it. Text of the conversation is quoted, and placeholders in it are not filled.
+ChatBench's own prompts are in experiments/instruments/chatbench_prompts.py.
 """
 
 from __future__ import annotations
@@ -38,10 +39,16 @@ class Annotator(ABC):
     temperature: float = 0.0
     """Seeds 1.8 sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""
     max_tokens: int = MAX_TOKENS
+    system: str = ""
+    """The system prompt; empty for none."""
+    describe_format: bool = True
+    """Whether the description of the answer's format is added to the prompt; not if the prompt itself contains it."""
+    may_lack: Values = MappingProxyType({})
+    """The keys that a reply may leave out, with the values that they then have."""
 
     @abstractmethod
     def prompt(self, conversation: Conversation) -> str:
-        """The prompt, without the description of the answer's format, which is added to it."""
+        """The prompt, to which the description of the answer's format is added unless it contains that."""
 
     @abstractmethod
     def schema(self, conversation: Conversation) -> Schema:
@@ -70,10 +77,11 @@ class Annotator(ABC):
     def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
         """The one call."""
         schema = self.schema(conversation)
-        text = f"{self.prompt(conversation)}\n\n{shape(schema)}"
+        text = self.prompt(conversation)
+        messages = (PromptMessage("user", f"{text}\n\n{shape(schema)}" if self.describe_format else text),)
         request = Request(
             model=asked.name,
-            messages=(PromptMessage("user", text),),
+            messages=(PromptMessage("system", self.system), *messages) if self.system else messages,
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             options=asked.model.options,
@@ -83,9 +91,12 @@ class Annotator(ABC):
 
     def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
         """Parse a reply strictly."""
-        values = read_object(text, self.schema(conversation))
-        if isinstance(values, UnparsableReply):
-            return values
+        schema = self.schema(conversation)
+        needed = [name for name in schema.get("required", ()) if name not in self.may_lack]
+        found = read_object(text, {**schema, "required": needed})
+        if isinstance(found, UnparsableReply):
+            return found
+        values = {**self.may_lack, **found}
         fault = self.contradiction(values)
         return UnparsableReply(fault) if fault else values
 
@@ -159,6 +170,11 @@ def quoted(conversation: Conversation) -> str:
 def _quoted(talk: Talk) -> str:
     said = (f"[{number}] {SPEAKERS[one.role]}: {one.text}" for number, one in enumerate(talk, 1))
     return "\n".join([RULE, "\n\n".join(said), RULE])
+
+
+def transcript(conversation: Conversation) -> str:
+    """The conversation as ChatBench's annotators quote it: a line for each message, with its sender."""
+    return "\n".join(f"{'Person' if one.role == 'user' else 'System'}: {one.text}" for one in conversation.said)
 
 
 def question_of(conversation: Conversation) -> str:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from app.annotation.annotators.base import Annotator, of_object, one_of, question_of, quoted, yes_or_no
+from types import MappingProxyType
+
+from app.annotation.annotators.base import Annotator, of_object, one_of, question_of, transcript, yes_or_no
 from app.annotation.annotators.json_reply import Schema, Values
 from app.annotation.annotators.registry import annotator
+from experiments.instruments.chatbench_prompts import CHATBOT_ANSWER, HELPER
+from experiments.study.template import fill
 from storage.reports.conversations import Conversation
 
 GUIDE = """\
-Below are a multiple-choice question and a conversation between a user and an AI chatbot, which did not see the \
-question unless the user told it. Did the chatbot try to answer the question, and if so, what was its last answer?
-
-Do not solve the question yourself. Look only at what the chatbot said: whether it is right does not matter."""
+Did the chatbot give a final answer to the question, and which one? The chatbot did not see the question unless the \
+user wrote it. Do not solve the question yourself. Look only at what the chatbot said: whether it is right does not \
+matter."""
 
 
 @annotator("answer")
 class ChatbotAnswer(Annotator):
     """The chatbot's answer: whether it attempted one, its value, and the option that it chose.
 
-    Like ChatBench's `extract_answer_from_conversation`: temperature 0, JSON with these three keys, and no correct
-    answer in the prompt.
+    Both prompts are those of ChatBench's code, word for word (`extract_answer_from_conversation` in
+    analyze_results.py), with temperature 0 and without the correct answer. The prompt asks for `answer_val` and
+    `answer_letter` only where there are such; a reply without them has none.
     """
+
+    system, describe_format = HELPER, False
+    may_lack = MappingProxyType({"answer_val": None, "answer_letter": None})
 
     def lacks(self, conversation: Conversation) -> str:
         """It needs a question with options."""
@@ -28,7 +35,8 @@ class ChatbotAnswer(Annotator):
 
     def prompt(self, conversation: Conversation) -> str:
         """The question with its options, without the correct one, and the conversation."""
-        return f"{GUIDE}\n\nThe question:\n{question_of(conversation)}\n\nThe conversation:\n{quoted(conversation)}"
+        values = {"question": question_of(conversation), "transcript": transcript(conversation)}
+        return fill(CHATBOT_ANSWER, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
         """The three fields of the release."""

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from app.annotation.annotators.base import Annotator, of_object, quoted, yes_or_no
+from types import MappingProxyType
+
+from app.annotation.annotators.base import Annotator, of_object, question_of, transcript, yes_or_no
 from app.annotation.annotators.json_reply import Schema, Values
 from app.annotation.annotators.registry import annotator
+from experiments.instruments.chatbench_prompts import CORRECTED, CORRECTED_WITHOUT_QUESTION, HELPER
+from experiments.study.template import fill
 from storage.reports.conversations import Conversation
 
 SHORT = 2
 GUIDE = """\
-Below is a conversation between a user and an AI chatbot. Did the user correct the chatbot: point out a mistake in \
-what it had said, or contradict it with what they held to be right? To ask again, to ask for an explanation or to \
-doubt ("are you sure?") is no correction."""
+Did the user correct the chatbot: point out a mistake in what it had said, or contradict it with what they held to be \
+right? To ask again, to ask for an explanation or to doubt ("are you sure?") is no correction."""
 
 
 @annotator("corrected")
 class Corrected(Annotator):
     """Corrections: whether the user corrected the chatbot, and how.
 
-    As in ChatBench's code, conversations of at most two messages are annotated as false without a call to a model.
+    Both prompts are those of ChatBench's code, word for word (`classify_if_user_corrected_model` in
+    analyze_results.py); a conversation about no question has the same prompt without its first part. As there,
+    conversations of at most two messages are annotated as false without a call to a model.
     """
 
+    system, describe_format = HELPER, False
+    may_lack = MappingProxyType({"corrections": []})
+
     def prompt(self, conversation: Conversation) -> str:
-        """The conversation alone."""
-        return f"{GUIDE}\n\nThe conversation:\n{quoted(conversation)}"
+        """The question, if there is one, and the conversation."""
+        values = {"question": question_of(conversation), "transcript": transcript(conversation)}
+        return fill(CORRECTED if conversation.question.text else CORRECTED_WITHOUT_QUESTION, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
         """Whether there is a correction, and the list of corrections."""

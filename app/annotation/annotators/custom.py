@@ -1,9 +1,10 @@
-"""An annotator that is defined in a study file or a file of annotators, by a prompt and a JSON schema."""
+"""An annotator that is defined in a study file or a file of annotators: a prompt with a JSON schema, or a prompt for
+one of Parley's annotators."""
 
 from __future__ import annotations
 
-from app.annotation.annotators.base import Annotator, question_of, quoted
-from app.annotation.annotators.json_reply import Schema
+from app.annotation.annotators.base import Annotator, question_of, quoted, transcript
+from app.annotation.annotators.json_reply import Schema, Values
 from experiments.study.annotators import RIGHT, AnnotatorSpec
 from experiments.study.template import fill, names
 from storage.reports.conversations import Conversation
@@ -12,11 +13,14 @@ PROBLEM = frozenset({"question", "problem", "options"})
 
 
 class CustomAnnotator(Annotator):
-    """An annotator with its own prompt and schema."""
+    """An annotator with its own prompt. Without a schema in its definition, all else is as in the annotator `like`."""
 
-    def __init__(self, name: str, told: AnnotatorSpec) -> None:
+    def __init__(self, name: str, told: AnnotatorSpec, like: Annotator | None = None) -> None:
         self.name = name
         self.whole = told.unit == "session"
+        self.system, self.describe_format = told.system, told.describe_format
+        self._like = like
+        self.may_lack = like.may_lack if like is not None else {}
         self.temperature, self.max_tokens = told.temperature, told.max_tokens
         self.told_right = bool({RIGHT, "chosen"} & set(names(told.prompt)))
         self._told, self._names = told, frozenset(names(told.prompt))
@@ -27,6 +31,7 @@ class CustomAnnotator(Annotator):
         first = next((said.text for said in conversation.said if said.role == "user"), "")
         values = {
             "conversation": quoted(conversation),
+            "transcript": transcript(conversation),
             "first_message": first,
             "question": question.text,
             "problem": question_of(conversation),
@@ -37,12 +42,20 @@ class CustomAnnotator(Annotator):
         return fill(self._told.prompt, values.__getitem__).strip()
 
     def schema(self, conversation: Conversation) -> Schema:
-        """The schema in its definition."""
-        return self._told.answer_schema
+        """The schema in its definition, or the other annotator's."""
+        return self._like.schema(conversation) if self._like is not None else self._told.answer_schema or {}
+
+    def known(self, conversation: Conversation) -> Values | None:
+        """What the other annotator knows without a call."""
+        return self._like.known(conversation) if self._like is not None else None
+
+    def contradiction(self, values: Values) -> str:
+        """What contradicts itself by the other annotator's rules."""
+        return self._like.contradiction(values) if self._like is not None else ""
 
     def guide(self) -> str:
-        """The instructions in its definition."""
-        return self._told.instructions
+        """The instructions in its definition, or the other annotator's."""
+        return self._told.instructions or (self._like.guide() if self._like is not None else "")
 
     def lacks(self, conversation: Conversation) -> str:
         """The conversation must have what the prompt's placeholders need."""
@@ -50,4 +63,4 @@ class CustomAnnotator(Annotator):
             return "it belongs to no question that is known here"
         if RIGHT in self._names and conversation.question.right is None:
             return "the right answer of its question is not known"
-        return ""
+        return self._like.lacks(conversation) if self._like is not None else ""

@@ -3,8 +3,8 @@
     @annotator("user_effort")
     class UserEffort(Annotator): ...
 
-A study can define more (`annotators:` in its file, or in a file of annotators), under other names, so that a name in
-the data always means one annotator.
+A study can define more (`annotators:` in its file, or in a file of annotators) under other names, so that a name in
+the data always means one annotator, or give one of these another prompt.
 """
 
 from __future__ import annotations
@@ -39,11 +39,21 @@ def annotator(name: str) -> Callable[[A], A]:
 def annotators(names: Iterable[str], own: Mapping[str, AnnotatorSpec]) -> list[Annotator]:
     """The annotators with these names; `own` are those of a study or file. Raises AnnotatorUnknown."""
     known = ANNOTATORS.all()
-    for name in sorted(known.keys() & own.keys()):
-        raise AnnotatorUnknown(f"{name!r} is an annotator that comes with Parley; rename your own")
+    for name, spec in own.items():
+        if name in known and spec.answer_schema is not None:
+            raise AnnotatorUnknown(
+                f"{name!r} is an annotator that comes with Parley; rename your own, or leave out its `answer_schema` "
+                "to change the prompt only"
+            )
+        if name not in known and spec.answer_schema is None:
+            raise AnnotatorUnknown(
+                f"{name!r} has no `answer_schema`, and no annotator of that name comes with Parley"
+                f"{suggestion(name, known)}"
+            )
     found: list[Annotator] = []
     for name in names:
         if name not in {**known, **own}:
             raise AnnotatorUnknown(f"there is no annotator {name!r}{suggestion(name, [*known, *own])}")
-        found.append(CustomAnnotator(name, own[name]) if name in own else known[name]())
+        like = known[name]() if name in known else None
+        found.append(CustomAnnotator(name, own[name], like) if name in own else known[name]())
     return found

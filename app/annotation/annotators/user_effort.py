@@ -20,7 +20,9 @@ help with the question?
 class UserEffort(Annotator):
     """Effort: `tried`, `known` (the participant already had the answer) or `low effort`.
 
-    The labels are those of ChatBench's release; the prompt is ours (ChatBench's is on the dataset's card).
+    The labels are those of ChatBench's release. The prompt is ours: ChatBench's is printed on the card of the dataset
+    (microsoft/ChatBench, revision 068a02a), and is not in the published code. To use it, copy it from there into the
+    study: `annotators: {user_effort: {prompt: ...}}`.
     """
 
     def prompt(self, conversation: Conversation) -> str:

@@ -10,9 +10,17 @@ from dataclasses import dataclass
 
 from app.bots.users.base import Ask, UnusableReply, UserAction
 from app.bots.users.random import Random
-from experiments.instruments.two_step_simulator import Prompt, Said, SimulatorQuestion, answer_in, cleaned
 from experiments.study.fields import SingleChoice
 from experiments.study.screen import ProblemBlock, Screen
+from experiments.study.two_step_simulator import (
+    DEFAULT,
+    Prompt,
+    Said,
+    SimulatorPrompts,
+    SimulatorQuestion,
+    answer_in,
+    cleaned,
+)
 
 MAX_TURNS = 10
 """Messages after which the user must answer. (ChatBench's.)"""
@@ -69,8 +77,9 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
     if chat is None or asked is None or chat.columns or "retry" in actions or not (may_say or may_leave):
         return None
     answer = next((field for field in screen.panel.fields if isinstance(field, SingleChoice)), None)
+    options = {**answer.options, **dict(asked.plain_options)} if answer else dict(asked.options)
     return ChatTask(
-        question=SimulatorQuestion(asked.text, dict(answer.options) if answer else dict(asked.options)),
+        question=SimulatorQuestion(asked.plain or asked.text, options),
         said=tuple((message.role, message.text) for message in chat.messages),
         may_say=may_say,
         may_leave=may_leave,
@@ -81,6 +90,9 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
 
 class ChatUser(Random):
     """A user that talks. Its kinds say what their model is asked, and how its replies are read."""
+
+    prompts: SimulatorPrompts = DEFAULT
+    """The study's prompts."""
 
     async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """The first message, the next one, or the answer; by chance where there is nothing to talk about."""

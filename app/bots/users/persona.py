@@ -13,9 +13,9 @@ from app.bots.users.base import Ask, UserAction
 from app.bots.users.chat_user import ChatTask
 from app.bots.users.registry import user
 from app.bots.users.two_step import TwoStep
-from experiments.instruments.two_step_simulator import Prompt
 from experiments.study.fields import Checkbox, Field
 from experiments.study.screen import Screen
+from experiments.study.two_step_simulator import Prompt
 
 SYSTEM = (
     "You are a person who takes part in a study, and everything that you write is what this person would write. Stay "

@@ -1,7 +1,7 @@
 """ChatBench's two-step users: one prompt for the first message, another for each further step.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
-asked is in experiments/instruments/two_step_simulator.py, where fine-tuning examples take it from as well.
+asked is in experiments/study/two_step_simulator.py, where fine-tuning examples take it from as well.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from app.bots.users.base import Ask, UserAction
 from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
-from experiments.instruments import two_step_simulator as prompts
-from experiments.instruments.two_step_simulator import Prompt
+from experiments.study import two_step_simulator as prompts
+from experiments.study.two_step_simulator import Prompt
 
 
 @user("two_step", model=True)
@@ -19,15 +19,15 @@ class TwoStep(ChatUser):
 
     def first(self, talk: ChatTask) -> Prompt:
         """Task 1."""
-        return prompts.first(talk.question)
+        return prompts.first(talk.question, self.prompts)
 
     def following(self, talk: ChatTask) -> Prompt:
         """Task 2."""
-        return prompts.following(talk.question, talk.said, may_answer=talk.may_leave)
+        return prompts.following(talk.question, talk.said, self.prompts, may_answer=talk.may_leave)
 
     def last(self, talk: ChatTask) -> Prompt:
         """The call that must answer."""
-        return prompts.last(talk.question, talk.said)
+        return prompts.last(talk.question, talk.said, self.prompts)
 
 
 @user("two_step_problem", model=True)
@@ -36,13 +36,13 @@ class TwoStepProblem(TwoStep):
 
     def first(self, talk: ChatTask) -> Prompt:
         """Task 1, with the problem."""
-        return prompts.first(talk.question, with_problem=True)
+        return prompts.first(talk.question, self.prompts, with_problem=True)
 
 
 @user("two_step_help", model=True)
 class TwoStepHelp(TwoStep):
-    """The two-step simulator whose first message is fixed: it asks for help with the first step of the problem."""
+    """The two-step simulator whose first message is fixed: it asks for help with the first step."""
 
     async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
         """The fixed message; no model is asked."""
-        return talk.say(prompts.help_message(talk.question)[: talk.max_chars])
+        return talk.say(prompts.filled(self.prompts.help_message, talk.question)[: talk.max_chars])

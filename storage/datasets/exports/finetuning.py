@@ -1,7 +1,7 @@
 """Training examples for fine-tuning a user simulator on conversations: JSON lines in OpenAI's `messages` format.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4: a conversation with k messages of the user gives k + 1
-examples, with the prompts of the simulated user `two_step` (experiments/instruments/two_step_simulator.py); the last
+examples, with the prompts of the simulated user `two_step` (experiments/study/two_step_simulator.py); the last
 example gives the answer. A seeded split assigns each question either to training or to testing.
 
 The examples have no tables of their own. They are made from ChatBench's `conversations` and `questions` of a study,
@@ -20,8 +20,9 @@ from typing import Any, BinaryIO, Literal
 import orjson
 from sqlalchemy import Connection
 
-from experiments.instruments.two_step_simulator import Prompt, Said, SimulatorQuestion, examples
 from experiments.session.seeded_random import shuffled
+from experiments.study.resolve import Study
+from experiments.study.two_step_simulator import DEFAULT, Prompt, Said, SimulatorPrompts, SimulatorQuestion, examples
 from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
 from storage.datasets.exports.atomic_folder import HashingFile, writing
@@ -68,12 +69,13 @@ class TrainingExamples:
 
 @dataclass(frozen=True, slots=True)
 class _ExampleSource:
-    """The sources of examples: conversations, the questions' texts, and the file of each question."""
+    """The sources of examples: conversations, the questions' texts, the file of each question, and the prompts."""
 
     connection: Connection
     talks: Sequence[RowSelection]
     questions: Mapping[str, SimulatorQuestion]
     files: Mapping[str, str]
+    prompts: SimulatorPrompts
 
 
 def _is_example(value: Any) -> bool:
@@ -99,7 +101,8 @@ def export_examples(database: Database, request: ExportRequest, folder: Path, sp
     left_out: Counter[str] = Counter()
     with database.connect() as connection:
         plan = plan_export(connection, replace(request, schema="chatbench"))
-        source = _source(connection, plan, request, split)
+        studies = Studies(database).taken(request.study, plan.origin)
+        source = _source(connection, plan, request, split, _prompts(studies))
         try:
             files = _write(source, folder, left_out)
         except OSError as error:
@@ -112,7 +115,7 @@ def export_examples(database: Database, request: ExportRequest, folder: Path, sp
             withdrawn=count_present_and_withdrawn(connection, request.study, plan.origin)[1],
             folder=folder,
             files=files,
-            studies=Studies(database).taken(request.study, plan.origin),
+            studies=studies,
             selected=plan.selected,
             dataset=dataset_info_in(connection, request.study),
             period=period_of(connection, request.study, plan),
@@ -128,7 +131,9 @@ def stream_examples(
     if file not in (TRAIN, TEST):
         raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
-        source = _source(connection, plan_export(connection, replace(request, schema="chatbench")), request, split)
+        plan = plan_export(connection, replace(request, schema="chatbench"))
+        prompts = _prompts(Studies(database).taken(request.study, plan.origin))
+        source = _source(connection, plan, request, split, prompts)
         for name, example in _examples(source, Counter()):
             if name == file:
                 out.write(_line(example))
@@ -148,7 +153,15 @@ def _schema(split: TrainSplit) -> Schema:
     return Schema(NAME, title, said + which, tuple(TABLES.values()), lambda study, state: ())
 
 
-def _source(connection: Connection, plan: ExportPlan, request: ExportRequest, split: TrainSplit) -> _ExampleSource:
+def _prompts(studies: Sequence[Study]) -> SimulatorPrompts:
+    """The prompts of the study's newest version; ChatBench's if it has none, or if the data were imported."""
+    own = [study.file.simulator_prompts for study in studies[-1:]]
+    return next((prompts for prompts in own if prompts is not None), DEFAULT)
+
+
+def _source(
+    connection: Connection, plan: ExportPlan, request: ExportRequest, split: TrainSplit, prompts: SimulatorPrompts
+) -> _ExampleSource:
     talks = [chosen for chosen in plan.files if chosen.table.name == "conversations"]
     asked = next((chosen for chosen in plan.files if chosen.table.name == "questions"), None)
     if not talks or asked is None:
@@ -160,18 +173,18 @@ def _source(connection: Connection, plan: ExportPlan, request: ExportRequest, sp
     questions = dict(_questions(connection, asked))
     columns = {column.name: column for column in talks[0].table.columns}
     narrow = [replace(chosen, columns=tuple(columns[name] for name in TALKED)) for chosen in talks]
-    return _ExampleSource(connection, narrow, questions, dealt(sorted(questions), split))
+    return _ExampleSource(connection, narrow, questions, dealt(sorted(questions), split), prompts)
 
 
 def _questions(connection: Connection, asked: RowSelection) -> Iterator[tuple[str, SimulatorQuestion]]:
-    """Each question as participants saw it."""
+    """Each question without markup, as in ChatBench's code."""
     known = {column.name: column for column in asked.table.columns}
     for rows in replace(asked, columns=tuple(known.values())).stream(connection, texts=False):
         for row in rows:
             cells = dict(zip(known, row, strict=True))
-            options = {key: cells[f"option_{key}_formatted"] or cells[f"option_{key}"] for key in LETTERS}
-            shown = {key: str(text) for key, text in options.items() if text is not None}
-            yield cells["question_id"], SimulatorQuestion(cells["question_formatted"] or cells["question"], shown)
+            options = {key: cells[f"option_{key}"] for key in LETTERS}
+            known_options = {key: str(text) for key, text in options.items() if text is not None}
+            yield cells["question_id"], SimulatorQuestion(cells["question"], known_options)
 
 
 def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[str, Prompt]]:
@@ -184,7 +197,9 @@ def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[
                 if why:
                     left_out[why] += 1
                 elif question is not None:
-                    yield from ((source.files[id_], example) for example in examples(question, said, answer))
+                    yield from (
+                        (source.files[id_], example) for example in examples(question, said, answer, source.prompts)
+                    )
 
 
 def _said(history: Any) -> Said:

@@ -1,0 +1,200 @@
+"""ChatBench's user simulators: the prompts for a model that plays a user, and the parsing of its replies.
+
+Source: Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5, appendix B.4 (generate_conversations.py). Two-step: a
+system prompt casts the model as a human who tries to answer the question; task 1 is the first message; task 2, with the
+conversation between rules, is `Answer: X` alone or the next message; a last call must answer. The prompts are theirs,
+word for word (experiments/instruments/chatbench_prompts.py), unless a study has its own.
+
+The prompts of simulated users and the fine-tuning examples are both made here, so that a model fine-tuned on these
+examples can play a user. Pure functions; they depend on no screen and no model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from experiments.errors import ValidationIssue, suggestion
+from experiments.instruments import chatbench_prompts
+from experiments.instruments.chatbench_prompts import TALK, choices
+from experiments.study.base_model import StrictModel
+from experiments.study.template import fill, names
+
+Prompt = tuple[Mapping[str, str], ...]
+"""Messages for a model, each with a `role` and a `text`."""
+Said = Sequence[tuple[Literal["You", "Bot"], str]]
+"""A conversation as pairs of sender and text."""
+
+CALLED: Mapping[str, str] = MappingProxyType({"You": "YOU", "Bot": "SYSTEM"})
+"""The senders in the conversation of two-step's prompts."""
+GO_ON = TALK + (
+    "Generate the next prompt you would say to the system to answer your question. Remember to keep your writing style "
+    "consistent."
+)
+"""`NEXT` without the answer, for a screen that cannot be left yet; ChatBench has none such."""
+ANSWER = "Answer:"
+OWN_WORDS = "YOUR ANSWER"
+SPEAKER = "YOU:"
+QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("`", "`"))
+LED = re.compile(r"\(?(\w+)(?:[.):]+(?:\s.*)?)?$", re.DOTALL)
+"""An option's key alone, or followed by punctuation and the option's text."""
+
+
+class SimulatorPrompts(StrictModel):
+    """The prompts of simulated users and of the examples for fine-tuning. The defaults are ChatBench's, word for word.
+    `{{question}}` is the question with its lettered options, `{{choices}}` the letters as `A, B, C, or D`, and
+    `{{conversation}}` what was said so far, with `YOU:` or `SYSTEM:` before each message."""
+
+    system: str = chatbench_prompts.TWO_STEP
+    """The system prompt of `two_step` and its variants. The other prompts follow it as the user's message."""
+    first: str = chatbench_prompts.FIRST
+    """The task to write the first message."""
+    first_with_problem: str = chatbench_prompts.FIRST_WITH_PROBLEM
+    """Likewise for `two_step_problem`."""
+    help_message: str = chatbench_prompts.HELP
+    """The first message of `two_step_help`, which is sent as it is."""
+    next: str = chatbench_prompts.NEXT
+    """The task to answer, or to write the next message."""
+    next_message: str = GO_ON
+    """The task to write the next message, where an answer is not possible yet."""
+    last: str = chatbench_prompts.LAST
+    """The task to answer now."""
+    iqa_eval: str = chatbench_prompts.IQA_EVAL
+    """The only message to the model of `iqa_eval`. The conversation so far follows after a blank line."""
+    iqa_eval_last: str = chatbench_prompts.IQA_EVAL_LAST
+    """Likewise where it must answer now."""
+
+
+DEFAULT = SimulatorPrompts()
+NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"system": ("question",), "next": ("conversation",), "next_message": ("conversation",), "last": ("conversation",)}
+    | {"iqa_eval": ("question",), "iqa_eval_last": ("question",)}
+)
+"""The names that a prompt must use."""
+
+
+def validate_prompts(prompts: SimulatorPrompts) -> Iterator[ValidationIssue]:
+    """Names in the prompts that are missing or unknown."""
+    for prompt, text in prompts:
+        where, used, needed = f"simulator_prompts.{prompt}", list(names(text)), NEEDED.get(prompt, ())
+        talk = ("conversation",) if "conversation" in needed else ()
+        allowed = ("question", "choices", *talk)
+        for name in used:
+            if name not in allowed:
+                yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, allowed)}")
+        for name in needed:
+            if name not in used:
+                yield ValidationIssue(where, f"does not contain {{{{{name}}}}}, so the model would not see it")
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorQuestion:
+    """A question: its text, and its options by key, if any."""
+
+    text: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> str:
+        """The text with the lettered options below."""
+        return "\n".join([self.text, *(f"{key}. {text}" for key, text in self.options.items())])
+
+    @property
+    def form(self) -> str:
+        """The placeholder for the answer in a prompt: the options' keys, or a word if there are none."""
+        return choices(self.options or (OWN_WORDS,))
+
+    def key(self, answer: str) -> str | None:
+        """The key of the option that an answer names, by its key or its exact text; None if it names none."""
+        said = answer.strip().strip("*").strip()
+        by_text = [key for key, text in self.options.items() if text.strip().lower() == said.lower()]
+        led = LED.match(said)
+        by_key = [key for key in self.options if led and key.lower() == led[1].lower()]
+        found = by_text or by_key
+        return found[0] if len(found) == 1 else None
+
+
+def first(question: SimulatorQuestion, prompts: SimulatorPrompts = DEFAULT, *, with_problem: bool = False) -> Prompt:
+    """Task 1: the first message."""
+    return _prompt(question, prompts, prompts.first_with_problem if with_problem else prompts.first)
+
+
+def following(
+    question: SimulatorQuestion, said: Said, prompts: SimulatorPrompts = DEFAULT, *, may_answer: bool = True
+) -> Prompt:
+    """Task 2: the answer or the next message; only the latter unless `may_answer`."""
+    return _prompt(question, prompts, prompts.next if may_answer else prompts.next_message, said)
+
+
+def last(question: SimulatorQuestion, said: Said, prompts: SimulatorPrompts = DEFAULT) -> Prompt:
+    """The last call, which must answer."""
+    return _prompt(question, prompts, prompts.last, said)
+
+
+def iqa_eval(
+    question: SimulatorQuestion, said: Said, prompts: SimulatorPrompts = DEFAULT, *, must_answer: bool = False
+) -> Prompt:
+    """IQA-EVAL's one message: the instructions and the question, and then the conversation, if there is one."""
+    text = filled(prompts.iqa_eval_last if must_answer else prompts.iqa_eval, question)
+    talk = conversation(said, {**CALLED, "Bot": "ASSISTANT"})
+    return ({"role": "system", "text": f"{text}\n\n{talk}" if said else text},)
+
+
+def filled(template: str, question: SimulatorQuestion, said: Said = ()) -> str:
+    """A prompt with its names filled in."""
+    values = {"question": question.whole, "choices": question.form, "conversation": conversation(said)}
+    return fill(template, values.__getitem__)
+
+
+def conversation(said: Said, called: Mapping[str, str] = CALLED) -> str:
+    """A conversation as prompts show it: each message with its sender, and a blank line between them."""
+    return "\n\n".join(f"{called[who]}: {text}" for who, text in said)
+
+
+def cleaned(reply: str) -> str:
+    """A reply without surrounding quotes and without a speaker's name in front."""
+    text = _unquoted(reply.strip())
+    return _unquoted(text.removeprefix(SPEAKER).strip())
+
+
+def answer_in(reply: str) -> str | None:
+    """The answer in a cleaned reply; None if the reply is a message."""
+    return reply.removeprefix(ANSWER).strip() if reply.startswith(ANSWER) else None
+
+
+def examples(question: SimulatorQuestion, said: Said, key: str, prompts: SimulatorPrompts = DEFAULT) -> list[Prompt]:
+    """A conversation as examples for fine-tuning: k messages of the user, each with a reply, give k + 1.
+
+    They are task 1 once, task 2 after each reply for the message that follows it, and task 2 for the answer after the
+    last reply (`convert_conversation_to_simulator_data` in ChatBench's analyze_results.py).
+    """
+    begin = next((number for number, (who, _) in enumerate(said) if who == "You"), None)
+    if begin is None:
+        return []
+    found = [(*first(question, prompts), _assistant(said[begin][1]))]
+    for number in range(begin + 1, len(said)):
+        after = said[number + 1] if number + 1 < len(said) else ("You", f"{ANSWER} {key}")
+        if said[number][0] == "Bot" and after[0] == "You":
+            found.append((*following(question, said[: number + 1], prompts), _assistant(after[1])))
+    return found
+
+
+def _assistant(text: str) -> Mapping[str, str]:
+    return {"role": "assistant", "text": text}
+
+
+def _prompt(question: SimulatorQuestion, prompts: SimulatorPrompts, task: str, said: Said = ()) -> Prompt:
+    system = {"role": "system", "text": filled(prompts.system, question)}
+    return (system, {"role": "user", "text": filled(task, question, said)})
+
+
+def _unquoted(text: str) -> str:
+    """The text without quotes around the whole of it; those within it stay."""
+    for left, right in QUOTES:
+        inner = text[1:-1]
+        if len(text) > 1 and text[0] == left and text[-1] == right and left not in inner and right not in inner:
+            return inner.strip()
+    return text

@@ -1,0 +1,263 @@
+"""ChatBench's prompts, byte for byte: as texts here, and against the authors' functions where their code is at hand.
+
+The texts are those of github.com/serinachang5/interactive-eval at commit 6f2abaf. To compare with the code itself,
+clone it and set INTERACTIVE_EVAL to the folder; nothing of it is part of this project.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.ai_alone.methods.base import MethodContext
+from app.ai_alone.methods.registry import METHODS
+from app.annotation.annotators.registry import annotators
+from app.backends.model_ref import ModelRef
+from experiments.session.annotations import ConversationRef
+from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.model_spec import ModelSpec
+from experiments.study.two_step_simulator import (
+    DEFAULT,
+    Said,
+    SimulatorQuestion,
+    examples,
+    filled,
+    first,
+    following,
+    iqa_eval,
+    last,
+)
+from problems.problem import DialogueMessage, Option, Problem
+from storage.reports.conversations import Conversation, ConversationProblem
+
+CODE = os.environ.get("INTERACTIVE_EVAL", "")
+LETTERS = "ABCD"
+MODEL = ModelRef("gpt-4o", ModelSpec(backend="openai"))
+Messages = list[tuple[str, str]]
+text = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=40)
+
+
+def problem(question: str, options: Sequence[str], answer: str = "B", number: int = 0) -> Problem:
+    made = tuple(Option(key, "shown", option) for key, option in zip(LETTERS, options, strict=True))
+    return Problem(
+        f"high_school_mathematics-redux-{number}", "shown", question, "high_school_mathematics", made, answer
+    )
+
+
+def messages(prompt: Any) -> Messages:
+    return [(one["role"], one["text"]) for one in prompt]
+
+
+def asked(name: str, one: Problem, *texts: str, shown: Sequence[Problem] = ()) -> Messages:
+    terms = MethodContext(MODEL, AiAloneSpec(), MODEL, {one.dataset: tuple(shown)})
+    return [(said.role, said.text) for said in METHODS.find(name).ask(terms, one, texts).request.messages]
+
+
+def annotated(name: str, one: Problem, said: Said) -> Messages:
+    talk = tuple(DialogueMessage("user" if who == "You" else "bot", words) for who, words in said)
+    about = ConversationProblem(one.plain, {option.key: option.plain for option in one.options}, one.answer)
+    (found,) = annotators([name], {})
+    question = found.cell(Conversation("s", ConversationRef("chat"), (talk,), about), MODEL).next(())
+    assert question is not None
+    return [(part.role, part.text) for part in question.request.messages]
+
+
+def question_of(one: Problem) -> SimulatorQuestion:
+    return SimulatorQuestion(one.plain, {option.key: option.plain for option in one.options})
+
+
+BAGS = problem("How many bags?", ("12", "13", "14", "144"))
+DEV = [problem(f"Example {n}?", ("1", "2", "3", "4"), LETTERS[n % 4], n) for n in range(5)]
+SAID: Said = [("You", "is it 13?"), ("Bot", "Yes.\n\n**B**"), ("You", "sure?"), ("Bot", "Quite.")]
+BAGS_TEXT = "How many bags?\nA. 12\nB. 13\nC. 14\nD. 144"
+ASSISTANT = ("system", "You are a helpful AI assistant.")
+HELPER = ("system", "You are a helpful assistant.")
+RULE = "========================"
+
+
+def test_models_alone() -> None:
+    assert asked("letter_only_zero_shot", BAGS) == [
+        ASSISTANT,
+        ("user", f"Answer with only a single letter.\n\nQuestion: {BAGS_TEXT}\nAnswer:"),
+    ]
+    shown = "".join(
+        f"Question: Example {n}?\nA. 1\nB. 2\nC. 3\nD. 4\nAnswer: {letter}\n\n" for n, letter in enumerate("ABCDA")
+    )
+    header = "The following are multiple choice questions (with answers) about high school mathematics.\n\n"
+    assert asked("letter_only_few_shot", BAGS, shown=DEV) == [
+        ASSISTANT,
+        ("user", f"Answer with only a single letter.\n\n{header}{shown}Question: {BAGS_TEXT}\nAnswer:"),
+    ]
+    assert asked("free_text", BAGS) == [ASSISTANT, ("user", BAGS_TEXT)]
+    assert asked("zero_shot_cot", BAGS, "It is 13.")[1][1] == (
+        f"Question: {BAGS_TEXT}\n\nAnswer: Let's think step by step. It is 13."
+        "\n\nTherefore, among A through D, the answer is"
+    )
+
+
+def test_the_extractor() -> None:
+    asks = 'Respond with a JSON object that contains one key "attempted_answer" with a value that is true or false. '
+    asks += 'If "attempted_answer" is true, then include a second key "answer_val" with the final answer\'s value in '
+    asks += "quotations. "
+    ends = 'If the final answer value matches one of the answer options, include a third key "answer_letter" with a '
+    ends += 'value that is one of the letters "A", "B", "C", or "D".'
+    for name, question, end in (("free_text", BAGS_TEXT, ends), ("free_text_no_options", "How many bags?", "")):
+        assert asked(name, BAGS, "It is 13.") == [
+            HELPER,
+            (
+                "user",
+                f"Here is a question that someone was asked:\n\n{RULE}\n{question}\n{RULE}\n\n"
+                f"Here is a response:\n\n{RULE}\nIt is 13.\n{RULE}\n\n"
+                f"Did the response provide a final answer to the question? {asks}{end}",
+            ),
+        ]
+
+
+def test_the_annotators() -> None:
+    begin = f"Here is a question that someone was asked:\n\n{BAGS_TEXT}\n\nHere is a conversation that the person had "
+    begin += "with an AI system about the question:\nPerson: is it 13?\nSystem: Yes.\n\n**B**\nPerson: sure?\n"
+    begin += "System: Quite.\n\n"
+    (system, (_, answer)), (_, (_, corrected)) = (annotated(name, BAGS, SAID) for name in ("answer", "corrected"))
+    assert system == HELPER
+    assert answer.startswith(f"{begin}Does this conversation provide a final answer to the question? Respond with a ")
+    assert answer.endswith('third key "answer_letter" which is the letter corresponding to the matching answer option.')
+    assert corrected.startswith(f"{begin}Does the user correct the AI system at any point in this conversation? ")
+    assert corrected.endswith("which is a list of the user's corrections, with exact quotes of the user.")
+
+
+def test_the_simulators() -> None:
+    question = question_of(BAGS)
+    begin = f"Here is your conversation so far with the AI system:\n{RULE}\nYOU: is it 13?\n\nSYSTEM: Yes.\n\n**B**\n\n"
+    begin += f"YOU: sure?\n\nSYSTEM: Quite.\n{RULE}\n"
+    system = "You are a human user interacting with an AI system, and you are trying to answer the following question:"
+    assert messages(first(question)) == [
+        ("system", f"{system}\n\n{BAGS_TEXT}"),
+        (
+            "user",
+            "Generate the first prompt you would say to the system to get started with answering your question. "
+            "Remember to write exactly as a real user would.",
+        ),
+    ]
+    assert messages(following(question, SAID))[1][1] == (
+        f"{begin}If your question is answered by this conversation, return ONLY the answer in the format "
+        '"Answer: A, B, C, or D". If not, generate the next prompt you would say to the system to answer your '
+        "question. Remember to keep your writing style consistent."
+    )
+    assert messages(last(question, SAID))[1][1] == (
+        f"{begin}Answer the question based on this conversation. Return ONLY the answer in the format "
+        '"Answer: A, B, C, or D".'
+    )
+    ((role, words),) = messages(iqa_eval(question, SAID))
+    assert role == "system"
+    assert words.startswith("You are mimicking a human. You are trying to choose the correct answer to the given ")
+    assert words.endswith(
+        f'please output "So, the answer is: A, B, C, or D."\n\n{BAGS_TEXT}\n\nYOU: is it 13?\n\nASSISTANT: Yes.\n\n'
+        "**B**\n\nYOU: sure?\n\nASSISTANT: Quite."
+    )
+    assert iqa_eval(question, ())[0]["text"].endswith(BAGS_TEXT)
+
+
+# Against the code itself
+
+NAMES = (
+    *("letter_only", "extract_answer_from_response", "check_correctness", "zero_shot_cot_first_turn"),
+    *("zero_shot_cot_second_turn", "two_step_simulator", "iqa_eval_simulator", "convert_conversation_to_str"),
+    *("convert_conversation_to_simulator_data", "extract_answer_from_conversation", "extract_qa_from_row"),
+    "classify_if_user_corrected_model",
+)
+
+
+class Rows(list[Mapping[str, Any]]):
+    """What their code iterates over as a data frame."""
+
+    def iterrows(self) -> Any:
+        return enumerate(self)
+
+
+class Row(dict[str, Any]):
+    """What their code reads as a row of a data frame: its cells, and its index as `name`."""
+
+    name = ""
+
+
+def functions() -> Mapping[str, Callable[..., Any]]:
+    """Their functions that build prompts, without the rest of their modules, which need services and data."""
+    space: dict[str, Any] = {"json": json, "SEP": RULE, "BENCHMARK_ANSWER_OPTIONS": {"MMLU": list(LETTERS)}}
+    space |= {"VALID_BENCHMARKS": ["MMLU"], "DEFAULT_SIM_TEMP": 1.0}
+    for module in sorted(Path(CODE).glob("*.py")):
+        for block in re.split(r"^(?=def |class |if |[#@])", module.read_text(encoding="utf-8"), flags=re.MULTILINE):
+            if block.startswith(tuple(f"def {name}(" for name in NAMES)):
+                exec(block, space)
+    return {name: space[name] for name in NAMES}
+
+
+def row_of(one: Problem) -> Row:
+    row = Row({"question": one.plain, "answer": one.answer})
+    row |= {f"option_{option.key}": option.plain for option in one.options}
+    row.name = one.id
+    return row
+
+
+@pytest.mark.skipif(not CODE, reason="INTERACTIVE_EVAL does not name a clone of serinachang5/interactive-eval")
+@settings(deadline=None)
+@given(text, st.tuples(text, text, text, text), st.lists(text, min_size=2, max_size=8), text)
+def test_every_prompt_is_that_of_the_authors_code(
+    question: str, options: tuple[str, ...], words: list[str], reply: str
+) -> None:
+    theirs = functions()
+    one = problem(question, options)
+    row, whole = row_of(one), words[: len(words) // 2 * 2]
+    said: Said = [("Bot" if n % 2 else "You", word) for n, word in enumerate(whole)]
+    history = [{"role": who, "content": word} for who, word in said]
+
+    def pair(found: tuple[str, str | None]) -> Messages:
+        return [("system", found[0]), *([("user", found[1])] if found[1] is not None else [])]
+
+    def of(name: str, *given: Any, **more: Any) -> Messages:
+        return pair(theirs[name](*given, return_prompts=True, **more))
+
+    dev = Rows(map(row_of, DEV))
+    assert asked("letter_only_zero_shot", one) == of("letter_only", row, "m")
+    assert asked("letter_only_few_shot", one, shown=DEV) == of("letter_only", row, "m", example_rows=dev)
+    assert asked("free_text", one)[1][1] == theirs["extract_qa_from_row"](row, "MMLU")[0]
+    assert asked("free_text", one, reply) == of("extract_answer_from_response", row, reply)
+    assert asked("free_text_no_options", one, reply) == of(
+        "extract_answer_from_response", row, reply, include_options=False
+    )
+    reading = json.dumps({"attempted_answer": True, "answer_val": "x y"})
+    if not row["option_B"].isnumeric():
+        assert asked("free_text_no_options", one, reply, reading) == of("check_correctness", row, "x y")
+    for name, way in (("zero_shot_cot", "orig"), ("zero_shot_cot_direct", "direct")):
+        assert asked(name, one)[1:] == of("zero_shot_cot_first_turn", row, "m")[1:]
+        second = of("zero_shot_cot_second_turn", row, "m", reply, answer_extract=way)
+        assert asked(name, one, reply)[1:] == second[1:]
+
+    simulated = question_of(one)
+    ours = {"": messages(first(simulated)), "problem": messages(first(simulated, with_problem=True))}
+    assert ours == {name: of("two_step_simulator", row, "m", [], variant=name) for name in ours}
+    assert filled(DEFAULT.help_message, simulated) == theirs["two_step_simulator"](row, "m", [], variant="help")[0]
+    assert messages(iqa_eval(simulated, ())) == of("iqa_eval_simulator", row, "m", [])
+    for must in (False, True):
+        two_step = last(simulated, said) if must else following(simulated, said)
+        assert messages(two_step) == of("two_step_simulator", row, "m", history, require_answer=must)
+        assert messages(iqa_eval(simulated, said, must_answer=must)) == of(
+            "iqa_eval_simulator", row, "m", history, require_answer=must
+        )
+
+    talk = {"chatHistory": history, "conversation": history, "questionID": one.id, "selectedAnswer": "C"}
+    talk |= {"questionText": question, "choiceLabels": LETTERS, "choices": options}
+    table = type("Table", (), {"loc": {one.id: row}})
+    made = [
+        {"messages": [{"role": r, "content": t} for r, t in messages(each)]} for each in examples(simulated, said, "C")
+    ]
+    assert made == theirs["convert_conversation_to_simulator_data"](talk, table)
+    assert annotated("answer", one, said) == of("extract_answer_from_conversation", talk)
+    assert annotated("corrected", one, said) == of("classify_if_user_corrected_model", talk)
