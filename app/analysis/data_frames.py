@@ -18,7 +18,7 @@ from experiments.session.telemetry import without_indices
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import excluded_sessions, origins_of, rows
+from storage.reports.analysis_data import excluded_sessions, origins_of, part_of, parts_of, rows
 from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
 
@@ -37,10 +37,12 @@ def frame(
     *,
     excluded: bool = False,
     columns: Sequence[str] | None = None,
+    part: str = "",
 ) -> pd.DataFrame:
     """The rows of a study in a released table, or some columns; excluded sessions only with `excluded`.
 
-    `origin` is person, pilot, bot or import. Raises StorageError if there is no such table.
+    `origin` is person, pilot, bot or import, `part` a part of an imported release, by default the first one that it
+    has. Raises StorageError if there is no such table or part.
     """
     known = [item.name for schema in schemas().values() for item in schema.tables]
     if table not in known:
@@ -48,7 +50,9 @@ def frame(
     meant = released(table)
     kinds = {column.name: column.kind for column in meant.columns}
     names = list(kinds) if columns is None else list(columns)
-    found = rows(database, study, meant, origin, names, excluded=excluded)
+    if origin == Origin.IMPORT and meant.parts != ("",):
+        part = part_of(parts_of(database, study, origin), study, part)
+    found = rows(database, study, meant, origin, names, excluded=excluded, part=part)
     data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
     return data.astype({name: DTYPES[kinds[name]] for name in names})
 

@@ -49,20 +49,29 @@ Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
 """Iterates over the steps, perhaps with a progress display."""
 
 
-def results(database: Database, study: str, origin: str, *, whole: bool = False, steps: Steps = iter) -> Results:
+def results(
+    database: Database, study: str, origin: str, *, whole: bool = False, steps: Steps = iter, part: str = ""
+) -> Results:
     """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
 
-    Only the quick steps are run, unless `whole` is true.
+    Only the quick steps are run, unless `whole` is true. `part` is a part of an imported release, by default the first
+    one that it has.
     """
     fills = tuple(name for name in recorded(database, study) if name in PARTS)
     owners, parts = _parts(fills, whole=whole)
-    read = {table: _read(database, study, table, origin, columns) for table, columns in _needed(parts).items()}
+    read = {table: _read(database, study, table, origin, columns, part) for table, columns in _needed(parts).items()}
     found: list[tuple[str, Finding]] = []
-    for owner, part in zip(owners, steps(parts), strict=True):
-        made = part.analyse({table: read[table][[*columns, SESSION]] for table, columns in part.tables.items()})
+    for owner, step in zip(owners, steps(parts), strict=True):
+        made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
         found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
-    return Results(study, origin, fills, len(analysed), tuple(_told_apart(found)))
+    told = tuple(replace(one, code=_of_part(one.code)) if part else one for one in _told_apart(found))
+    return Results(study, origin, fills, len(analysed), told)
+
+
+def _of_part(code: str) -> str:
+    """The code by which a finding about a part can be computed again."""
+    return code.replace(", origin)", ", origin, part=part)")
 
 
 def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[AnalysisStep]]:
@@ -80,10 +89,10 @@ def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
         yield replace(finding, name=title, estimates=estimates)
 
 
-def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...]) -> pd.DataFrame:
+def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...], part: str) -> pd.DataFrame:
     if table == SCREENS:
         return screen_times(database, study, origin)
-    return frame(database, study, table, origin, columns=columns)
+    return frame(database, study, table, origin, columns=columns, part=part)
 
 
 def _of_study(table: str) -> bool:

@@ -138,6 +138,14 @@ def export_(
     with_excluded: Annotated[
         bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded.")
     ] = False,
+    part: Annotated[
+        str,
+        typer.Option(
+            metavar="PART",
+            help="The part of the release, such as `pilot_1_no_incentives`: the only one to write of an imported "
+            "release, and the folder for a study's own sessions. Default: all, and the first.",
+        ),
+    ] = "",
     user: Annotated[
         str, typer.Option(metavar="KIND", help="Only simulated users of this kind, such as `two_step`.")
     ] = "",
@@ -156,7 +164,7 @@ def export_(
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
     selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    request = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection)
+    request = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part)
     if schema == NAME:
         _examples(database, request, to, file, TrainSplit(train, seed))
         return

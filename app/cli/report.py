@@ -60,6 +60,13 @@ def report_(
             help="Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
         ),
     ] = None,
+    part: Annotated[
+        str,
+        typer.Option(
+            metavar="PART",
+            help="Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first.",
+        ),
+    ] = "",
     against: Annotated[
         str,
         typer.Option(
@@ -92,7 +99,7 @@ def report_(
     meant = origin or _first(database, name)
     try:
         with _stepping() as steps:
-            made = build_report(database, name, meant, SystemClock().now_us(), steps=steps, against=papers)
+            made = build_report(database, name, meant, SystemClock().now_us(), steps=steps, against=papers, part=part)
         text = FORMATS[chosen](made)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:

@@ -13,11 +13,13 @@ from typing import Any
 import orjson
 from sqlalchemy import Select, func, select
 
+from experiments.errors import suggestion
 from storage import tables
 from storage.datasets.exports.chatbench_filter import ATTENTION, passing_filter, sessions_passing_filter
 from storage.datasets.exports.rows import RowSelection
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
+from storage.errors import StorageError
 from storage.log.seats import COMPLETE
 from storage.registers.imported_rows import imports, study_stream
 from storage.registers.origins import Origin
@@ -40,6 +42,11 @@ class ParticipantFlow:
 
     origin: str
     arrived: int
+    """Participants of the whole study, also of other parts of a release."""
+    part: str = ""
+    """The part of a release that is meant; empty if it is not divided."""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    """How many are in no rows of this part, by the part that they are in."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
     factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
@@ -47,20 +54,29 @@ class ParticipantFlow:
 
 
 def rows(
-    database: Database, study: str, table: ReleasedTable, origin: str, names: Sequence[str], *, excluded: bool = False
+    database: Database,
+    study: str,
+    table: ReleasedTable,
+    origin: str,
+    names: Sequence[str],
+    *,
+    excluded: bool = False,
+    part: str = "",
 ) -> list[tuple[Any, ...]]:
     """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
 
-    Of a release in parts (ChatBench's pilots) only the first one is meant. A filtered file of a study's own sessions is
-    what an export writes: the rows of the sessions that stay.
+    Of a release in parts (ChatBench's pilots) only `part` is meant, by default the first one; tables that belong to the
+    whole release have all their rows. A filtered file of a study's own sessions is what an export writes: the rows of
+    the sessions that stay.
     """
+    whole = table.parts == ("",)
     filters = table.filters if origin != Origin.IMPORT else ""
     own = (released(filters) if filters else table).table().c
     named = {column.name: own[column.sql] for column in table.columns}
     whose = {"": own["_session"] == "", Origin.IMPORT: own["_session"] == study_stream(study)} if table.of_study else {}
     its = whose.get(origin if origin == Origin.IMPORT else "", own["_origin"] == origin)
     query = select(*(named[name] for name in names), own["_session"])
-    query = query.where(own["_study"] == study, own["_part"] == table.parts[0], its)
+    query = query.where(own["_study"] == study, own["_part"] == (table.parts[0] if whole or not part else part), its)
     if not excluded and not table.of_study:
         query = query.where(own["_session"].not_in(_excluded(study, origin)))
     with database.connect() as connection:
@@ -84,6 +100,28 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
     """Whose sessions a study has."""
     with database.connect() as connection:
         return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+
+
+def parts_of(database: Database, study: str, origin: str) -> Mapping[str, frozenset[str]]:
+    """The sessions of each part of a study's release, in the order of the release; empty if it is not divided."""
+    found: dict[str, set[str]] = {}
+    for name in recorded(database, study):
+        for table in schemas()[name].tables:
+            if table.parts != ("",) and not table.of_study:
+                own = table.table().c
+                query = select(own["_part"], own["_session"]).where(own["_study"] == study, own["_origin"] == origin)
+                with database.connect() as connection:
+                    for part, session in connection.execute(query.distinct()):
+                        found.setdefault(part, set()).add(session)
+    order = [part for name in recorded(database, study) for part in schemas()[name].parts]
+    return {part: frozenset(found[part]) for part in dict.fromkeys(order) if part in found}
+
+
+def part_of(parts: Mapping[str, frozenset[str]], study: str, wanted: str) -> str:
+    """The wanted part of a study's release, or the first one; empty if it is not divided. Raises StorageError."""
+    if wanted and wanted not in parts:
+        raise StorageError(f"{study!r} has nothing of the part {wanted!r}{suggestion(wanted, parts) if parts else ''}")
+    return wanted or next(iter(parts), "")
 
 
 def excluded_sessions(database: Database, study: str, origin: str) -> frozenset[str]:
@@ -110,8 +148,10 @@ def data_version(database: Database, study: str, origin: str) -> Mark:
         return (*connection.execute(counts).one(), *map(tuple, connection.execute(out)))
 
 
-def flow(database: Database, study: str, origin: str) -> ParticipantFlow:
-    """Who took part in a study."""
+def flow(database: Database, study: str, origin: str, part: str = "") -> ParticipantFlow:
+    """Who took part in a study. Raises StorageError if it has no such part."""
+    parts = parts_of(database, study, origin)
+    part = part_of(parts, study, part)
     ours = (_session.study == study, _session.origin == origin)
     with database.connect() as connection:
         arrived = connection.execute(select(func.count()).where(*ours)).scalar_one()
@@ -122,7 +162,18 @@ def flow(database: Database, study: str, origin: str) -> ParticipantFlow:
         outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
         if why is not None:
             excluded[why] = excluded.get(why, 0) + number
-    return ParticipantFlow(origin, arrived, outcomes, excluded, _factors(seats))
+    return ParticipantFlow(origin, arrived, part, _elsewhere(parts, part), outcomes, excluded, _factors(seats))
+
+
+def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]:
+    """How many sessions are in other parts only; each is counted once, in the first of them."""
+    known = set(parts.get(part, ()))
+    found: dict[str, int] = {}
+    for other, sessions in parts.items():
+        if other != part and (number := len(sessions - known)):
+            found[other] = number
+            known |= sessions
+    return found
 
 
 def _seats(study: str, origin: str) -> Select[Any]:

@@ -136,6 +136,10 @@ class ReleasedTable:
                 full |= {name: None if told[name] is None else forms[name].take(told[name]) for name in names}
         return full
 
+    def in_part(self, part: str) -> bool:
+        """Whether this part of the release has such a file, as those that belong to the whole release do."""
+        return not part or part in self.parts or self.parts == ("",)
+
     @property
     def ours(self) -> tuple[Column, ...]:
         """The columns of a study's own file."""
@@ -194,3 +198,8 @@ class Schema:
     sha256: frozenset[str] = frozenset()
     """The SHA-256 checksums of the release's own files, as far as they are known. By them an imported file is known to
     be the released one."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of the release, each a folder; empty if it is not divided."""
+        return tuple(dict.fromkeys(part for table in self.tables for part in table.parts if part))

@@ -57,7 +57,12 @@ def ordinary() -> Report:
     tested = [replace(figure(name, label, EVEN), further={"p": 0.0004, "p_adjusted": 0.2}) for name in names]
     made = made_up(accuracy(), by_turn(), finding("dices.gai", tested), against=PAPER)
     return replace(
-        made, title="Mine", arms=(), flow=ParticipantFlow("person", 9, {"complete": 9}), costs=None, against=PRINTED
+        made,
+        title="Mine",
+        arms=(),
+        flow=ParticipantFlow("person", 9, outcomes={"complete": 9}),
+        costs=None,
+        against=PRINTED,
     )
 
 

@@ -70,7 +70,7 @@ def report(*findings: Finding, origin: str = "person", against: PublishedPaper |
     """A report of these findings, with something of everything else; whoever named the study had bad intentions."""
     return Report(
         "mine", NASTY, origin, (VersionUsed(2, "ab" * 32),),
-        ParticipantFlow(origin, 9, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
+        ParticipantFlow(origin, 9, "", {}, {"complete": 6, "no_consent": 1, "": 2}, {NASTY: 1}),
         (FactorArm("condition", NASTY, 5, 4, 0.8, 0.5), FactorArm("condition", "b", 4, 2, 0.2, 0.5)),
         Results("mine", origin, ("chatbench",), 5, findings), 1_800_000_000_000_000, "9.9",
         DataQuality({"too_fast": 2}, 2, 1, 40, 3, 6, 1),

@@ -76,6 +76,7 @@ def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_th
     [
         (("dmo",), "'demo'"),
         (("demo", "--origin", "person"), "bot"),
+        (("published", "--part", "pilot_1_no_incentives"), "full_study"),
         (("demo", "--format", "pdf"), "html"),
         (("demo", "-o", "report.docx"), "report.docx"),
         (("demo", "--compare-with", "chatbenk"), "'chatbench'"),

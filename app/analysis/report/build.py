@@ -13,7 +13,7 @@ from app.analysis.results import Results, Steps, results
 from experiments.study.cells import cells
 from experiments.study.resolve import Study
 from storage.db.engine import Database
-from storage.registers.origins import origins
+from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import ParticipantFlow, flow, recorded
 from storage.schemas.registry import schema
@@ -67,7 +67,13 @@ class Report:
     @property
     def whose(self) -> str:
         """The source of the data, in words."""
-        return WHOSE.get(self.origin, self.origin)
+        said = WHOSE.get(self.origin, self.origin)
+        return f"{said}, {self.part}" if self.part else said
+
+    @property
+    def part(self) -> str:
+        """The part of an imported release that it is about; empty if that is not divided, and for own sessions."""
+        return self.flow.part if self.origin == Origin.IMPORT else ""
 
     @property
     def excluded(self) -> int:
@@ -93,22 +99,25 @@ def build_report(
     *,
     steps: Steps = iter,
     against: PublishedPaper | None = None,
+    part: str = "",
 ) -> Report:
-    """Read and compute the contents of a study's report.
+    """Read and compute the contents of a study's report, of an imported release about one `part` of it.
 
-    Raises StorageError if it has no sessions of that origin, PublishedUnknown if it has no such model to compare.
+    Raises StorageError if it has no sessions of that origin or part, PublishedUnknown if it has no such model to
+    compare.
     """
     with database.connect() as connection:
         origins(connection, study, origin)
-    people = flow(database, study, origin)
+    people = flow(database, study, origin, part)
+    part = people.part if origin == Origin.IMPORT else ""
     studies = Studies(database).taken(study, origin)
     versions = tuple(VersionUsed(one.file.version, one.hash) for one in studies)
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
-    found = results(database, study, origin, whole=True, steps=steps)
+    found = results(database, study, origin, whole=True, steps=steps, part=part)
     if against is not None:
         against.check(found.findings)
-    known = quality(database, study, origin, found.schemas, at_us)
+    known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
     parts = (study, title, origin, versions, people, arms, found, at_us, version("parley"), known, paid, against)
     return Report(*parts)

@@ -39,8 +39,7 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
     """The stages of the flow, from first to last. An imported release has only the stages that are known."""
     people, analysed = report.flow, report.results.analysed
     if report.origin == Origin.IMPORT:
-        yield FlowStage(people.arrived, "are in the release")
-        yield FlowStage(analysed, "analysed", ANALYSED)
+        yield from _released(report)
         return
     yield FlowStage(people.arrived, "started", arms=_allocated(report))
     others = tuple((number, words) for kind, words, number in ended(people) if kind != COMPLETE)
@@ -50,6 +49,21 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
     reasons = tuple((number, why) for why, number in people.excluded.items())
     out = FlowExit(report.excluded, "excluded by a researcher", reasons)
     yield FlowStage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
+
+
+def _released(report: Report) -> Iterator[FlowStage]:
+    people, analysed = report.flow, report.results.analysed
+    yield FlowStage(people.arrived, "are in the release")
+    others = tuple((number, part) for part, number in people.elsewhere.items())
+    elsewhere = sum(people.elsewhere.values())
+    if others:
+        other = FlowExit(elsewhere, "are in other parts of the release only", others)
+        yield FlowStage(people.arrived - elsewhere, f"are in {people.part}", out=other)
+    reasons = [(number, why) for why, number in people.excluded.items()]
+    silent = people.arrived - elsewhere - analysed - sum(number for number, _ in reasons)
+    reasons += [(silent, "no answer, rating or vote")] if silent else []
+    out = FlowExit(sum(number for number, _ in reasons), "are left out", tuple(reasons)) if reasons else None
+    yield FlowStage(analysed, "analysed", ANALYSED, out)
 
 
 def _allocated(report: Report) -> tuple[FactorArm, ...]:

@@ -67,7 +67,8 @@ def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = No
 def _flow(report: Report) -> dict[str, Any]:
     people = report.flow
     counts = {"arrived": people.arrived, "excluded": report.excluded, "analysed": report.results.analysed}
-    return {**counts, "outcomes": people.outcomes, "reasons_for_exclusion": people.excluded}
+    parts = {"part": people.part or None, "other_parts": people.elsewhere}
+    return {**counts, **parts, "outcomes": people.outcomes, "reasons_for_exclusion": people.excluded}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -94,9 +94,11 @@ def money(cost: Cost) -> str:
     return f"over {cost.cost:,.4f}" if cost.cost else "unknown"
 
 
-def quality(database: Database, study: str, origin: str, schemas: Collection[str], now_us: int) -> DataQuality:
+def quality(
+    database: Database, study: str, origin: str, schemas: Collection[str], now_us: int, part: str = ""
+) -> DataQuality:
     """The data-quality issues of a study's sessions."""
-    checked, missed = _attention(database, study, origin) if "chatbench" in schemas else (0, 0)
+    checked, missed = _attention(database, study, origin, part) if "chatbench" in schemas else (0, 0)
     if origin == Origin.IMPORT:
         return DataQuality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
@@ -106,9 +108,9 @@ def quality(database: Database, study: str, origin: str, schemas: Collection[str
     return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
 
 
-def _attention(database: Database, study: str, origin: str) -> tuple[int, int]:
+def _attention(database: Database, study: str, origin: str, part: str) -> tuple[int, int]:
     """How many participants had an attention check among their questions, and how many missed one."""
-    answers = frame(database, study, TABLE, origin, excluded=True, columns=("dataset", "acc"))
+    answers = frame(database, study, TABLE, origin, excluded=True, columns=("dataset", "acc"), part=part)
     checks = answers[(answers["dataset"] == ATTENTION) & answers["acc"].notna()]
     missed = checks.loc[checks["acc"].astype("float64") < 1, SESSION]
     return int(checks[SESSION].nunique()), int(missed.nunique())

@@ -31,7 +31,8 @@ class ExportRequest:
     """A request to export a study in a schema.
 
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
-    `selection` restricts the sessions.
+    `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
+    imported release is restricted to it, and a study's own sessions are written as it.
     """
 
     study: str
@@ -40,6 +41,7 @@ class ExportRequest:
     statuses: Statuses | None = None
     safe: bool = False
     selection: SessionFilter = ALL
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,9 @@ class ExportPlan:
 def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
     """Plan an export; a StorageError names what can be exported instead."""
     schema = schema_of(request.schema)
+    if request.part and request.part not in schema.parts:
+        known = suggestion(request.part, schema.parts) if schema.parts else ""
+        raise StorageError(f"{schema.name} has no part {request.part!r}{known}")
     origin = _origin(connection, request)
     if origin != Origin.IMPORT:
         return _own(connection, schema, request, origin)
@@ -80,7 +85,7 @@ def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
             f"{request.study!r} was imported: a release does not have conditions, start times, outcomes, languages or "
             "exclusions of sessions; leave out every filter but the origin"
         )
-    return _imported(connection, schema, request.study)
+    return _imported(connection, schema, request)
 
 
 def filter_files(connection: Connection, request: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
@@ -114,7 +119,11 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
     its = filter_sessions(connection, request.study, origin, request.selection)
     passes = its.clause if its else None
     chosen = [
-        RowSelection(request.study, origin, table, table.parts[0], table.ours, passes=passes) for table in schema.tables
+        RowSelection(
+            request.study, origin, table, table.parts[0], table.ours, passes=passes, folder=request.part or None
+        )
+        for table in schema.tables
+        if table.in_part(request.part)
     ]
     files = [item for item in chosen if not item.table.of_study or item.count(connection)]
     for number, item in enumerate(files):
@@ -126,18 +135,23 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
     return ExportPlan(origin, tuple(files), passing=its)
 
 
-def _imported(connection: Connection, schema: Schema, study: str) -> ExportPlan:
+def _imported(connection: Connection, schema: Schema, request: ExportRequest) -> ExportPlan:
     """The imported files, in the order of the release."""
-    sources = imports(connection, study, schema.name)
+    study, sources = request.study, imports(connection, request.study, schema.name)
     files = []
     for table in schema.tables:
         for part in table.parts:
+            if part and request.part not in ("", part):
+                continue
             read = [item for item in sources if (item["table"], item["part"]) == (table.name, part)]
             names = dict.fromkeys(name for item in read for name in item["columns"])
             known = {column.name: column for column in table.columns}
             if read:
                 chosen = RowSelection(study, Origin.IMPORT, table, part, tuple(known[name] for name in names))
                 files.append(replace(chosen, columns=(*chosen.columns, *_annotated(connection, chosen))))
+    if request.part and not any(chosen.part == request.part for chosen in files):
+        there = [part for part in schema.parts if any(item["part"] == part for item in sources)]
+        raise StorageError(f"{study!r} has nothing of the part {request.part!r}{suggestion(request.part, there)}")
     return ExportPlan(Origin.IMPORT, tuple(files), tuple(sources))
 
 

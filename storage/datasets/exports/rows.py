@@ -28,7 +28,8 @@ class RowSelection:
     """Rows of a table: of one study, origin and part of the release, with these columns in order.
 
     `among` is a query that restricts the sessions, `passes` a condition on sessions, `without` a dataset to leave out.
-    `source` is the table to read from, if it is another one with the same columns.
+    `source` is the table to read from, if it is another one with the same columns. `folder` is the part of the release
+    to write it as, if that is another one.
     """
 
     study: str
@@ -40,6 +41,7 @@ class RowSelection:
     passes: ColumnElement[bool] | None = None
     without: str = ""
     source: ReleasedTable | None = None
+    folder: str | None = None
 
     @property
     def own(self) -> Table:
@@ -49,7 +51,7 @@ class RowSelection:
     @property
     def path(self) -> str:
         """The file's path within the export."""
-        return self.table.path(self.part)
+        return self.table.path(self.folder if self.part and self.folder else self.part)
 
     @property
     def json(self) -> bool:

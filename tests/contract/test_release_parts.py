@@ -1,0 +1,127 @@
+"""The parts of ChatBench's release: a study is exported as one of them, and a report is about one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from app.analysis.data_frames import frame
+from app.analysis.report import build_report
+from app.analysis.report.consort_flow import flow_stages
+from app.analysis.report.json_data import contents
+from app.analysis.results import results
+from storage.datasets.exports.exporter import export
+from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.imports.importer import deviations, import_files
+from storage.datasets.imports.records import CellDeviation
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.schemas.chatbench import PARTS
+from tests.fakes.databases import fill
+from tests.fakes.once import database_of
+
+FULL, FIRST, SECOND = PARTS
+SIZES = {FULL: 4, FIRST: 3, SECOND: 2}
+"""The simulated participants of each part."""
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of three parts, each exported from a study of its own."""
+    folder = tmp_path_factory.mktemp("release")
+    for part, size in SIZES.items():
+
+        def fill_part(database: Database, part: str = part, size: int = size) -> None:
+            asyncio.run(fill(database, ["chatbench"], size, part))
+
+        own = database_of(tmp_path_factory, part, fill_part)
+        export(own, ExportRequest("chatbench", "chatbench", part=part), folder / part)
+    return folder
+
+
+@pytest.fixture
+def imported(database: Database, release: Path) -> Database:
+    for part in PARTS:
+        paths = [release / part / part / name for name in ("user_answers.csv", "conversations.json")]
+        import_files(database, "chatbench", paths, "published")
+    return database
+
+
+def test_a_study_is_exported_as_a_pilot_in_its_released_folder(release: Path) -> None:
+    whole, pilot = files(release / FULL), files(release / FIRST)
+    assert {name for name in whole if "/" in name} == {
+        f"{FULL}/{name}" for name in ("user_answers.csv", "user_answers_filtered.csv", "conversations.json")
+    }
+    assert {name for name in pilot if "/" in name} == {f"{FIRST}/user_answers.csv", f"{FIRST}/conversations.json"}
+    assert "questions.csv" in pilot, "what belongs to the whole release is beside the folder"
+    assert f"{FIRST}/user_answers.csv" in pilot["README.md"].decode()
+    assert [one for one in deviations("chatbench", [release / FIRST]) if isinstance(one, CellDeviation)] == []
+
+
+def test_a_part_has_the_same_rows_wherever_it_is_written(tmp_path: Path, database: Database) -> None:
+    asyncio.run(fill(database, ["chatbench"], 2, "1"))
+    for part in PARTS:
+        export(database, ExportRequest("chatbench", "chatbench", part=part), tmp_path / part)
+    found = [{name.partition("/")[2]: text for name, text in files(tmp_path / part).items()} for part in PARTS]
+    for name in ("user_answers.csv", "conversations.json"):
+        assert found[0][name] == found[1][name] == found[2][name]
+    (default,) = {part for part in PARTS if (tmp_path / part / part / "user_answers_filtered.csv").exists()}
+    assert default == FULL, "the pilots were released without one"
+
+
+def test_a_report_is_about_one_part_and_says_where_the_others_are(imported: Database) -> None:
+    for part, size in SIZES.items():
+        made = build_report(imported, "published", "import", 0, part=part)
+        others = {other: number for other, number in SIZES.items() if other != part}
+        assert (made.flow.arrived, made.flow.part, dict(made.flow.elsewhere)) == (9, part, others)
+        assert made.results.analysed == size
+        first, second, last = flow_stages(made)
+        assert [stage.number for stage in (first, second, last)] == [9, size, size]
+        assert second.out is not None
+        assert {words: number for number, words in second.out.items} == others
+        assert last.out is None, "nobody of this part is left out"
+        assert contents(made)["flow"]["part"] == part
+        json.dumps(contents(made))
+
+
+def test_the_figures_are_of_the_part_alone_and_can_be_computed_again(imported: Database) -> None:
+    for part in PARTS:
+        answers = frame(imported, "published", "user_answers", "import", part=part)
+        assert answers["_session"].nunique() == SIZES[part]
+        found = results(imported, "published", "import", whole=True, part=part).findings
+        assert found
+        assert all("part=part" in finding.code for finding in found if "origin" in finding.code)
+    assert frame(imported, "published", "user_answers", "import")["_session"].nunique() == SIZES[FULL]
+    assert results(imported, "published", "import").analysed == SIZES[FULL], "the first part by default"
+
+
+def test_of_a_release_without_the_full_study_the_first_part_is_reported(database: Database, release: Path) -> None:
+    import_files(database, "chatbench", [release / SECOND / SECOND / "user_answers.csv"], "pilot")
+    made = build_report(database, "pilot", "import", 0)
+    assert (made.part, made.results.analysed, dict(made.flow.elsewhere)) == (SECOND, 2, {})
+    assert [stage.number for stage in flow_stages(made)] == [2, 2]
+
+
+def test_only_a_part_is_exported_again(imported: Database, release: Path, tmp_path: Path) -> None:
+    export(imported, ExportRequest("published", "chatbench", part=FIRST), tmp_path / "again")
+    again, there = files(tmp_path / "again"), files(release / FIRST)
+    assert {name for name in again if "/" in name} == {f"{FIRST}/user_answers.csv", f"{FIRST}/conversations.json"}
+    assert again[f"{FIRST}/user_answers.csv"] == there[f"{FIRST}/user_answers.csv"]
+
+
+def test_what_is_no_part_is_refused_with_those_there_are(imported: Database, release: Path, tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=f"no part 'pilot_3'.*{FIRST}"):
+        export(imported, ExportRequest("published", "chatbench", part="pilot_3"), tmp_path / "x")
+    with pytest.raises(StorageError, match="nothing of the part 'pilot_3'"):
+        build_report(imported, "published", "import", 0, part="pilot_3")
+    import_files(imported, "chatbench", [release / FULL / FULL / "user_answers.csv"], "full")
+    with pytest.raises(StorageError, match=f"nothing of the part '{FIRST}'.*allowed: {FULL}"):
+        export(imported, ExportRequest("full", "chatbench", part=FIRST), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
