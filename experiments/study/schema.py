@@ -85,8 +85,18 @@ class FromTag(StrictModel):
     """Only problems with these tags count. `{{factor}}` refers to a factor defined above this one."""
 
 
+def _form_of_factor(raw: Any) -> str:
+    """In which of its forms a factor is written, so that errors are about that one alone."""
+    if isinstance(raw, FromTag) or (isinstance(raw, Mapping) and not raw.keys().isdisjoint(FromTag.model_fields)):
+        return "values of a tag"
+    return "weighted values" if isinstance(raw, Mapping) else "listed values"
+
+
 Factor = Annotated[
-    tuple[Level, ...] | dict[Level, Annotated[float, Field(ge=0, le=HEAVIEST)]] | FromTag,
+    Annotated[tuple[Level, ...], Tag("listed values")]
+    | Annotated[dict[Level, Annotated[float, Field(ge=0, le=HEAVIEST)]], Tag("weighted values")]
+    | Annotated[FromTag, Tag("values of a tag")],
+    Discriminator(_form_of_factor),
     Field(description="Equally likely values, values with weights, or the values of a tag of the problems."),
 ]
 

@@ -209,7 +209,7 @@ FAULTY = {
     "a temperature out of range": (put("models", "tutor", "temperature", value=9), ["models.tutor.temperature: 9"]),
     "a factor of no kind": (
         put("factors", "condition", value={"levels": ["a", "b"]}),
-        ["factors.condition", "levels: no such key; allowed: one_of, where."],
+        ["factors.condition.levels: input should be a valid number"],
     ),
     "more cells than are balanced": (
         put("factors", value={f"f{n}": [f"v{m}" for m in range(10)] for n in range(20)}),

@@ -224,6 +224,8 @@ def test_the_first_database_is_recognised_and_all_that_follows_from_it_is_there(
         context = MigrationContext.configure(connection, opts={"compare_type": True, "include_object": beside})
         assert compare_metadata(context, metadata) == [], "a table was changed: it needs a revision"
         assert outdated_tables(connection) == []
+        types = {each["name"]: each["type"].python_type for each in inspect(connection).get_columns("ai_alone_answers")}
+        assert types["letter_only_zero_shot_invalid"] is int, "it was a share, and is a number of answers"
         assert but(contents(database_url, before), *FOLLOWS) == but(before, *FOLLOWS)
     rebuild(database)
     assert list(differences(database)) == []

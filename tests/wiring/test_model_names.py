@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from app.analysis.results import results
 from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.cells import cells, parse_cell
@@ -39,6 +40,10 @@ def test_the_released_model_is_a_value_of_the_released_design(tmp_path: Path, da
     found = rows(database, released("conversations").table())
     assert {row["model"] for row in found} == set(NAMES), "each was drawn, and its value is the model's name"
     assert all(row["chat_history"] for row in found)
+    figures = {one.name for finding in results(database, "chatbench", "bot").findings for one in finding.estimates}
+    assert {"llama-3_1-8b", "gpt-4_1", "org/model-name", "qwen2_5:7b"} <= {
+        part for name in figures for part in name.split(".")
+    }
     manifest = export(database, "chatbench", "chatbench", tmp_path / "out", "bot")
     text = (manifest.folder / "full_study/user_answers.csv").read_text(encoding="utf-8")
     assert {line.split(",")[1] for line in text.splitlines()[1:]} == set(NAMES)
@@ -57,4 +62,5 @@ def test_any_line_can_be_a_value_and_names_its_cell(value: str) -> None:
 def test_what_is_no_line_is_refused(value: str, tmp_path: Path) -> None:
     with pytest.raises(StudyError) as refused:
         load_study(str(study_of(tmp_path, ("gpt-4.1", value))))
-    assert "factors.model" in str(refused.value)
+    (fault,) = [fault for fault in refused.value.found if fault.where.startswith("factors.")]
+    assert fault.where == "factors.model[1]"

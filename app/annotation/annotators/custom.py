@@ -17,7 +17,7 @@ class CustomAnnotator(Annotator):
 
     def __init__(self, name: str, told: AnnotatorSpec, like: Annotator | None = None) -> None:
         self.name = name
-        self.whole = told.unit == "session"
+        self.whole = like.whole if like is not None else told.unit == "session"
         self.system, self.describe_format = told.system, told.describe_format
         self._like = like
         self.may_lack = like.may_lack if like is not None else {}
