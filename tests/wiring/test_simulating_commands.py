@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -63,6 +64,11 @@ def test_conversations_become_examples_live_and_imported(study: str, folder: Pat
     assert sum(map(len, made.values())) == sum(k + 1 for k in said)
     answers = [example[-1]["content"] for some in made.values() for example in some]
     assert sum(answer.startswith("Answer: ") for answer in answers) == len(talks)
+    with (folder / f"all-{study}/questions.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert any(row["question"] != row["question_formatted"] for row in rows)
+    plain = {"\n".join([row["question"], *(f"{key}. {row[f'option_{key}']}" for key in "ABCD")]) for row in rows}
+    assert {text.partition("\n\n")[2] for some in questions.values() for text in some} <= plain, "without markup"
 
 
 def test_users_are_held_against_people(folder: Path) -> None:
