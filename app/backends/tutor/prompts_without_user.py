@@ -1,6 +1,7 @@
 """The tutor's replies to prompts without a user: prompts for a letter, an extraction, or yes or no.
 
-They are those of `parley ai-alone`: so that it can be tried offline, with replies of the form that real models give.
+They are those of `parley ai-alone` (experiments/instruments/chatbench_prompts.py): so that it can be tried offline,
+with replies of the form that real models give.
 """
 
 import json
@@ -13,15 +14,20 @@ from app.backends.tutor.turn import FINAL, TutorTurn
 
 QUESTION = "Question: "
 ORDER = re.compile(r"single letter\b.*answer:\s*$", re.I | re.S)
-READING = re.compile(r"^Reply:\n(.*)^Return one JSON object", re.M | re.S)
-SAME = re.compile(r"^Correct answer: (.*)\nGiven answer: (.*)\n.*\byes or no\b", re.M | re.S)
+CONCLUSION = re.compile(
+    r"\n\n(?:Therefore, among [A-H] through [A-H], the answer is|Based on this reasoning, .*\bONLY the letter\b.*)$"
+)
+READING = re.compile(r"^Here is a response:\n\n=+\n(.*)\n=+\n\nDid the response", re.M | re.S)
+SAME = re.compile(
+    r"^The correct answer is: (.*)\n\nThe person's answer is: (.*)\n\nWas their answer correct", re.M | re.S
+)
 OPTION = re.compile(r"([A-H])(?:\. (.*))?", re.S)
 
 
 def conclude(turn: TutorTurn) -> str | None:
-    """Give the letter that was come to, where thinking stands before the order to give it."""
-    claims = FINAL.findall(turn.text) or ([turn.claim] if turn.claim else [])
-    found = OPTION.fullmatch(claims[-1]) if claims and ORDER.search(turn.text) else None
+    """Give the letter that the reasoning before the request for it came to."""
+    claims = FINAL.findall(turn.text) if CONCLUSION.search(turn.text) else []
+    found = OPTION.fullmatch(claims[-1]) if claims else None
     return found[1] if found else None
 
 
@@ -41,9 +47,11 @@ def reading(turn: TutorTurn) -> str | None:
     claims = FINAL.findall(found[1])
     claim = claims[-1] if claims else None
     option = OPTION.fullmatch(claim) if claim else None
+    if claim is None:
+        return json.dumps({"attempted_answer": False})
     value = (option[2] or option[1]) if option else claim
-    told = {"attempted_answer": claim is not None, "answer_val": value and value.strip("\\() ")}
-    return json.dumps({**told, "answer_letter": option[1] if option else None})
+    told = {"attempted_answer": True, "answer_val": value.strip("\\() ")}
+    return json.dumps({**told, "answer_letter": option[1]} if option else told)
 
 
 def verdict(turn: TutorTurn) -> str | None:
