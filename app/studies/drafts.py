@@ -216,7 +216,7 @@ def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...
     state = tuple((str(file), stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in stats)
     now_ns = time.time_ns()
     young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
-    read = json.dumps(given, sort_keys=True, default=str)
+    read = json.dumps(given, default=str)
     return load_pool(given, pool, base) if young else _read(read, pool, base, state)
 
 

@@ -164,7 +164,7 @@ def test_problems_are_read_again_once_their_file_has_changed(
     pools = []
     for text in (PROBLEM, PROBLEM.replace("What is 1", "What is 2")):
         (folder / "mine.jsonl").write_text(text, encoding="utf-8")
-        pools += [drafts._load("jsonl", "mine.jsonl", folder) for _ in range(2)]
+        pools += [drafts._load({"source": "jsonl", "path": "mine.jsonl"}, "pool", folder) for _ in range(2)]
         assert pools[-1][0].text in text
     assert (pools[0] is pools[1]) == (young_ns == 0), "and only then, unless the file is so young that it may change"
 
