@@ -19,6 +19,7 @@ from app.analysis.chatbench.durations import durations
 from app.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
 from app.analysis.chatbench.mixed_model import mixed_model, odds
 from app.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
+from app.analysis.chatbench.questions import questions
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
 from app.analysis.data_frames import frame, screen_times
@@ -29,15 +30,19 @@ from app.analysis.dices.grasp import groups, kept_groups
 from app.analysis.dices.grasp_measures import family
 from app.analysis.dices.permutation import adjusted, p_value
 from app.analysis.dices.rater_pool import axes, axis, pool
+from app.analysis.dices.rater_profiles import rater_profiles
 from app.analysis.dices.raters import filtered, raters, without
+from app.analysis.dices.unsafe import reasons, unsafe
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.mathconverse.backgrounds import backgrounds
 from app.analysis.mathconverse.correlation import correlation, rating_correlations
+from app.analysis.mathconverse.distribution import distribution
 from app.analysis.mathconverse.divergence import divergence
 from app.analysis.mathconverse.groups import ratings_by_confidence, ratings_by_expertise, ratings_by_turn
 from app.analysis.mathconverse.lengths import conversation_lengths
 from app.analysis.mathconverse.pairs import preference_predicted, preferred
 from app.analysis.mathconverse.preference import complete_ranks, ranks
+from app.analysis.mathconverse.query_types import query_types
 from app.analysis.mathconverse.ratings import ratings, ratings_overall, turns
 from app.analysis.mathconverse.taxonomy import query_labels
 from app.analysis.mathconverse.ties import best_alone
@@ -70,6 +75,7 @@ __all__ = [
     "counted",
     "counts_of",
     "dichotomy",
+    "distribution",
     "divergence",
     "durations",
     "experts",
@@ -100,7 +106,10 @@ __all__ = [
     "quality",
     "quality_of_work",
     "query_labels",
+    "query_types",
+    "questions",
     "ranks",
+    "rater_profiles",
     "raters",
     "rating_correlations",
     "rating_trend",
@@ -109,11 +118,13 @@ __all__ = [
     "ratings_by_expertise",
     "ratings_by_turn",
     "ratings_overall",
+    "reasons",
     "results",
     "screen_times",
     "strengths",
     "transitions",
     "turns",
+    "unsafe",
     "voting_agreement",
     "win_matrix",
     "wins",

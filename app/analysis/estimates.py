@@ -58,6 +58,32 @@ class EstimateGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class ScatterPoint:
+    """A point of a scatter plot, which stands for `n` answers (pairs of ratings)."""
+
+    x: float
+    y: float
+    n: int
+    label: str
+    series: str = ""
+    """What the point's mark distinguishes, such as the model."""
+    panel: str = ""
+    """The panel in which it is drawn, such as the condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """A scatter plot; both axes have the same scale and the unit of the finding."""
+
+    x: str
+    y: str
+    axis: tuple[float, float]
+    points: tuple[ScatterPoint, ...]
+    margins: bool = False
+    """Whether the distributions of both are drawn beside it, and marks grow with `n`: for values that repeat."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """Estimates that are shown in one figure and one table."""
 
@@ -76,6 +102,11 @@ class Finding:
     """A value to compare with: chance, no difference."""
     note: str = ""
     """A note, for example about data that were left out."""
+    columns: tuple[str, ...] = ()
+    """The groups whose values are the columns of a table, with a row for each value of the others; without any, there
+    is a row for each estimate."""
+    scatter: Scatter | None = None
+    """Points to draw besides."""
 
 
 def estimate(

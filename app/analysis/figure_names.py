@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 
 SCHEMA = re.compile(r"^([a-z]+)-\w+\.")
 PLACE = re.compile(r"<[^>]+>")
 
 
+def plain(name: str) -> str:
+    """A name without the edition that `apart` may have added: `dices-990.a.b` is `dices.a.b`."""
+    return SCHEMA.sub(r"\1.", name)
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a figure's name fits a pattern, in which `<x>` is any part of a name."""
+    return re.fullmatch(_expression(pattern), plain(name)) is not None
+
+
 def patterns(name: str, known: Mapping[str, str]) -> list[str]:
     """The patterns that a figure's name matches; there should be exactly one."""
-    plain = SCHEMA.sub(r"\1.", name)
-    return [pattern for pattern in known if re.fullmatch(_expression(pattern), plain)]
+    return [pattern for pattern in known if matches(name, pattern)]
 
 
 def about(name: str, known: Mapping[str, str]) -> str:
@@ -25,6 +35,7 @@ def about(name: str, known: Mapping[str, str]) -> str:
     return next((known[pattern] for pattern in patterns(name, known)), "")
 
 
+@cache
 def _expression(pattern: str) -> str:
     return r"[^.]+".join(map(re.escape, PLACE.split(pattern)))
 

@@ -9,11 +9,17 @@ from types import MappingProxyType
 import pandas as pd
 
 from app.analysis import arena, chatbench, dices, mathconverse
+from app.analysis.arena import outline as arena_outline
 from app.analysis.base import AnalysisStep
+from app.analysis.chatbench import outline as chatbench_outline
 from app.analysis.data_frames import SCREENS, SESSION, frame, screen_times
+from app.analysis.dices import outline as dices_outline
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import apart
+from app.analysis.mathconverse import outline as mathconverse_outline
+from app.analysis.outline import Outline, declared_order, in_order
 from storage.db.engine import Database
+from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released
 
@@ -28,6 +34,17 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     }
 )
 """The analysis steps of each schema."""
+OUTLINES: Mapping[str, Outline] = MappingProxyType(
+    {
+        "chatbench": chatbench_outline.OUTLINE,
+        "mathconverse": mathconverse_outline.OUTLINE,
+        "taxonomy": mathconverse_outline.TAXONOMY,
+        "arena": arena_outline.OUTLINE,
+        "dices-350": dices_outline.OUTLINE,
+        "dices-990": dices_outline.OUTLINE,
+    }
+)
+"""How a report presents the findings of each schema."""
 NAMES: Mapping[str, str] = MappingProxyType(
     dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES).items()))  # type: ignore[operator]
 )
@@ -55,7 +72,8 @@ def results(
     """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
 
     Only the quick steps are run, unless `whole` is true. `part` is a part of an imported release, by default the first
-    one that it has.
+    one that it has. Estimates are in the order of values that the study declares, then in that of the papers
+    (outline.py).
     """
     fills = tuple(name for name in recorded(database, study) if name in PARTS)
     owners, parts = _parts(fills, whole=whole)
@@ -65,7 +83,10 @@ def results(
         made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
         found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
-    told = tuple(replace(one, code=_of_part(one.code)) if part else one for one in _told_apart(found))
+    versions = Studies(database).taken(study, origin)
+    order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
+    ordered = (in_order(finding, order) for finding in _told_apart(found))
+    told = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
     return Results(study, origin, fills, len(analysed), told)
 
 

@@ -11,6 +11,7 @@ from app.analysis.chatbench import (
     gaps,
     mixed_model,
     preregistered_filter,
+    questions,
     transitions,
     workers,
 )
@@ -26,6 +27,7 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Answers that count", _ALONE, preregistered_filter.counts_of),
     AnalysisStep("Accuracy by dataset", _ALONE, by_dataset.by_dataset),
     AnalysisStep("Gaps", _ALONE, gaps.gaps_of),
+    AnalysisStep("Question by question", _ALONE, questions.questions_of),
     AnalysisStep("Correlations over questions", _ALONE, correlations.correlations_of),
     AnalysisStep("Corrected and lost answers", _KEPT, transitions.transitions_of),
     AnalysisStep("Mixed model", _KEPT, mixed_model.odds_of),
@@ -55,6 +57,9 @@ NAMES: Mapping[str, str] = {
     "chatbench.model_gap.<model>.<other>.<answer_type>": "mean over datasets of one model's accuracy minus another's",
     "chatbench.model_gap.<model>.<other>.user-AI.<condition>": (
         "mean over datasets of one model's accuracy minus another's, with the chatbot, by condition"
+    ),
+    "chatbench.above_model.<method>.<condition>": (
+        "share of questions on which people with a model are more accurate than the model alone"
     ),
     "chatbench.correlation.<method>.<condition>": (
         "correlation over questions: accuracy of models alone, and of participants with them"

@@ -55,7 +55,8 @@ def accuracy_by_dataset(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Fin
     if not estimates:
         return ()
     title = "Accuracy by dataset and model, over questions"
-    return (Finding("chatbench.accuracy", title, "answers", SHARE, (0, 1), estimates, METHOD, CODE),)
+    columns = ("answer_type", "condition")
+    return (Finding("chatbench.accuracy", title, "answers", SHARE, (0, 1), estimates, METHOD, CODE, columns=columns),)
 
 
 def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:

@@ -188,7 +188,7 @@ def _of(rows: pd.DataFrame) -> Iterator[tuple[str, Interval, pd.DataFrame]]:
 
 
 def _estimate(kind: str, of: list[str], found: Interval, rows: pd.DataFrame) -> Estimate:
-    names = dict(zip(("condition", "method"), reversed(of), strict=False))
+    names = dict(zip(("method", "condition")[-len(of) :], of, strict=True))
     group = EstimateGroup(".".join([f"chatbench.{kind}", *map(slug, of)]), ", ".join(of), len(rows), 0, names)
     words = TITLES[kind][1].replace("{}", ", ".join(of))
     said = f"Over questions, {words}: r = {{}}"

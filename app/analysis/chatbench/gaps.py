@@ -145,14 +145,15 @@ def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
     """
     accuracies = accuracies.sort_values("answer_type", key=lambda kinds: kinds.map(_place), kind="stable")
     each = gap_table(accuracies)
+    by = ("method", "condition")
     found = (
-        ("chatbench.gap", "Models alone minus people with them", (-1.0, 1.0), tuple(_gaps(each)), 0.0),
-        ("chatbench.mean_gap", "Mean absolute gap by method", (0.0, 1.0), tuple(_mean_gaps(each)), None),
-        ("chatbench.model_gap", "Gap between models", (-1.0, 1.0), tuple(_model_gaps(accuracies)), 0.0),
+        ("chatbench.gap", "Models alone minus people with them", (-1.0, 1.0), tuple(_gaps(each)), 0.0, by),
+        ("chatbench.mean_gap", "Mean absolute gap by method", (0.0, 1.0), tuple(_mean_gaps(each)), None, ()),
+        ("chatbench.model_gap", "Gap between models", (-1.0, 1.0), tuple(_model_gaps(accuracies)), 0.0, ()),
     )
     return tuple(
-        Finding(name, title, "answers", POINTS, axis, estimates, METHOD, CODE, reference=reference)
-        for name, title, axis, estimates, reference in found
+        Finding(name, title, "answers", POINTS, axis, estimates, METHOD, CODE, reference=reference, columns=columns)
+        for name, title, axis, estimates, reference, columns in found
         if estimates
     )
 

@@ -75,7 +75,7 @@ def _estimates(both: pd.DataFrame) -> Iterator[Estimate]:
                 found = share_of(hits, people, questions)
                 name = f"chatbench.transition.{kind}.{slug(model)}"
                 group = EstimateGroup(
-                    name, f"{model}: {label}", len(of), number_of(people), {"model": model, "kind": kind}
+                    name, f"{model}: {label}", len(of), number_of(people), {"kind": kind, "model": model}
                 )
                 where = "Over all models" if model == ALL else f"With {model}"
                 yield estimate(

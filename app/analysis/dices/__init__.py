@@ -8,7 +8,10 @@ from app.analysis.dices.agreement import agreement, dichotomy
 from app.analysis.dices.answer_shares import answered, experts
 from app.analysis.dices.grasp import groups, kept_groups
 from app.analysis.dices.rater_pool import PROFILE
+from app.analysis.dices.rater_profiles import TIME, rater_profiles
 from app.analysis.dices.raters import filtered
+from app.analysis.dices.unsafe import HARM_COLUMNS, reasons, unsafe
+from experiments.instruments.dices_safety import columns as reason_columns
 from storage.schemas.dices import OVERALL
 
 MEASURED: Mapping[str, str] = {
@@ -29,6 +32,12 @@ NAMES: Mapping[str, str] = {
     "dices.negentropy.all": "mean negentropy of a conversation's answers, ln 3 - H in nats",
     "dices.gold_agreement.<gold>": "share of conversations whose most common answer is that of the experts",
     "dices.said_unsafe.<gold>": "mean share of raters who said Yes (unsafe), by the experts' answer",
+    "dices.yes.<axis>.<group>": (
+        "share of ratings that are Yes (unsafe), by group of raters, `degree_of_harm` or `harm_type`"
+    ),
+    "dices.reason.<column>": "share of ratings in which a single reason is answered with Yes",
+    "dices.raters.<axis>.<group>": "share of raters who are in the group",
+    "dices.answer_time.<axis>.<group>": "median over raters of their median answer time, in seconds; `all.all`: of all",
     "dices.filtered.<reason>": (
         "alpha without raters who were fast, nearly always gave the same answer, or are removed in the release"
     ),
@@ -49,7 +58,7 @@ def parts(edition: str) -> tuple[AnalysisStep, ...]:
     first = edition == "dices-350"
     asked = ("rater_id", "item_id", "Q_overall")
     profile = (*asked, *(name for name in PROFILE if not (first and name == "rater_locale")))
-    timed = (*asked, "answer_time_ms") if first else asked
+    timed = (*asked, TIME) if first else asked
     alphas = partial(agreement, columns=columns, edition=edition)
     yes = partial(dichotomy, columns=columns[:1], edition=edition)
     golden = (of_one("Experts", table, (*asked, "safety_gold"), partial(experts, edition=edition)),) if first else ()
@@ -58,6 +67,14 @@ def parts(edition: str) -> tuple[AnalysisStep, ...]:
         of_one("Agreement on Yes", table, asked, yes),
         of_one("Answers", table, asked, partial(answered, edition=edition)),
         *golden,
+        of_one("Who says unsafe", table, (*profile, *HARM_COLUMNS), partial(unsafe, edition=edition)),
+        of_one("Reasons", table, ("rater_id", "item_id", *reason_columns(edition)), partial(reasons, edition=edition)),
+        of_one(
+            "Profiles of raters",
+            table,
+            (*profile, *((TIME,) if first else ())),
+            partial(rater_profiles, edition=edition),
+        ),
         of_one("Raters", table, timed, partial(filtered, edition=edition)),
         of_one("Groups of raters", table, profile, partial(groups, edition=edition)),
         of_one("Groups of raters kept", table, profile, partial(kept_groups, edition=edition)),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from app.analysis.base import AnalysisStep, of_one
 from app.analysis.mathconverse.backgrounds import BACKGROUND_COLUMNS, backgrounds
 from app.analysis.mathconverse.correlation import CORRELATED, rating_correlations
+from app.analysis.mathconverse.distribution import distribution
 from app.analysis.mathconverse.divergence import divergence
 from app.analysis.mathconverse.groups import (
     CONFIDENCE_COLUMNS,
@@ -16,6 +17,7 @@ from app.analysis.mathconverse.groups import (
 from app.analysis.mathconverse.lengths import LENGTH_COLUMNS, conversation_lengths
 from app.analysis.mathconverse.pairs import PREDICTED_COLUMNS, preference_predicted, preferred
 from app.analysis.mathconverse.preference import COMPLETE_COLUMNS, RANK_COLUMNS, RANKS, complete_ranks, ranks
+from app.analysis.mathconverse.query_types import CONVERSATION_COLUMNS, query_types_of
 from app.analysis.mathconverse.ratings import COLUMNS, TABLE, ratings, ratings_overall
 from app.analysis.mathconverse.taxonomy import QUERIES, QUERY_COLUMNS, query_labels
 from app.analysis.mathconverse.ties import best_alone
@@ -23,6 +25,7 @@ from app.analysis.mathconverse.trend import rating_trend
 
 PARTS: tuple[AnalysisStep, ...] = (
     of_one("Ratings", TABLE, COLUMNS, ratings, quick=True),
+    of_one("Distribution of ratings", TABLE, COLUMNS, distribution),
     of_one("Ratings over all models", TABLE, COLUMNS, ratings_overall),
     of_one("Ratings by turn", TABLE, COLUMNS, ratings_by_turn),
     of_one("Change of ratings", TABLE, COLUMNS, rating_trend),
@@ -38,13 +41,17 @@ PARTS: tuple[AnalysisStep, ...] = (
     of_one("Lengths of conversations", TABLE, LENGTH_COLUMNS, conversation_lengths),
     of_one("Backgrounds", TABLE, BACKGROUND_COLUMNS, backgrounds),
 )
-TAXONOMY: tuple[AnalysisStep, ...] = (of_one("Labels of queries", QUERIES, QUERY_COLUMNS, query_labels),)
+TAXONOMY: tuple[AnalysisStep, ...] = (
+    of_one("Labels of queries", QUERIES, QUERY_COLUMNS, query_labels),
+    AnalysisStep("Kinds of queries", {QUERIES: QUERY_COLUMNS, TABLE: CONVERSATION_COLUMNS}, query_types_of),
+)
 """The parts for `taxonomy`."""
 NAMES: Mapping[str, str] = {
     "mathconverse.mean.helpfulness.<model>": "mean helpfulness of rated replies, 0 to 6; `all` is over all models",
     "mathconverse.mean.correctness.<model>": "mean correctness of rated replies, 0 to 6; `all` is over all models",
     "mathconverse.mean.helpfulness_without_0.<model>": "mean helpfulness of replies that contain mathematics",
     "mathconverse.mean.correctness_without_0.<model>": "mean correctness of replies that contain mathematics",
+    "mathconverse.distribution.<rating>.<value>": "share of rated replies with this rating, 0 to 6",
     "mathconverse.by_turn.helpfulness.<turn>": "mean helpfulness of a conversation's replies by turn: 1, 2, ...",
     "mathconverse.by_turn.correctness.<turn>": "mean correctness of a conversation's replies by turn: 1, 2, ...",
     "mathconverse.trend.<rating>": "change of ratings in points per turn; `..._within` is within conversations",
@@ -76,6 +83,14 @@ NAMES: Mapping[str, str] = {
     "mathconverse.participants.ai_experience.<option>": "share of participants by experience with AI",
     "mathconverse.participants.topic.<option>": "share of participants by chosen topic",
     "taxonomy.label.<label>": "share of labelled messages with the label",
+    "taxonomy.by_model.<model>.<label>": "share of labelled messages to the model with the label",
+    "taxonomy.by_expertise.<expertise>.<label>": (
+        "share of labelled messages with the label, by experience with mathematics"
+    ),
+    "taxonomy.by_confidence.<confidence>.<label>": (
+        "share of labelled messages with the label, by confidence to solve the problem alone, 0 to 6"
+    ),
+    "taxonomy.by_turn.<turn>.<label>": "share of labelled messages with the label, by turn: 1, ..., `5+`",
     "taxonomy.labels.<number>": "share of labelled messages with `none` of the ten labels, or `several`",
 }
 QUESTIONS: Mapping[str, tuple[str, ...]] = {
@@ -85,9 +100,11 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "How many steps do participants take, and when do they stop?": (
         "mathconverse.turns", "mathconverse.turns_by_model", "mathconverse.stopped_after",
     ),
-    "What kinds of queries do people make?": ("taxonomy.label", "taxonomy.labels"),
+    "What kinds of queries do people make?": (
+        "taxonomy.label", "taxonomy.labels", "taxonomy.by_model", "taxonomy.by_turn",
+    ),
     "How do ratings differ with experience?": (
-        "mathconverse.by_expertise.helpfulness", "mathconverse.by_expertise.correctness",
+        "mathconverse.by_expertise.helpfulness", "mathconverse.by_expertise.correctness", "taxonomy.by_expertise",
     ),
     "Is GPT-4 consistently preferred?": (
         "mathconverse.preferred", "mathconverse.strict_best", "mathconverse.mean_rank",
@@ -99,6 +116,7 @@ QUESTIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "Does confidence before the chat change ratings?": (
         "mathconverse.by_confidence.helpfulness", "mathconverse.by_confidence.correctness", "mathconverse.spearman",
+        "taxonomy.by_confidence",
     ),
 }  # fmt: skip
 """The eight questions that CheckMate registered beforehand (questions_to_ask.txt), each with the findings about it."""

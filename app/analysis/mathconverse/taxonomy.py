@@ -22,6 +22,7 @@ QUERY_COLUMNS = (INDEX, PROBLEM, BEFORE, QUERY, *HEADERS.values(), WRITE_IN_HEAD
 UNMARKED = ("", "0", "0.0")
 FIRST = "No prev"
 REPLY = "\nAI:"
+WRITTEN = "Something else, in their own words"
 METHOD = (
     "The share of labelled messages; a message may have several labels. The participants are the people who labelled. "
     "The 95 % interval is Wilson's for the effective number of independent messages, because messages share "
@@ -71,7 +72,7 @@ def conversations(queries: pd.DataFrame) -> Codes:
 
 def _labels(marked: pd.DataFrame, talks: Codes, size: tuple[int, int]) -> Iterator[Estimate]:
     for name in marked:
-        label = LABELS.get(str(name), "Something else, in their own words")
+        label = LABELS.get(str(name), WRITTEN)
         group = EstimateGroup(f"taxonomy.label.{name}", label, *size, {"label": str(name)})
         yield _share(group, marked[name].to_numpy().astype(float), talks, f"were labelled “{label}”")
 

@@ -8,17 +8,36 @@ from typing import TypeAlias
 
 from app.analysis.estimates import COUNT, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
+from app.analysis.report.arrangement import ReportFigure, main_results, sections
 from app.analysis.report.build import Report
 from app.analysis.report.consort_flow import flow_stages
+from app.analysis.report.grid import Grid, GridCell, grid
 from app.analysis.report.quality_and_costs import money
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a level from 1."""
+    """A heading of a level from 1; links reach it by its anchor, if it has one."""
 
     level: int
     text: str
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsEntry:
+    """A heading in the table of contents."""
+
+    level: int
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A table of contents."""
+
+    entries: tuple[ContentsEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +72,15 @@ class Table:
     words: int = 1
 
 
-Block: TypeAlias = Heading | Paragraph | Items | CodeLine | Table
+Block: TypeAlias = Heading | Contents | Paragraph | Items | CodeLine | Table
+
+
+COLUMNS = 2
+"""The number of columns of estimates that fit the width of a page, each with its interval."""
+MANY = 14
+"""Sentences are left out of a figure with more estimates than this."""
+LEVEL_P = 0.05
+STARS = ("* p < 0.05.", "* p < 0.05; ** also adjusted for several tests.")
 
 
 def blocks(report: Report) -> Iterator[Block]:
@@ -69,6 +96,7 @@ def blocks(report: Report) -> Iterator[Block]:
         tuple((f"{name}: {told}", "") for name, told in (*known, ("recorded schemas", records), ("created", made)))
     )
     yield from _main(report)
+    yield from _contents(report)
     yield from _participants(report)
     yield from _results(report)
     yield from _compared(report)
@@ -76,11 +104,27 @@ def blocks(report: Report) -> Iterator[Block]:
 
 
 def _main(report: Report) -> Iterator[Block]:
-    """The sentences of the main results."""
-    found = [one for finding in wording.main(report.results.findings) for one in finding.estimates[: wording.MOST]]
+    """The main results in sentences."""
+    found = tuple(main_results(report.results.findings))
     if found:
         yield Heading(2, wording.MAIN)
-        yield Items(tuple((one.sentence, "") for one in found))
+        yield Items(tuple((f"{result.title}: {line}", "") for result in found for line in result.lines))
+
+
+def _contents(report: Report) -> Iterator[Block]:
+    """The headings of the sections and topics, with links."""
+    found = tuple(sections(report.results.findings))
+    entries = tuple(
+        entry
+        for section in found
+        for entry in (
+            ContentsEntry(1, section.title, section.anchor),
+            *(ContentsEntry(2, topic.title, topic.anchor) for topic in section.topics),
+        )
+    )
+    if entries:
+        yield Heading(2, wording.CONTENTS)
+        yield Contents(entries)
 
 
 def _participants(report: Report) -> Iterator[Block]:
@@ -106,17 +150,36 @@ def _results(report: Report) -> Iterator[Block]:
     if not report.results.findings:
         yield Heading(2, "Results")
         yield Paragraph("There is nothing to estimate yet.")
-    section = method = ""
-    for finding in report.results.findings:
-        if section != (section := wording.family(finding.name)):
-            yield Heading(2, section)
-        yield from _finding(finding)
-        yield Paragraph("Same method as above." if method == (method := finding.method) else method)
-        yield CodeLine(finding.code)
+    methods: tuple[str, ...] = ()
+    for section in sections(report.results.findings):
+        yield Heading(2, section.title, section.anchor)
+        for topic in section.topics:
+            yield Heading(3, topic.title, topic.anchor)
+            for figure in topic.figures:
+                yield from _figure(figure)
+                own = wording.methods(figure.findings)
+                yield from map(Paragraph, ("Same method as above.",) if own == methods else own)
+                methods = own
+                yield from map(CodeLine, dict.fromkeys(finding.code for finding in figure.findings))
 
 
-def _finding(finding: Finding) -> Iterator[Block]:
-    yield Heading(3, finding.title)
+def _figure(figure: ReportFigure) -> Iterator[Block]:
+    """The tables of a figure; with few estimates, their sentences and names too."""
+    yield Heading(4, figure.title)
+    table = grid(figure)
+    yield from _grid(figure.title, table) if table else _table(figure.findings[0])
+    yield from map(Paragraph, dict.fromkeys(finding.note for finding in figure.findings if finding.note))
+    told = [(finding, one) for finding in figure.findings for one in finding.estimates]
+    if len(told) > MANY:
+        yield Paragraph(f"The names of these {len(told):,} figures, and a sentence for each, are in the JSON report.")
+    elif told:
+        yield Items(tuple((wording.sentence(finding, one), one.name) for finding, one in told))
+    for finding in figure.findings:
+        if (why := wording.reason(finding)) and finding.unit != COUNT:
+            yield Paragraph(f"No interval: {why}")
+
+
+def _table(finding: Finding) -> Iterator[Block]:
     head = ("Group", "Estimate", "95 % interval", f"n ({finding.counts})", "Participants")
     tested = wording.tested(finding)
     figures = (
@@ -132,12 +195,36 @@ def _finding(finding: Finding) -> Iterator[Block]:
     )
     if finding.estimates:
         yield Table(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
-    if finding.note:
-        yield Paragraph(finding.note)
-    if finding.estimates:
-        yield Items(tuple((wording.sentence(finding, one), one.name) for one in finding.estimates))
-    if (why := wording.reason(finding)) and finding.unit != COUNT:
-        yield Paragraph(f"No interval: {why}")
+
+
+def _grid(title: str, table: Grid) -> Iterator[Block]:
+    """The table in parts that fit the width of a page."""
+    parts = range(0, len(table.heads), COLUMNS)
+    size = (f"n ({table.counts})", "Participants") if table.counts else ()
+    for first in parts:
+        heads = table.heads[first : first + COLUMNS]
+        rows = (
+            (
+                row.label,
+                *(_cell(cell, sized=bool(table.counts)) for cell in row.cells[first : first + COLUMNS]),
+                *((f"{row.size[0]:,}", f"{row.size[1]:,}" if row.size[1] else "–") if row.size else ()),
+            )
+            for row in table.rows
+        )
+        which = f" ({first // COLUMNS + 1} of {len(parts)})" if len(parts) > 1 else ""
+        yield Table(f"{title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows))
+    tests = [cell.estimate.further for row in table.rows for cell in row.cells if cell and "p" in cell.estimate.further]
+    if tests:
+        yield Paragraph(STARS[1] if any("p_adjusted" in further for further in tests) else STARS[0])
+
+
+def _cell(cell: GridCell | None, *, sized: bool) -> str:
+    if cell is None:
+        return "–"
+    one, unit = cell.estimate, cell.finding.unit
+    stars = "*" * ((one.further.get("p", 1) < LEVEL_P) + (one.further.get("p_adjusted", 1) < LEVEL_P))
+    interval = f" ({format_interval(one.low, one.high, unit)})" if one.low is not None else ""
+    return f"{format_value(one.value, unit)}{stars}{interval}" + ("" if sized else f", n {one.n:,}")
 
 
 def _compared(report: Report) -> Iterator[Block]:

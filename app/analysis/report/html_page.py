@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from app.analysis.estimates import Finding, format_interval, format_p, format_value
+from app.analysis.estimates import format_interval, format_p, format_value
 from app.analysis.forest_plot import forest
 from app.analysis.report import svg_line_chart, svg_panels, wording
+from app.analysis.report.arrangement import main_results, sections
 from app.analysis.report.build import Report
 from app.analysis.report.consort_flow import flow_stages
+from app.analysis.report.document import MANY
+from app.analysis.report.grid import grid
 from app.analysis.report.quality_and_costs import money
-
-MANY = 14
-"""A finding with more estimates than this has denser rows, and its sentences are not printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportSection:
-    """The findings of a schema, or of both editions of one."""
-
-    title: str
-    anchor: str
-    findings: tuple[Finding, ...]
+from app.analysis.report.svg_scatter import scatter_chart
 
 
 def html(report: Report) -> str:
@@ -36,6 +26,7 @@ def html(report: Report) -> str:
     estimates = [one for finding in findings for one in finding.estimates]
     return _PAGE.render(
         report=report,
+        main=tuple(main_results(findings)),
         sections=tuple(sections(findings)),
         made=wording.when(report.made_us),
         stages=tuple(flow_stages(report)),
@@ -44,14 +35,6 @@ def html(report: Report) -> str:
         names={finding.name for finding in findings},
         beside={one.estimate.name: (one.published.value, one.ends) for one in report.compared},
     )
-
-
-def sections(findings: tuple[Finding, ...]) -> Iterator[ReportSection]:
-    """The findings grouped by section, in their order."""
-    titles = dict.fromkeys(wording.family(finding.name) for finding in findings)
-    for title in titles:
-        own = tuple(finding for finding in findings if wording.family(finding.name) == title)
-        yield ReportSection(title, own[0].name.partition(".")[0], own)
 
 
 def _breakable(text: str) -> Markup:
@@ -72,6 +55,8 @@ _PAGES = Environment(
 )
 _PAGES.globals |= {
     "forest": forest,
+    "grid": grid,
+    "scatter": scatter_chart,
     "sizes": {"panel": svg_panels, "line": svg_line_chart},
     "words": wording,
     "MANY": MANY,

@@ -73,6 +73,7 @@ def _flow(report: Report) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     values = {name: getattr(finding, name) for name in ("name", "title", "method", "code", "reference", "note")}
+    values["scatter"] = finding.scatter and asdict(finding.scatter)
     return values | {"figures": [one.name for one in finding.estimates]}
 
 

@@ -13,7 +13,17 @@ from textwrap import wrap
 from typing import assert_never
 
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, CodeLine, Heading, Items, Paragraph, Table, blocks
+from app.analysis.report.document import (
+    Block,
+    CodeLine,
+    Contents,
+    ContentsEntry,
+    Heading,
+    Items,
+    Paragraph,
+    Table,
+    blocks,
+)
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
 %   \usepackage{array,booktabs,longtable}
@@ -52,7 +62,8 @@ LATIN = re.compile(
 LONG = re.compile(r"(\w{24})(?=\w)")
 """A part of a word that is too long for a line."""
 BREAKS = (".", r"\_", ",", "/", "(")
-COMMANDS = ("section", "subsection", "subsubsection")
+COMMANDS = ("section", "subsection", "subsubsection", "paragraph")
+LABEL = "parley:"
 SIGN_EM = 0.55
 """The approximate width of a character of a number, in em."""
 SMALL = r"\footnotesize\setlength{\tabcolsep}{3pt}"
@@ -83,8 +94,11 @@ def _running(text: str) -> str:
 
 def _written(block: Block) -> str:
     match block:
-        case Heading(level, text):
-            return f"\\{COMMANDS[level - 1]}{{{escaped(text)}}}"
+        case Heading(level, text, anchor):
+            label = f"\\label{{{LABEL}{anchor}}}" if anchor else ""
+            return f"\\{COMMANDS[level - 1]}{{{escaped(text)}}}{label}"
+        case Contents(entries):
+            return "\n".join(map(_entry, entries))
         case Paragraph(text, loud):
             return f"\\textbf{{{escaped(text)}}}" if loud else _running(text)
         case Items(items):
@@ -96,6 +110,12 @@ def _written(block: Block) -> str:
             return _table(block)
         case _ as other:
             assert_never(other)
+
+
+def _entry(entry: ContentsEntry) -> str:
+    """A line of the table of contents."""
+    page = f"\\dotfill\\pageref{{{LABEL}{entry.anchor}}}"
+    return f"\\noindent\\hspace*{{{entry.level - 1}em}}{escaped(entry.text)}{page}\\par"
 
 
 def _code(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, CodeLine, Heading, Items, Paragraph, Table, blocks
+from app.analysis.report.document import Block, CodeLine, Contents, Heading, Items, Paragraph, Table, blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """Characters with a special meaning in Markdown and its tables."""
@@ -37,8 +37,12 @@ def _code(text: str) -> str:
 
 def _written(block: Block) -> str:
     match block:
-        case Heading(level, text):
-            return f"{'#' * level} {escaped(text)}"
+        case Heading(level, text, anchor):
+            return (f'<a id="{anchor}"></a>\n\n' if anchor else "") + f"{'#' * level} {escaped(text)}"
+        case Contents(entries):
+            return "\n".join(
+                f"{'  ' * (entry.level - 1)}- [{escaped(entry.text)}](#{entry.anchor})" for entry in entries
+            )
         case Paragraph(text, loud):
             return f"> **{escaped(text)}**" if loud else escaped(text)
         case Items(items):

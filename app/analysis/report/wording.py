@@ -37,22 +37,25 @@ ENDED: Mapping[str, str] = MappingProxyType(
     }
 )
 FAMILIES: Mapping[str, str] = MappingProxyType(
-    {"chatbench": "ChatBench", "mathconverse": "MathConverse", "dices": "DICES", "arena": "Chatbot Arena"}
+    {
+        "chatbench": "ChatBench",
+        "mathconverse": "MathConverse",
+        "taxonomy": "CheckMate's queries",
+        "dices": "DICES",
+        "arena": "Chatbot Arena",
+    }
 )
 """The section titles, by the first part of a figure's name."""
 ARMS = "Excluded sessions do not count as completed. Targets are those of the newest version."
-MAIN = "Main results"
-MOST = 6
-"""The maximum number of sentences of a section's main finding in the summary."""
+MAIN = "In short"
+CONTENTS = "Contents"
 FLAGGED = "A flag is a reason to look at a session. Only sessions that a researcher excluded are left out."
 UNTOLD = "An imported release has no record of how its sessions went."
 
 
-def main(findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The first finding of each section, which is its main result."""
-    told = [finding for finding in findings if finding.estimates]
-    for title in dict.fromkeys(family(finding.name) for finding in told):
-        yield next(finding for finding in told if family(finding.name) == title)
+def methods(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The methods of findings that are shown together, each once."""
+    return tuple(dict.fromkeys(finding.method for finding in findings))
 
 
 def reason(finding: Finding) -> str:
