@@ -25,6 +25,8 @@ class Line:
 
     pattern: str
     lead: str = ""
+    largest: int | None = None
+    """Only so many estimates, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ import pytest
 
 from app.analysis import Estimate, Finding, best_alone, complete_ranks, conversation_lengths, divergence
 from app.analysis.mathconverse import PARTS, QUESTIONS, TAXONOMY
+from app.analysis.mathconverse.ratings import TABLE
+from app.analysis.mathconverse.taxonomy import QUERIES
 from app.analysis.results import NAMES
 from storage.schemas.mathconverse import SCHEMA
 from tests.fakes.figures import midranks, pattern_of
@@ -206,7 +208,8 @@ def test_every_name_fits_one_pattern_and_every_question_has_its_findings(shared:
     queries = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
     queries = queries.rename(columns={queries.columns[0]: ""})
     findings = [f for part in PARTS for f in part.analyse(dict.fromkeys(part.tables, data))]
-    findings += [f for part in TAXONOMY for f in part.analyse(dict.fromkeys(part.tables, queries))]
+    tables = {TABLE: data, QUERIES: queries}
+    findings += [f for part in TAXONOMY for f in part.analyse({name: tables[name] for name in part.tables})]
     for name in named(findings):
         assert len(pattern_of(name, NAMES)) == 1, name
     assert {name for about in QUESTIONS.values() for name in about} <= {finding.name for finding in findings}

@@ -68,7 +68,7 @@ def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
     found = (
         Finding(
             "chatbench.accuracy_by_condition", "Accuracy by condition", "answers", SHARE, (0, 1),
-            tuple(_by_condition(counted)), METHOD, _code("accuracy"), note=note,
+            tuple(_by_condition(counted)), METHOD, _code("accuracy"), note=note, columns=("moment",),
         ),
         Finding(
             "chatbench.accuracy_by_model", "Accuracy with the chatbot, by model", "answers", SHARE, (0, 1),

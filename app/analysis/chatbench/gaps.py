@@ -148,8 +148,22 @@ def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
     by = ("method", "condition")
     found = (
         ("chatbench.gap", "Models alone minus people with them", (-1.0, 1.0), tuple(_gaps(each)), 0.0, by),
-        ("chatbench.mean_gap", "Mean absolute gap by method", (0.0, 1.0), tuple(_mean_gaps(each)), None, ()),
-        ("chatbench.model_gap", "Gap between models", (-1.0, 1.0), tuple(_model_gaps(accuracies)), 0.0, ()),
+        (
+            "chatbench.mean_gap",
+            "Mean absolute gap by method",
+            (0.0, 1.0),
+            tuple(_mean_gaps(each)),
+            None,
+            ("condition",),
+        ),
+        (
+            "chatbench.model_gap",
+            "Gap between models: the first minus the second",
+            (-1.0, 1.0),
+            tuple(_model_gaps(accuracies)),
+            0.0,
+            ("answer_type",),
+        ),
     )
     return tuple(
         Finding(name, title, "answers", POINTS, axis, estimates, METHOD, CODE, reference=reference, columns=columns)

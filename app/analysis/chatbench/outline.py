@@ -82,8 +82,8 @@ OUTLINE = Outline(
         Topic(
             "Answers, work and times",
             (
-                one("chatbench.filter"),
-                one("chatbench.count"),
+                one("chatbench.filter", folded=True),
+                one("chatbench.count", folded=True),
                 one("chatbench.work.shares", folded=True),
                 one("chatbench.work.numbers", folded=True),
                 one("chatbench.duration", folded=True),

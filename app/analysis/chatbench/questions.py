@@ -53,7 +53,17 @@ def questions(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]
     estimates = tuple(_estimate(*of, rows) for of, rows in found.items())
     note = f"The plot has a point for each question and model; models alone answered by {drawn}."
     finding = Finding(
-        "chatbench.above_model", title, "points", SHARE, (0, 1), estimates, METHOD, CODE, note=note, scatter=scatter
+        "chatbench.above_model",
+        title,
+        "points",
+        SHARE,
+        (0, 1),
+        estimates,
+        METHOD,
+        CODE,
+        note=note,
+        columns=("condition",),
+        scatter=scatter,
     )
     return (finding,)
 

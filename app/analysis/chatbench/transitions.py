@@ -56,7 +56,11 @@ def transitions(answers: pd.DataFrame) -> tuple[Finding, ...]:
         return ()
     title = "Answers corrected and lost with the chatbot"
     note = "Only answer-first, where the same participant gives both answers."
-    return (Finding("chatbench.transition", title, "answers", SHARE, (0, 1), found, METHOD, CODE, note=note),)
+    return (
+        Finding(
+            "chatbench.transition", title, "answers", SHARE, (0, 1), found, METHOD, CODE, note=note, columns=("kind",)
+        ),
+    )
 
 
 def transitions_of(tables: Tables) -> tuple[Finding, ...]:

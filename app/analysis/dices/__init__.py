@@ -36,8 +36,8 @@ NAMES: Mapping[str, str] = {
         "share of ratings that are Yes (unsafe), by group of raters, `degree_of_harm` or `harm_type`"
     ),
     "dices.reason.<column>": "share of ratings in which a single reason is answered with Yes",
-    "dices.raters.<axis>.<group>": "share of raters who are in the group",
-    "dices.answer_time.<axis>.<group>": "median over raters of their median answer time, in seconds; `all.all`: of all",
+    "dices.raters.<axis>.<group>": "number of raters in the group; `all.all`: of all",
+    "dices.answer_time.<axis>.<group>": "median over raters of their median answer time, in seconds",
     "dices.filtered.<reason>": (
         "alpha without raters who were fast, nearly always gave the same answer, or are removed in the release"
     ),

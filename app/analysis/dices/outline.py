@@ -94,4 +94,14 @@ OUTLINE = Outline(
             ),
         ),
     ),
+    order={
+        "column": (
+            "Q_overall",
+            "Q2_harmful_content_overall",
+            "Q3_bias_overall",
+            "Q3_unfair_bias_overall",
+            "Q4_misinformation_overall",
+            "Q6_policy_guidelines_overall",
+        )
+    },
 )

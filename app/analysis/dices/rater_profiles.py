@@ -10,15 +10,13 @@ import pandas as pd
 from app.analysis.bootstrap import DRAWN, draws, middle
 from app.analysis.dices.rater_pool import PROFILE
 from app.analysis.dices.unsafe import values_of
-from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, estimate, slug
-from app.analysis.intervals import Interval, Values, share_of
+from app.analysis.estimates import COUNT, NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
+from app.analysis.intervals import Interval, Values
 
 TIME = "answer_time_ms"
 ALL = "all"
-RATERS = (
-    "Each rater counts once, among the raters who gave the information. The 95 % interval is Wilson's with Student's "
-    "t, for the share in the population from which raters come."
-)
+NO_INTERVAL = "A count."
+RATERS = "The number of raters, by what they said about themselves."
 TIMES = (
     "The median over raters of each rater's median time for a conversation, in seconds. The 95 % interval is "
     f"{DRAWN.replace('participants', 'raters')}."
@@ -26,19 +24,21 @@ TIMES = (
 
 
 def rater_profiles(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
-    """The share of raters of each group, and the median answer time of each group if the edition has times.
+    """The number of raters of each group, and their median answer time if the edition has times.
 
-    Names: `dices.raters.<axis>.<group>` with the number of raters as `count` in `further`;
-    `dices.answer_time.<axis>.<group>` in seconds, also for `all.all`, with the `lower_quartile` and `upper_quartile` of
-    single ratings in `further`. Groups that do not occur are absent.
+    Names: `dices.raters.<axis>.<group>`, with the `share` of the raters who gave the information in `further`;
+    `dices.answer_time.<axis>.<group>` in seconds, with the `lower_quartile` and `upper_quartile` of single ratings in
+    `further`. `all.all` is of all raters. Groups that do not occur are absent.
     """
     profiles = _profiles(ratings)
     code = f'rater_profiles(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
-    people = tuple(one for column in profiles for one in _shares(profiles, column))
+    people = tuple(_counts(profiles))
     times = tuple(_times(ratings, profiles)) if TIME in ratings else ()
     most = max([1.0, *(one.high or one.value for one in times)])
     found = (
-        Finding("dices.raters", f"Raters ({edition})", "raters", SHARE, (0, 1), people, RATERS, code),
+        Finding(
+            "dices.raters", f"Raters ({edition})", "raters", COUNT, (0, max(1, len(profiles))), people, RATERS, code
+        ),
         Finding(
             "dices.answer_time",
             f"Answer times in seconds ({edition})",
@@ -59,17 +59,22 @@ def _profiles(ratings: pd.DataFrame) -> pd.DataFrame:
     return told.where(told.notna() & (told != ""), None).groupby(ratings["rater_id"]).first()
 
 
-def _shares(profiles: pd.DataFrame, column: str) -> Iterator[Estimate]:
-    known = profiles[profiles[column].notna()]
-    axis = column.removeprefix("rater_")
-    for value in values_of(known, column):
-        hits = (known[column] == value).to_numpy().astype(np.float64)
-        group = EstimateGroup(
-            f"dices.raters.{axis}.{slug(value)}", value, len(known), len(known), {"axis": axis, "group": value}
-        )
-        said = f"{{}} of raters ({int(hits.sum()):,}) gave {value} as their {axis}"
-        found = share_of(hits, np.arange(hits.size))
-        yield estimate(group, found, said, SHARE, "participants", further={"count": float(hits.sum())})
+def _counts(profiles: pd.DataFrame) -> Iterator[Estimate]:
+    if len(profiles):
+        yield _count(ALL, ALL, len(profiles), f"{len(profiles):,} raters.", 1.0)
+    for column in profiles:
+        known = profiles[profiles[column].notna()]
+        axis = column.removeprefix("rater_")
+        for value in values_of(known, column):
+            number = int((known[column] == value).sum())
+            sentence = f"{number:,} of the {len(known):,} raters who gave their {axis} answered {value}."
+            yield _count(axis, value, number, sentence, number / len(known))
+
+
+def _count(axis: str, value: str, number: int, sentence: str, share: float) -> Estimate:
+    sizes = (float(number), None, None, number, number)
+    name, groups = f"dices.raters.{axis}.{slug(value)}", {"axis": axis, "group": value}
+    return Estimate(name, value, *sizes, groups, sentence, NO_INTERVAL, {"share": share})
 
 
 def _times(ratings: pd.DataFrame, profiles: pd.DataFrame) -> Iterator[Estimate]:

@@ -85,7 +85,8 @@ def _estimates(told: pd.DataFrame, kind: str) -> Iterator[Estimate]:
         found = correlation(rows[x].to_numpy(), rows[y].to_numpy(), codes(rows["uid"]), ranked=kind == "spearman")
         if not isnan(found.value):
             but = ", without 0" if end else ""
-            group = grouped(f"mathconverse.{kind}.{x}_{y}{end}", f"{x} and {y}{but}", rows, {"x": x, "y": y})
+            groups = {"x": x, "y": y} | ({"replies": "without correctness 0"} if end else {})
+            group = grouped(f"mathconverse.{kind}.{x}_{y}{end}", f"{x} and {y}{but}", rows, groups)
             where = " for replies that contain mathematics" if end else ""
             said = f"{kind.capitalize()}'s correlation of {x} and {y} was {{}}{where}"
             yield estimate(group, found, said, NUMBER, "ratings")

@@ -121,7 +121,9 @@ OUTLINE = Outline(
     order={"model": ("instructgpt", "chatgpt", "chatgpt4")},
 )
 TAXONOMY = Outline(
-    contrasts=(Contrast("What people ask for", ((Line("taxonomy.label.<label>", "Share of labelled messages"),),)),),
+    contrasts=(
+        Contrast("What people ask for", ((Line("taxonomy.label.<label>", "Most frequent kinds of messages", 3),),)),
+    ),
     topics=(
         Topic(
             "Kinds of queries",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.analysis.estimates import Estimate, Finding, format_interval, format_value
 from app.analysis.figure_names import matches, plain
-from app.analysis.outline import Contrast, Figure, Line, Outline, Topic
+from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline, Topic
 from app.analysis.report.wording import family
 from app.analysis.results import OUTLINES
 
@@ -95,16 +95,24 @@ def _outline(name: str) -> Outline | None:
 def _contrast(contrast: Contrast, findings: Sequence[Finding]) -> Iterator[MainResult]:
     """The first alternative that has an estimate."""
     for alternative in contrast.alternatives:
-        found = [(line, fitting) for line in alternative if (fitting := list(_fitting(line, findings)))]
+        found = [(line, fitting) for line in alternative if (fitting := _fitting(line, findings))]
         if found:
             lines = tuple(text for line, fitting in found for text in _lines(line, fitting))
             yield MainResult(contrast.title, found[0][1][0][0].name, lines)
             return
 
 
-def _fitting(line: Line, findings: Sequence[Finding]) -> Iterator[tuple[Finding, Estimate]]:
-    for finding in findings:
-        yield from ((finding, one) for one in finding.estimates if matches(one.name, line.pattern))
+def _fitting(line: Line, findings: Sequence[Finding]) -> Sequence[tuple[Finding, Estimate]]:
+    """The estimates of a line; lists of groups do without that of all groups together."""
+    found = [
+        (finding, one)
+        for finding in findings
+        for one in finding.estimates
+        if matches(one.name, line.pattern) and not (line.lead and set(EVERY) & set(one.groups.values()))
+    ]
+    if line.largest is None:
+        return found
+    return sorted(found, key=lambda pair: -pair[1].value)[: line.largest]
 
 
 def _lines(line: Line, fitting: Sequence[tuple[Finding, Estimate]]) -> Iterator[str]:
@@ -115,7 +123,7 @@ def _lines(line: Line, fitting: Sequence[tuple[Finding, Estimate]]) -> Iterator[
     for edition, some in editions.items():
         which = f" ({edition})" if len(editions) > 1 else ""
         if line.lead and len(some) > 1:
-            yield f"{line.lead}{which}: {'; '.join(_brief(*one) for one in some)}."
+            yield f"{line.lead}{which}: {'; '.join(_brief(*one) for one in some)} ({_sizes(some)})."
         else:
             yield from (one.sentence + which for _, one in some)
 
@@ -123,6 +131,12 @@ def _lines(line: Line, fitting: Sequence[tuple[Finding, Estimate]]) -> Iterator[
 def _brief(finding: Finding, one: Estimate) -> str:
     interval = f" ({format_interval(one.low, one.high, finding.unit)})" if one.low is not None else ""
     return f"{one.label} {format_value(one.value, finding.unit)}{interval}"
+
+
+def _sizes(some: Sequence[tuple[Finding, Estimate]]) -> str:
+    """The numbers of answers of several estimates: `n = 12 ratings`, `n = 12 to 40 ratings`."""
+    least, most = (found(one.n for _, one in some) for found in (min, max))
+    return f"n = {least:,}{f' to {most:,}' if most > least else ''} {some[0][0].counts}"
 
 
 def _topics(topics: Sequence[Topic], findings: Sequence[Finding]) -> Iterator[ReportTopic]:

@@ -80,8 +80,10 @@ def grid(figure: ReportFigure, beside: Mapping[str, Beside] | None = None) -> Gr
 
 
 def _place(finding: Finding, one: Estimate) -> tuple[Key, str]:
-    """The row and the column of an estimate."""
+    """The row and the column of an estimate; those of several findings are in one row if their labels agree too."""
     key = tuple((column, value) for column, value in one.groups.items() if column not in finding.columns)
+    if not finding.columns:
+        return (*key, ("", one.label)), ""
     return key, ", ".join(one.groups[column] for column in finding.columns if column in one.groups)
 
 
@@ -89,4 +91,4 @@ def _distinct(labels: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
     """The labels of rows; equal ones with all their groups."""
     often = Counter(labels.values())
     for key, label in labels.items():
-        yield key, label if often[label] == 1 else ", ".join(value.replace("_", " ") for _, value in key)
+        yield key, label if often[label] == 1 else ", ".join(value.replace("_", " ") for column, value in key if column)

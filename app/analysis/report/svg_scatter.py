@@ -14,8 +14,8 @@ from app.analysis.forest_plot import ticked
 from app.analysis.forest_plot import words as tick_words
 from app.analysis.report.svg_panels import SHAPES, MarkStyle
 
-SIZE = 340
-LEFT, RIGHT, TOP, BOTTOM = 44, 12, 12, 38
+SIZE = 400
+LEFT, RIGHT, TOP, BOTTOM = 62, 22, 10, 42
 MARGIN = 54
 """The depth of a distribution beside the plot."""
 LARGEST = 15
