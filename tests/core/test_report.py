@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import altair
@@ -10,10 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.estimates import EstimateGroup, Finding, Unit, estimate
+from app.analysis.estimates import EstimateGroup, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
-from app.analysis.report import html
+from app.analysis.report import FORMATS, as_json, html, markdown
+from app.analysis.report.arrangement import ReportFigure
+from app.analysis.report.grid import grid
+from app.analysis.report.svg_scatter import scatter_chart
 from app.web.console.charts import spec
 from tests.fakes.reports import by_turn, hostile, report
 
@@ -103,3 +108,69 @@ def test_the_chart_shows_what_the_table_says_and_asks_nobody_else() -> None:
 def test_the_chart_is_what_vega_lite_allows(unit: Unit) -> None:
     found = spec(finding(Interval(0.5, 0.25, 0.75), Interval(1, why="Too few."), unit=unit))
     altair.LayerChart.from_dict({name: part for name, part in found.items() if name != "$schema"})
+
+
+def scattered(*, margins: bool) -> Finding:
+    points = [ScatterPoint(x / 4, y / 4, 1 + x, f"q{x}", "one" if y else "two") for x in range(5) for y in range(2)]
+    scatter = Scatter("alone", "with it", (0, 1), tuple(points), margins)
+    return replace(finding(Interval(0.5, 0.25, 0.75)), scatter=scatter)
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_every_point_of_a_scatter_is_drawn_at_its_place(margins: bool) -> None:
+    found = scattered(margins=margins)
+    chart = scatter_chart(found)
+    assert chart is not None
+    (panel,) = chart.panels
+    points = found.scatter.points if found.scatter else ()
+    for axis in ("x", "y"):
+        order = sorted(
+            (getattr(point, axis), getattr(mark, axis)) for point, mark in zip(points, panel.marks, strict=True)
+        )
+        places = [place for _, place in order]
+        assert places == sorted(places, reverse=axis == "y"), "up is more"
+    assert bool(panel.bars) == margins
+    assert all(0 <= mark.x <= chart.width and 0 <= mark.y <= chart.height for mark in panel.marks)
+    page = html(report(found))
+    assert page.count(' point"') == len(points)
+    assert Tags(page).open == []
+    assert len(json.loads(as_json(report(found)))["findings"][0]["scatter"]["points"]) == len(points)
+
+
+def test_bars_beside_a_scatter_are_the_distributions_of_both_values() -> None:
+    chart = scatter_chart(scattered(margins=True))
+    assert chart is not None
+    told = {bar.words for bar in chart.panels[0].bars}
+    assert {"alone 0: 2", "alone 1: 10", "with it 0: 15", "with it 0.25: 15"} <= told
+
+
+def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
+    cells = [(d, m) for d in ("physics", "moral") for m in ("one", "two")]
+    estimates = [
+        estimate(EstimateGroup(f"x.{d}.{m}", f"{d}, {m}", n, 7, {"dataset": d, "model": m}), Interval(n / 10, 0, 0.9),
+                 "{}", "share", "answers")
+        for n, (d, m) in enumerate(cells, start=1)
+    ]  # fmt: skip
+    by_two = replace(finding(Interval(0.5)), estimates=tuple(estimates), columns=("model",))
+    table = grid(ReportFigure("", (by_two,), ("",), folded=False))
+    assert table is not None
+    assert (table.heads, [row.label for row in table.rows]) == (("one", "two"), ["physics", "moral"])
+    page = html(report(by_two))
+    assert page.count('<td class="n cell"') == 4
+    for text in ("10.0 %", "40.0 %", "n&nbsp;3"):
+        assert text in page.split("</style>")[1]
+    text = markdown(report(by_two))
+    assert "| physics | 10.0 % (0.0 to 90.0 %), n 1 | 20.0 % (0.0 to 90.0 %), n 2 |" in text
+
+
+@pytest.mark.parametrize("form", ["html", "md", "tex"])
+def test_each_text_has_a_table_of_contents_whose_entries_lead_somewhere(form: str) -> None:
+    text = FORMATS[form](report(by_turn(), hostile()))
+    found = {
+        "html": (r'href="#(topic[\w.]*)"', r'id="(topic[\w.]*)"'),
+        "md": (r"\]\(#(topic[\w.]*)\)", r'<a id="(topic[\w.]*)">'),
+        "tex": (r"\\pageref\{parley:(topic[^}]*)\}", r"\\label\{parley:(topic[^}]*)\}"),
+    }[form]
+    entries, places = (re.findall(pattern, text) for pattern in found)
+    assert sorted(entries) == sorted(places)
+    assert len(entries) == 2

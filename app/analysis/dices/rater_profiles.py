@@ -62,7 +62,7 @@ def _profiles(ratings: pd.DataFrame) -> pd.DataFrame:
 def _counts(profiles: pd.DataFrame) -> Iterator[Estimate]:
     if len(profiles):
         yield _count(ALL, ALL, len(profiles), f"{len(profiles):,} raters.", 1.0)
-    for column in profiles:
+    for column in map(str, profiles):
         known = profiles[profiles[column].notna()]
         axis = column.removeprefix("rater_")
         for value in values_of(known, column):
@@ -81,7 +81,7 @@ def _times(ratings: pd.DataFrame, profiles: pd.DataFrame) -> Iterator[Estimate]:
     timed = ratings[ratings[TIME].notna()]
     seconds = timed[TIME].astype("float64") / 1000
     yield from _time(seconds, timed["rater_id"], ALL, ALL)
-    for column in profiles:
+    for column in map(str, profiles):
         whose = timed["rater_id"].map(profiles[column])
         for value in values_of(profiles[profiles[column].notna()], column):
             own = whose == value

@@ -30,7 +30,7 @@ def distribution(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     if not estimates:
         return ()
     both = told.dropna(subset=list(SCALES)).groupby(list(SCALES)).size().rename("n").reset_index()
-    scatter = Scatter(*reversed(SCALES), (float(SCALE[0]), float(SCALE[1])), tuple(_points(both)), margins=True)
+    scatter = Scatter(SCALES[1], SCALES[0], (SCALE[0], SCALE[1]), tuple(_points(both)), margins=True)
     return (
         Finding(
             "mathconverse.distribution", "Helpfulness against correctness, and the distributions of both", "ratings",

@@ -91,9 +91,8 @@ def joined(queries: pd.DataFrame, interactions: pd.DataFrame) -> pd.DataFrame:
         ],
         columns=["key", "turn", "model", "uid", "mth_bkgrd", "solo_solve"],
     )
-    labelled = marks(queries).assign(
-        key=[_key(before, query) for before, query in zip(queries[BEFORE], queries[QUERY], strict=True)]
-    )
+    keys = [_key(before, query) for before, query in zip(queries[BEFORE], queries[QUERY], strict=True)]
+    labelled = marks(queries).assign(key=pd.Series(keys, queries.index, dtype="object"))
     found = labelled.merge(said[~said.duplicated("key", keep=False)], on="key").drop(columns="key")
     return found.assign(solo_solve=found["solo_solve"].astype(str))
 

@@ -171,6 +171,9 @@ def _bars(points: Sequence[ScatterPoint], axes: _Axes) -> Iterator[Bar]:
         for value, number in sums.items():
             long = round(deep * number / max(sums.values()), 1)
             at = place(value) - wide / 2
-            box = (at, TOP + MARGIN - 4 - long, wide, long) if values == "x" else (SIZE - RIGHT + 4, at, long, wide)
             name = axes.plot.x if values == "x" else axes.plot.y
-            yield Bar(*box, f"{name} {value:g}: {number:,}")
+            told = f"{name} {value:g}: {number:,}"
+            if values == "x":
+                yield Bar(at, TOP + MARGIN - 4 - long, wide, long, told)
+            else:
+                yield Bar(SIZE - RIGHT + 4, at, long, wide, told)

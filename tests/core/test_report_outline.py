@@ -1,0 +1,218 @@
+"""The outline of a report: the main contrasts first, each finding once, and values in the declared order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis import (
+    Estimate,
+    Finding,
+    accuracy,
+    accuracy_by_dataset,
+    accuracy_table,
+    correlations,
+    counted,
+    dices,
+    filter_counts,
+    gaps,
+    mathconverse,
+    questions,
+    transitions,
+)  # fmt: skip
+from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
+from app.analysis.chatbench.preregistered_filter import COLUMNS
+from app.analysis.estimates import SHARE, EstimateGroup, estimate
+from app.analysis.figure_names import patterns
+from app.analysis.forest_plot import forest
+from app.analysis.intervals import Interval
+from app.analysis.outline import declared_order, in_order
+from app.analysis.report.arrangement import OTHERS, main_results, sections
+from app.analysis.report.grid import grid
+from app.analysis.results import NAMES, OUTLINES
+from tests.fakes.examples import examples
+from tests.fakes.planted import DATASETS, MODELS, Planted, drawn
+from tests.fakes.sessions import study
+
+LINES = [
+    line.pattern
+    for outline in OUTLINES.values()
+    for contrast in outline.contrasts
+    for alternative in contrast.alternatives
+    for line in alternative
+]
+
+
+@pytest.mark.parametrize("pattern", sorted(set(LINES)))
+def test_a_main_result_is_a_figure_that_there_is(pattern: str) -> None:
+    assert len(patterns(re.sub(r"<\w+>", "x", pattern), NAMES)) == 1
+
+
+@cache
+def chatbench() -> tuple[Finding, ...]:
+    """The findings of a planted study with models alone."""
+    planted = drawn(Planted(participants=60), np.random.default_rng(4)).assign(subject="x", batch=0)
+    data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
+    easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")
+    rows = [(*of, 50, share / 2, 50, share / 2, 50, share) for of, share in easy.items()]
+    alone = pd.DataFrame(rows, columns=list(ALONE_COLUMNS))
+    kept = counted(data)
+    return (
+        *accuracy(data), *filter_counts(data, data, alone), *accuracy_by_dataset(kept, alone),
+        *gaps(accuracy_table(kept, alone)), *questions(kept, alone), *correlations(kept, alone), *transitions(kept),
+    )  # fmt: skip
+
+
+@cache
+def published(shared: Path) -> tuple[Finding, ...]:
+    """MathConverse's published conversations with CheckMate's labels."""
+    talks = pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False)
+    queries = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
+    tables = {
+        "mathconverse_interactions": talks,
+        "annotated_taxonomy": queries.rename(columns={queries.columns[0]: ""}),
+    }
+    parts = (*mathconverse.PARTS, *mathconverse.TAXONOMY)
+    return tuple(finding for part in parts for finding in part.analyse({name: tables[name] for name in part.tables}))
+
+
+@cache
+def rated(shared: Path) -> tuple[Finding, ...]:
+    """The published verdicts of DICES-350, of raters of two made-up groups, without the slow permutations."""
+    wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str).iloc[:20]
+    rows = wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
+    odd = rows["rater_id"].str[-1].isin(list("13579"))
+    found: list[Finding] = []
+    for part in dices.parts("dices-350"):
+        ((name, needed),) = part.tables.items()
+        data = rows.assign(**{column: "No" for column in needed if column not in rows})
+        data = data.assign(
+            rater_gender=odd.map({True: "Man", False: "Woman"}), rater_age="gen z", degree_of_harm="Benign"
+        )
+        if "answer_time_ms" in needed:
+            data["answer_time_ms"] = 50_000
+        if "Groups" not in part.title:
+            found += part.analyse({name: data[list(needed)]})
+    return tuple(found)
+
+
+def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
+    return {one.name: one for finding in findings for one in finding.estimates}
+
+
+def short(findings: Sequence[Finding]) -> list[str]:
+    return [line for result in main_results(findings) for line in result.lines]
+
+
+def test_chatbench_begins_with_gaps_between_models_alone_and_people_with_them() -> None:
+    found, lines = named(chatbench()), short(chatbench())
+    wanted = ["mean_gap.letter_only_few_shot.all", "mean_gap.free_text.all"]
+    gpt, llama = MODELS[0], MODELS[1].replace(".", "_")
+    wanted += [
+        f"model_gap.{gpt}.{llama}.{way}" for way in ("free_text", "user-AI.answer-first", "user-AI.direct-to-AI")
+    ]
+    assert lines[:5] == [found[f"chatbench.{name}"].sentence for name in wanted]
+    people = [finding for finding in chatbench() if finding.name in ("chatbench.accuracy_by_model", "chatbench.change")]
+    assert short(people) == [
+        *(one.sentence for one in people[0].estimates), *(one.sentence for one in people[1].estimates)
+    ], "without models alone, the next best"  # fmt: skip
+
+
+def test_mathconverse_begins_with_the_correlation_and_the_preference(shared: Path) -> None:
+    order = declared_order(None, [OUTLINES["mathconverse"]])
+    findings = [in_order(finding, order) for finding in published(shared)]
+    found, lines = named(findings), short(findings)
+    assert lines[0] == found["mathconverse.pearson.helpfulness_correctness"].sentence
+    assert re.search(r"instructgpt \d.*chatgpt \d.*chatgpt4 \d.*n = \d+ ranks", lines[2]), lines[2]
+
+
+def test_dices_begins_with_agreement_and_who_says_unsafe(shared: Path) -> None:
+    found, lines = named(rated(shared)), short(rated(shared))
+    assert lines[:3] == [
+        found[f"dices.{name}"].sentence for name in ("alpha_nominal.Q_overall", "answers.Yes", "said_unsafe.Yes")
+    ]
+    assert any("Man" in line and "Woman" in line for line in lines)
+
+
+def test_a_section_without_declared_results_begins_with_its_first_finding() -> None:
+    finding = next(finding for finding in chatbench() if finding.name == "chatbench.count")
+    assert short([finding]) == [one.sentence for one in finding.estimates]
+    assert short([]) == []
+
+
+@pytest.mark.parametrize("schema", ["chatbench", "mathconverse", "dices"])
+def test_each_finding_is_in_one_figure_and_each_estimate_in_one_place(schema: str, shared: Path) -> None:
+    findings = chatbench() if schema == "chatbench" else (published if schema == "mathconverse" else rated)(shared)
+    topics = [topic for section in sections(findings) for topic in section.topics]
+    figures = [figure for topic in topics for figure in topic.figures]
+    assert OTHERS not in [topic.title for topic in topics]
+    assert sorted(one.name for figure in figures for one in figure.findings) == sorted(one.name for one in findings)
+    for figure in figures:
+        table = grid(figure)
+        rows = [forest(finding).rows for finding in figure.findings]
+        shown = (
+            [cell.row for row in table.rows for cell in row.cells if cell]
+            if table
+            else [one for some in rows for one in some]
+        )
+        names = [one.estimate.name for one in shown]
+        assert sorted(names) == sorted(one.name for finding in figure.findings for one in finding.estimates), (
+            figure.title
+        )
+        assert figure.title
+
+
+def test_both_editions_of_dices_have_figures_of_their_own(shared: Path) -> None:
+    from dataclasses import replace
+
+    one = next(finding for finding in rated(shared) if finding.name == "dices.alpha_nominal")
+    both = [
+        replace(
+            one, name=f"{edition}.alpha_nominal",
+            estimates=tuple(replace(each, name=each.name.replace("dices.", f"{edition}.")) for each in one.estimates),
+        )
+        for edition in ("dices-350", "dices-990")
+    ]  # fmt: skip
+    ((topic,),) = [section.topics for section in sections(both)]
+    assert [figure.anchor for figure in topic.figures] == [finding.name for finding in both]
+    assert len(short(both)) == 2
+
+
+def test_datasets_and_models_are_in_the_papers_order_and_a_studys_own_come_first() -> None:
+    order = declared_order(None, [OUTLINES["chatbench"]])
+    cells = next(in_order(finding, order) for finding in chatbench() if finding.name == "chatbench.accuracy")
+    assert list(dict.fromkeys(one.groups["dataset"] for one in cells.estimates)) == list(DATASETS)
+    assert list(dict.fromkeys(one.groups["model"] for one in cells.estimates)) == list(MODELS)
+    own = study("chatbench")
+    declared = declared_order(own, [OUTLINES["chatbench"]])
+    models = [model for model in declared["model"] if model in own.file.models]
+    assert models == list(own.file.models)
+    assert declared["model"].index(models[-1]) < declared["model"].index("gpt-4o")
+
+
+groups = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")).map(
+    lambda pair: {"model": pair[0], "kind": pair[1]}
+)
+
+
+@examples(50)
+@given(st.lists(groups, min_size=1, max_size=12, unique_by=lambda one: tuple(one.values())))
+def test_an_order_moves_estimates_and_changes_none(rows: list[dict[str, str]]) -> None:
+    made = (
+        estimate(EstimateGroup(f"s.{n}", f"{n}", 1, 1, row), Interval(0.5), "{}", SHARE, "answers")
+        for n, row in enumerate(rows)
+    )
+    before = Finding("s", "", "answers", SHARE, (0, 1), tuple(made), "", "")
+    after = in_order(before, {"model": ("c", "a")})
+    assert sorted(one.name for one in after.estimates) == sorted(one.name for one in before.estimates)
+    there = list(dict.fromkeys(one.groups["model"] for one in after.estimates))
+    assert [model for model in there if model in "ca"] == [model for model in "ca" if model in there]
+    assert in_order(before, {"dataset": ("z",)}) == before
