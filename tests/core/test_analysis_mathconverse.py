@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from app.analysis import Estimate, Finding, best_alone, complete_ranks, conversation_lengths, divergence
+from app.analysis import Estimate, Finding, best_alone, complete_ranks, conversation_lengths, distribution, divergence
 from app.analysis.mathconverse import PARTS, QUESTIONS, TAXONOMY
 from app.analysis.mathconverse.ratings import TABLE
 from app.analysis.mathconverse.taxonomy import QUERIES
@@ -113,6 +113,19 @@ def test_correlations_are_those_of_an_independent_count(told: list[Turn], estima
         x, y = zip(*both, strict=True)
         check(estimates[f"mathconverse.pearson.{name}"], pearson(x, y), len(both))
         check(estimates[f"mathconverse.spearman.{name}"], pearson(midranks(x), midranks(y)), len(both))
+
+
+def test_distributions_are_those_of_an_independent_count(shared: Path, told: list[Turn]) -> None:
+    (finding,) = distribution(pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False))
+    for at, scale in ((4, "helpfulness"), (5, "correctness")):
+        own = Counter(turn[at] for turn in told)
+        for value in range(7):
+            one = named([finding])[f"mathconverse.distribution.{scale}.{value}"]
+            check(one, own[value] / len(told), len(told))
+            assert one.further["count"] == own[value]
+    assert finding.scatter is not None
+    pairs = {(point.y, point.x): point.n for point in finding.scatter.points}
+    assert pairs == Counter((turn[4], turn[5]) for turn in told)
 
 
 def test_the_trend_is_that_of_an_independent_count(told: list[Turn], estimates: Mapping[str, Estimate]) -> None:

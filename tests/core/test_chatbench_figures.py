@@ -26,6 +26,7 @@ from app.analysis import (
     gaps,
     odds,
     quality_of_work,
+    questions,
     transitions,
     worker_table,
 )  # fmt: skip
@@ -185,6 +186,26 @@ def test_correlations_over_questions_are_of_each_condition_with_their_ceiling() 
     assert found == named(correlations(counted(data), models)), "seeded"
 
 
+def test_questions_are_compared_one_by_one_and_all_are_points_of_the_plot() -> None:
+    data, models = many()
+    models = models.assign(free_text_acc=0.5)
+    (finding,) = questions(counted(data), models)
+    kept = counted(data)
+    own = kept[(kept["answer_type"] == "user-AI") & (kept["condition"] == "direct-to-AI")]
+    people = own.groupby(["question_id", "model"])["acc"].mean()
+    one = named((finding,))["chatbench.above_model.free_text.direct-to-AI"]
+    assert (one.value, one.n) == (pytest.approx((people > 0.5).mean()), len(people))
+    assert one.further["equal"] == pytest.approx((people == 0.5).mean())
+    assert finding.scatter is not None
+    drawn_points = {(p.label, p.series): (p.x, p.y) for p in finding.scatter.points if p.panel == "direct-to-AI"}
+    assert drawn_points == {of: (0.5, share) for of, share in people.items()}
+    assert named((finding,)).keys() == {
+        f"chatbench.above_model.{method}.{condition}"
+        for method in ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
+        for condition in ("answer-first", "direct-to-AI")
+    }
+
+
 def test_a_ceiling_is_higher_with_more_answers() -> None:
     shares = np.linspace(0.1, 0.9, 40)
     few, more = (noise_ceiling(shares, np.full(40, n)) for n in (3, 300))
@@ -247,5 +268,5 @@ def test_every_estimates_name_is_among_the_names() -> None:
     data, models = many()
     kept = counted(data)
     found = (*accuracy_by_dataset(kept, models), *gaps(accuracy_table(kept, models)), *correlations(kept, models),
-             *transitions(kept), *filter_counts(data, data, models))  # fmt: skip
+             *questions(kept, models), *transitions(kept), *filter_counts(data, data, models))  # fmt: skip
     assert [name for name in named(found) if not matched(name)] == []

@@ -71,6 +71,18 @@ def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_th
     assert all(imported["figures"][name]["value"] == expected[name] for name in shared)
 
 
+def test_conversations_and_their_labels_in_one_study_are_reported_together(shared: Path, tmp_path: Path) -> None:
+    """Models are in the paper's order, with instructgpt before chatgpt."""
+    for schema, name in (("mathconverse", "mathconverse_part"), ("taxonomy", "annotated_taxonomy_part")):
+        done = parley("import", schema, f"{shared / name}.csv", "--study", "labelled", folder=tmp_path)
+        assert done.returncode == 0, done.stderr
+    known = json.loads(parley("report", "labelled", "-o", "-", "--format", "json", folder=tmp_path).stdout)
+    own = [one for name, one in known["figures"].items() if name.startswith("taxonomy.by_model.")]
+    assert list(dict.fromkeys(one["groups"]["model"] for one in own)) == ["instructgpt", "chatgpt", "chatgpt4"]
+    assert {one["unit"] for one in own} == {"share"}
+    assert all(len(patterns(name, NAMES)) == 1 for name in known["figures"])
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
