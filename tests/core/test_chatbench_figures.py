@@ -198,7 +198,7 @@ def test_questions_are_compared_one_by_one_and_all_are_points_of_the_plot() -> N
     assert one.further["equal"] == pytest.approx((people == 0.5).mean())
     assert finding.scatter is not None
     drawn_points = {(p.label, p.series): (p.x, p.y) for p in finding.scatter.points if p.panel == "direct-to-AI"}
-    assert drawn_points == {of: (0.5, share) for of, share in people.items()}
+    assert drawn_points == {(str(q), model): (0.5, share) for (q, model), share in people.items()}
     assert named((finding,)).keys() == {
         f"chatbench.above_model.{method}.{condition}"
         for method in ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
