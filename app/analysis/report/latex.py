@@ -62,7 +62,7 @@ LATIN = re.compile(
 LONG = re.compile(r"(\w{24})(?=\w)")
 """A part of a word that is too long for a line."""
 BREAKS = (".", r"\_", ",", "/", "(")
-COMMANDS = ("section", "subsection", "subsubsection", "paragraph")
+COMMANDS = ("section", "subsection", "subsubsection")
 LABEL = "parley:"
 SIGN_EM = 0.55
 """The approximate width of a character of a number, in em."""
@@ -94,6 +94,8 @@ def _running(text: str) -> str:
 
 def _written(block: Block) -> str:
     match block:
+        case Heading(level, text, _) if level > len(COMMANDS):
+            return f"\\medskip\\noindent\\textbf{{{escaped(text)}}}\\nopagebreak\\par"
         case Heading(level, text, anchor):
             label = f"\\label{{{LABEL}{anchor}}}" if anchor else ""
             return f"\\{COMMANDS[level - 1]}{{{escaped(text)}}}{label}"
