@@ -75,8 +75,8 @@ class Table:
 Block: TypeAlias = Heading | Contents | Paragraph | Items | CodeLine | Table
 
 
-COLUMNS = 2
-"""The number of columns of estimates that fit the width of a page, each with its interval."""
+WIDTH = 62
+"""The number of characters of a table's numbers that fit the width of a page."""
 MANY = 14
 """Sentences are left out of a figure with more estimates than this."""
 LEVEL_P = 0.05
@@ -199,19 +199,22 @@ def _table(finding: Finding) -> Iterator[Block]:
 
 def _grid(title: str, table: Grid) -> Iterator[Block]:
     """The table in parts that fit the width of a page."""
-    parts = range(0, len(table.heads), COLUMNS)
     size = (f"n ({table.counts})", "Participants") if table.counts else ()
-    for first in parts:
-        heads = table.heads[first : first + COLUMNS]
+    cells = [[_cell(cell, sized=bool(size)) for cell in row.cells] for row in table.rows]
+    longest = max(len(text) for row in cells for text in row)
+    most = max(1, (WIDTH - sum(map(len, size))) // longest)
+    parts = range(0, len(table.heads), most)
+    for number, first in enumerate(parts, start=1):
+        heads = table.heads[first : first + most]
         rows = (
             (
                 row.label,
-                *(_cell(cell, sized=bool(table.counts)) for cell in row.cells[first : first + COLUMNS]),
+                *texts[first : first + most],
                 *((f"{row.size[0]:,}", f"{row.size[1]:,}" if row.size[1] else "–") if row.size else ()),
             )
-            for row in table.rows
+            for row, texts in zip(table.rows, cells, strict=True)
         )
-        which = f" ({first // COLUMNS + 1} of {len(parts)})" if len(parts) > 1 else ""
+        which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         yield Table(f"{title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows))
     tests = [cell.estimate.further for row in table.rows for cell in row.cells if cell and "p" in cell.estimate.further]
     if tests:
