@@ -101,5 +101,14 @@ OUTLINE = Outline(
         ),
         "model": ("gpt-4o", "gpt-4o-mini", "llama-3.1-8b"),
         "condition": ("answer-first", "direct-to-AI"),
+        "answer_type": (
+            "letter_only_zero_shot",
+            "letter_only_few_shot",
+            "free_text",
+            "user-alone",
+            "user-AI",
+            "user-AI.answer-first",
+            "user-AI.direct-to-AI",
+        ),
     },
 )
