@@ -14,7 +14,7 @@ from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY, filled
 from tests.browser.researcher import AtConsole
 from tests.fakes.accounts import GOOD
-from tests.fakes.reports import accuracy, by_turn, report
+from tests.fakes.reports import accuracy, by_turn, crossed, report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -104,6 +104,6 @@ def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., Br
     templates = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     waiting = templates.get_template("report_waiting.html.j2").render(study=STUDY, origin="bot")
     page = new_context(reduced_motion="reduce").new_page()
-    for made in (waiting, html(report(accuracy(), by_turn()))):
+    for made in (waiting, html(report(accuracy(), by_turn(), crossed()))):
         page.set_content(made)
         audit(page)

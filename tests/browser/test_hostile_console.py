@@ -22,7 +22,7 @@ from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT, Payload
 from tests.fakes.hostile.bombs import BOMBS
 from tests.fakes.hostile.overflow import OVERFLOW
-from tests.fakes.reports import figure, finding, report
+from tests.fakes.reports import crossed, figure, finding, report
 from tests.fakes.served import Process, settings_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -122,11 +122,11 @@ def test_labels_of_a_report_are_inert_and_stay_in_their_boxes(new_context: Calla
     watched = Watched(page, "http://report.test")
     labels = [*OVERFLOW, *(one for one in LIGHT if one not in OVERFLOW)]
     figures = [figure(f"x.{n}", one.text, Interval(0.3, 0.2, 0.4), model=one.text) for n, one in enumerate(labels)]
-    told = html(report(finding("arena.win_rate", figures)))
+    told = html(report(finding("arena.win_rate", figures), crossed([one.text for one in OVERFLOW])))
     policy = {"content-security-policy": CSP.format(nonce="none", more="")}
     page.route("http://report.test/", lambda route: route.fulfill(body=told, content_type="text/html", headers=policy))
     page.goto("http://report.test/")
     text = squeezed(page.locator("body").text_content() or "")
     assert [one.name for one in LIGHT if squeezed(one.text) not in text] == []
-    assert spilled(page, "h1, h2, h3, p, ul", "th, td:not(.plot)") == {}
+    assert spilled(page, "h1, h2, h3, h4, p, ul", "th, td:not(.plot, .cell)") == {}
     assert watched.harms("td", "th") == []

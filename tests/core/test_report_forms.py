@@ -21,7 +21,19 @@ from app.analysis.report.published_comparison import PublishedPaper, published_p
 from app.analysis.report.svg_line_chart import lines
 from app.analysis.report.svg_panels import panels
 from app.errors import PublishedUnknown
-from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, figure, finding, hostile
+from tests.fakes.reports import (
+    ANSWERS,
+    DATASETS,
+    MODELS,
+    NASTY,
+    Printed,
+    accuracy,
+    by_turn,
+    crossed,
+    figure,
+    finding,
+    hostile,
+)
 from tests.fakes.reports import report as made_up
 
 PAPER = PublishedPaper(
@@ -80,12 +92,12 @@ def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs()
 
 
 def test_markdown_shows_what_people_wrote_as_text() -> None:
-    text = markdown(made_up(hostile()))
+    text = markdown(made_up(hostile(), crossed([NASTY, "one"])))
     assert "<script" not in text
     assert "\n# d" not in text
     assert "](javascript" not in text.replace("\\]", "")
     tables = [line for line in text.splitlines() if line.startswith("|")]
-    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 6, 7}
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 5, 6, 7}
 
 
 @given(st.text())
@@ -97,7 +109,8 @@ def test_no_text_has_a_tag_a_cell_or_a_heading_in_markdown(text: str) -> None:
 
 def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     cell = figure("chatbench.accuracy.d.m.user-AI", NASTY, Interval(0.5), dataset=NASTY, model=NASTY)
-    page = html(made_up(hostile(), finding("chatbench.accuracy", [cell]), by_turn(), against=PAPER))
+    drawings = (finding("chatbench.accuracy", [cell]), by_turn(), crossed([NASTY, "one"]))
+    page = html(made_up(hostile(), *drawings, against=PAPER))
     assert "<script" not in page
     assert "&lt;script&gt;" in page
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from app.analysis.estimates import Estimate, EstimateGroup, Finding, Unit, estimate
+from app.analysis.estimates import Estimate, EstimateGroup, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.analysis.intervals import Interval
 from app.analysis.report import FactorArm, Report, VersionUsed
 from app.analysis.report.published_comparison import PublishedPaper
@@ -52,6 +52,19 @@ def by_turn() -> Finding:
         figure(f"mathconverse.by_turn.helpfulness.{n}", f"turn {n}", Interval(4, 3, 5), "number") for n in (1, 2, 3)
     )
     return finding("mathconverse.by_turn", found, "number", (0, 6))
+
+
+def crossed(columns: Iterable[str] = MODELS) -> Finding:
+    """A finding whose table has these columns, with a plot of two series."""
+    names = tuple(columns)
+    found = (
+        figure(f"taxonomy.by_model.{n}.{label}", f"{name}: {label}", Interval(0.5, 0.4, 0.6), kind=label, model=name)
+        for n, name in enumerate(names)
+        for label in ("definition", "reason")
+    )
+    points = tuple(ScatterPoint(n / 10, 0.5, n + 1, name, name, name) for n, name in enumerate(names))
+    scatter = Scatter("correctness", "helpfulness", (0, 1), points, margins=True)
+    return replace(finding("taxonomy.by_model", found), columns=("model",), scatter=scatter)
 
 
 def finding(
