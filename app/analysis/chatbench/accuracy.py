@@ -24,7 +24,7 @@ COLUMNS = ("worker_id", "model", "condition", "answer_type", "dataset", "questio
 ATTENTION = "attention_check"
 ALL = "all models"
 MOMENTS = {"alone": "alone", "before": "alone, before the chatbot", "with_AI": "with the chatbot"}
-BEFORE = "Answers `before` were given alone, before the chatbot, to the same question."
+BEFORE = "“before” is alone, before answering the same question with the chatbot."
 METHOD = (
     "Accuracy is the share of correct answers among all answers of a group, in per cent. Its 95 % interval is Wilson's "
     "for the effective number of independent answers, because answers share participants and questions. The "
@@ -69,7 +69,8 @@ def accuracy(answers: pd.DataFrame) -> tuple[Finding, ...]:
     found = (
         Finding(
             "chatbench.accuracy_by_condition", "Accuracy by condition", "answers", SHARE, (0, 1),
-            tuple(_by_condition(counted)), METHOD, _code("accuracy"), note=f"{BEFORE} {note}".strip(), columns=("moment",),
+            tuple(_by_condition(counted)), METHOD, _code("accuracy"),
+            note=f"{BEFORE} {note}".strip(), columns=("moment",),
         ),
         Finding(
             "chatbench.accuracy_by_model", "Accuracy with the chatbot, by model", "answers", SHARE, (0, 1),
