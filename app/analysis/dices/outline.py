@@ -62,10 +62,14 @@ OUTLINE = Outline(
         Topic(
             "What raters say",
             (
-                one("dices.answers"),
-                one("dices.said_unsafe"),
-                one("dices.gold_agreement"),
-                one("dices.majority", folded=True),
+                Figure(
+                    {"dices.answers": "of ratings", "dices.majority": "most common answer of a conversation"},
+                    "Answers to Q_overall",
+                ),
+                Figure(
+                    {"dices.said_unsafe": "raters who said unsafe", "dices.gold_agreement": "most raters agree"},
+                    "Raters and experts, by the experts' answer (Yes means unsafe)",
+                ),
                 one("dices.reason"),
             ),
         ),
