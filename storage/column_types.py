@@ -21,6 +21,10 @@ from typing import Any, ClassVar, Literal
 import orjson
 
 Kind = Literal["text", "integer", "number", "json"]
+Shape = Literal["text", "boolean"] | Mapping[str, "Shape"] | tuple["Shape"]
+"""The form of a JSON value: a scalar, an object with these keys, or a list of one shape (a tuple of one)."""
+MESSAGES: Shape = (MappingProxyType({"role": "text", "content": "text"}),)
+"""The shape of a conversation."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 UNREADABLE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
 """Exceptions of `ast.literal_eval`."""
@@ -50,6 +54,11 @@ class ColumnType:
     def labels(self) -> Mapping[str, str]:
         """The meaning of each value of a closed list; empty if there is no such list."""
         return NONE
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts of a closed list, in the order of the release; empty for other columns."""
+        return ()
 
     def read(self, cell: str) -> Any:
         """Convert a csv cell that is not blank; raises ValueError."""
@@ -92,6 +101,11 @@ class ChoiceColumn(ColumnType):
     def labels(self) -> Mapping[str, str]:
         """The texts and their meanings."""
         return self.values
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The texts, those of published files last."""
+        return (*self.values, *self.also)
 
     def read(self, cell: str) -> str:
         """The text itself."""
@@ -218,12 +232,14 @@ class PythonLiteral(ColumnType):
 
 @dataclass(frozen=True, slots=True)
 class JsonColumn(ColumnType):
-    """A value of a JSON file, stored as JSON."""
+    """A value of a JSON file, stored as JSON. `shape` is its form, by which typed formats describe it; None if it has
+    none, and is described as a text."""
 
     kind: ClassVar[Kind] = "json"
     cut_shows: ClassVar[bool] = True
     fits: Callable[[Any], bool]
     what: str
+    shape: Shape | None = None
 
     def read(self, cell: str) -> str:
         """The JSON text of a cell."""

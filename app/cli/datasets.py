@@ -22,6 +22,7 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, TrainSplit, export_examples, stream_examples
+from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.imports.detect_files import ReleaseFile
@@ -123,6 +124,14 @@ def export_(
         bool,
         typer.Option("--safe-for-spreadsheets", help="Escape cells that a spreadsheet would run as formulas."),
     ] = False,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Also write each file in this format: {', '.join(FORMATS)}. Can be given several times.",
+        ),
+    ] = None,
     zipped: Annotated[bool, typer.Option("--zip", help="Also write the folder as one zip file.")] = False,
     where: Where = None,
     since: Annotated[
@@ -164,7 +173,14 @@ def export_(
     statuses = _statuses(settings, database, name, status) if status else None
     began = (moment_of(since), moment_of(until, end=True))
     selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    request = ExportRequest(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part)
+    request = ExportRequest(
+        name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part, tuple(formats or ())
+    )
+    if formats and (schema == NAME or to == STDOUT):
+        raise StorageError(
+            "--format writes copies beside the files of a released schema, in a folder. Leave it out for standard "
+            f"output and for {NAME}"
+        )
     if schema == NAME:
         _examples(database, request, to, file, TrainSplit(train, seed))
         return
@@ -193,7 +209,8 @@ def _examples(database: Database, request: ExportRequest, to: Path, file: str, s
 
 def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
     for file in exported.files:
-        out.print(f"{exported.folder / file.path}: {file.rows:,} rows", highlight=False)
+        for path in (file.path, *(copy.path for copy in file.copies)):
+            out.print(f"{exported.folder / path}: {file.rows:,} rows", highlight=False)
     out.print(
         f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them[/dim]"
     )

@@ -13,10 +13,22 @@ from storage.schemas.base import Column, ReleasedTable, Schema
 
 
 @dataclass(frozen=True, slots=True)
+class FileCopy:
+    """The rows of a file in another format, one of storage/datasets/exports/formats."""
+
+    format: str
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class ExportedFile:
     """A written file: its path within the export and its columns in order.
 
-    `formulas` is the number of cells by column that a spreadsheet would run as a formula.
+    `formulas` is the number of cells by column that a spreadsheet would run as a formula. `as_floats` and `as_texts`
+    are the columns of whole numbers that a csv reader takes for floats or texts, and `empty` those without any value
+    (exports/csv_cells.py).
     """
 
     table: ReleasedTable
@@ -26,6 +38,14 @@ class ExportedFile:
     bytes: int
     sha256: str
     formulas: Mapping[str, int]
+    as_floats: frozenset[str] = frozenset()
+    as_texts: frozenset[str] = frozenset()
+    empty: frozenset[str] = frozenset()
+    copies: tuple[FileCopy, ...] = ()
+
+    def copy(self, format_: str) -> FileCopy | None:
+        """The copy in a format, if there is one."""
+        return next((copy for copy in self.copies if copy.format == format_), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from experiments.session.side_by_side import (
 from experiments.session.state import State
 from experiments.study.resolve import Study
 from experiments.views.problem_history import comparisons
-from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
+from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema
 
 CHOSEN, DRAWN, CLOCK, STUDY = "the participant", "random assignment for each conversation", "the clock", "the study"
@@ -56,8 +56,8 @@ def _is_talk(value: Any) -> bool:
     )
 
 
-TALK = JsonColumn(_is_talk, "a list of objects with role (user or assistant) and content (a text)")
-TRUTH = JsonColumn(lambda value: isinstance(value, bool), "true or false")
+TALK = JsonColumn(_is_talk, "a list of objects with role (user or assistant) and content (a text)", MESSAGES)
+TRUTH = JsonColumn(lambda value: isinstance(value, bool), "true or false", "boolean")
 
 VOTE_COLUMNS = (
     Column("participant", TextColumn(), "The participant: ten random letters and digits.", "chance"),
@@ -159,4 +159,6 @@ SCHEMA = Schema(
     tables=(VOTES, PAIRS),
     rows=rows,
     url="https://huggingface.co/datasets/lmsys/chatbot_arena_conversations",
+    tasks=("text-generation",),
+    tags=("human-feedback", "preference", "conversations"),
 )

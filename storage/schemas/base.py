@@ -198,6 +198,10 @@ class Schema:
     sha256: frozenset[str] = frozenset()
     """The SHA-256 checksums of the release's own files, as far as they are known. By them an imported file is known to
     be the released one."""
+    tasks: tuple[str, ...] = ()
+    """What the data are for, as task categories of Hugging Face's Hub."""
+    tags: tuple[str, ...] = ()
+    """Keywords of the data on Hugging Face's Hub."""
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from experiments.study.ai_alone import questions
 from experiments.study.resolve import Study
 from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn
 from problems.problem import Problem
-from storage.column_types import ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
+from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
 from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Schema
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
@@ -99,7 +99,7 @@ CONVERSATION_COLUMNS = (
     *ANSWER_COLUMNS,
     Column(
         "chat_history",
-        JsonColumn(_is_history, "a list of objects with the texts role and content"),
+        JsonColumn(_is_history, "a list of objects with the texts role and content", MESSAGES),
         "The messages in order; You is the participant, Bot the model.",
         "the participant and the model",
     ),
@@ -112,7 +112,7 @@ CONVERSATION_COLUMNS = (
     ),
     Column(
         "attempted_answer",
-        JsonColumn(lambda value: value in (True, False), "true or false", blank=True),
+        JsonColumn(lambda value: value in (True, False), "true or false", "boolean", blank=True),
         "Whether the chatbot tried to answer.",
         ANNOTATED,
         optional=True,
@@ -323,4 +323,6 @@ SCHEMA = Schema(
     alone_rows=alone_rows,
     url="https://huggingface.co/datasets/microsoft/ChatBench",
     licence="CC-BY-4.0",
+    tasks=("question-answering",),
+    tags=("human-ai-interaction", "benchmark", "conversations"),
 )

@@ -298,6 +298,8 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
         url=f"{URL}/tree/main/{number}",
         licence=LICENCE,
         sha256=frozenset({SHA256[edition]}),
+        tasks=("text-classification",),
+        tags=("safety", "conversations", "rater-disagreement", "human-feedback"),
     )
 
 

@@ -214,4 +214,6 @@ SCHEMA = Schema(
     rows=rows,
     url="https://github.com/collinskatie/checkmate",
     sha256=frozenset({"90f9621f7ccaaa3dcec8954c74a8442138da417585184531349b04615fb1b8f9"}),  # at commit 03bc242
+    tasks=("question-answering",),
+    tags=("human-ai-interaction", "mathematics", "conversations", "human-feedback"),
 )

@@ -134,4 +134,6 @@ SCHEMA = Schema(
     rows=rows,
     url="https://github.com/collinskatie/checkmate",
     sha256=frozenset({"8aa3e229af2b8519a652d1ee7e9201b98385036e4ff0c353158174aae2c79f65"}),  # at commit 03bc242
+    tasks=("text-classification",),
+    tags=("human-ai-interaction", "mathematics", "annotation"),
 )

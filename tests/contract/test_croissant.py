@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.exports.exporter import export
@@ -19,6 +20,7 @@ from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.db.engine import Database
+from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
 
@@ -77,7 +79,16 @@ def reads_the_same(found: ExportManifest) -> None:
     for file in found.files:
         there = rows(found.folder, file)
         assert len(there) == file.rows
-        assert records(dataset, file.path) == there
+        known = [column.sql for column in file.columns if can_be_described(column)]
+        assert records(dataset, file.path) == [{name: row[name] for name in known} for row in there]
+
+
+def can_be_described(column: Column) -> bool:
+    """Croissant has no type for objects in objects, nor for values without a shape."""
+    shape = column.form.shape if isinstance(column.form, JsonColumn) else "text"
+    return isinstance(shape, str) or (
+        isinstance(shape, tuple) and all(isinstance(part, str) for part in shape[0].values())
+    )
 
 
 @pytest.mark.parametrize(("name", "origin"), [*zip(schemas(), cycle(["person", "import"]), strict=False)])
@@ -108,3 +119,26 @@ def test_the_metadata_of_published_data_give_every_row(
 ) -> None:
     import_files(database, schema, [shared / file], "published")
     reads_the_same(export(database, ExportRequest("published", schema), tmp_path / "out"))
+
+
+@pytest.mark.parametrize("name", schemas())
+def test_closed_columns_refer_to_enumerations_of_their_values_in_order(name: str, tmp_path: Path) -> None:
+    found = exported(tmp_path, name)
+    describe(found)
+    dataset = valid(tmp_path)
+    fields = {f.id: f for records in dataset.metadata.record_sets for f in records.fields}
+    lists = [records for records in dataset.metadata.record_sets if records.id.startswith("values/")]
+    assert all(str(kind).endswith("Enumeration") for records in lists for kind in records.data_types)
+    listed = {records.id: [row[f"{records.id}/value"] for row in dataset.records(records.id)] for records in lists}
+    texts = {id_: [v.decode() if isinstance(v, bytes) else str(v) for v in values] for id_, values in listed.items()}
+    closed = [(file, column) for file in found.files for column in file.columns if is_closed(column)]
+    assert closed
+    for file, column in closed:
+        values = list(column.form.choices or column.form.labels)
+        refers = fields[f"{record_set(file.path)}/{column.sql}"].references.uuid
+        number = any(text.isdecimal() for text in column.form.choices)  # as readers of csv take these texts
+        assert texts[refers.removesuffix("/value")] == values if refers else number and values in texts.values()
+
+
+def is_closed(column: Column) -> bool:
+    return bool(column.form.choices or (column.kind == "integer" and column.form.labels))

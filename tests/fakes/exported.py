@@ -10,23 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.resolve import Study
-from storage.column_types import PythonLiteral
+from storage.column_types import MESSAGES, JsonColumn, PythonLiteral, Shape
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column, ReleasedTable
 from storage.schemas.registry import schema
 from tests.fakes.sessions import STUDIES, study
 
 ROWS = 3
-SAID = [{"role": "You", "content": "Hm?\n“So”"}, {"role": "Bot", "content": ""}]
+SAID = [{"role": "user", "content": "Hm?\n“So”"}, {"role": "assistant", "content": ""}]
 EVERYTHING = str(STUDIES / "everything.yaml")
-TALKS = {
-    "chat_history": SAID,
-    "conversation_a": [{"role": "user", "content": "Hm?\n“So”"}, {"role": "assistant", "content": ""}],
-}
-TALKS["conversation_b"] = TALKS["conversation_a"]
 RECORDED = {
     "taxonomy": (EVERYTHING,),
     "arena": ("arena", EVERYTHING),
+    "arena-2025": ("arena",),
 }
 """The studies that ask what a schema has, where it is not the one of its name."""
 SOURCE = {"part": "full_study", "file": "there.csv", "rows": 3, "sha256": "ab" * 32}
@@ -37,11 +33,27 @@ def value(column: Column, row: int) -> Any:
     if column.form.blank and row == ROWS - 1:
         return None
     if column.kind == "json":
-        return TALKS[column.name][: row + 1] if column.name in TALKS else bool(row)
+        shape = column.form.shape if isinstance(column.form, JsonColumn) else None
+        return SAID[: row + 1] if shape == MESSAGES else of_shape(shape, row)
     labels = [] if isinstance(column.form, PythonLiteral) else list(column.form.labels)
     if labels:
         return int(labels[row % len(labels)]) if column.kind == "integer" else labels[row % len(labels)]
     return {"text": f'"{column.name}",\n= ü {row}', "integer": row, "number": row + 0.5}[column.kind]
+
+
+def of_shape(shape: Shape | None, row: int) -> Any:
+    """A JSON value of a shape."""
+    match shape:
+        case None:
+            return {"turns": row}
+        case "boolean":
+            return bool(row)
+        case "text":
+            return f"ü “{row}”\n"
+        case (item,):
+            return [of_shape(item, n) for n in range(row + 1)]
+        case _:
+            return {name: of_shape(part, row) for name, part in shape.items()}
 
 
 def write(folder: Path, table: ReleasedTable, part: str) -> ExportedFile:

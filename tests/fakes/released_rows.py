@@ -295,6 +295,32 @@ def arena(draw: st.DrawFn) -> Release:
     ]
 
 
+part_of = st.fixed_dictionaries(
+    {"type": st.just("text"), "text": st.just("") | anything, "image": st.none(), "mimeType": st.none()}
+)
+message_of = st.fixed_dictionaries({"role": _either("user", "assistant"), "content": st.lists(part_of, max_size=2)})
+
+
+@st.composite
+def arena_2025(draw: st.DrawFn) -> Release:
+    """The arena's votes of 2025."""
+    sides = ("model_side_a", "model_side_b")
+    cells: dict[str, st.SearchStrategy[Any]] = {"id": texts, "model_a": texts, "model_b": texts}
+    cells |= {"winner": _either("model_a", "model_b", "tie", "both_bad"), "evaluation_session_id": judges}
+    cells |= {"evaluation_order": st.integers(1, 9)}
+    cells |= dict.fromkeys(("conversation_a", "conversation_b"), st.lists(message_of, max_size=2))
+    whole = st.fixed_dictionaries({"user": message_of, **dict.fromkeys(sides, st.none() | message_of)})
+    cells |= {"full_conversation": st.lists(whole, max_size=2)}
+    counts = st.fixed_dictionaries({"turns": st.integers(1, 9), "bold_count_a": st.just({"**": 65, "__": 0})})
+    cells |= {"conv_metadata": st.none() | counts, "category_tag": st.just({"math_v0.1": {"math": False}})}
+    cells |= {
+        "language": some,
+        "is_code": st.none() | st.booleans(),
+        "timestamp": st.just("2025-05-29T14:48:41.602925"),
+    }
+    return [File("arena_human_preference.json", draw(_rows(cells, ["id"], most=3)), draw(_either(None, 2)))]
+
+
 RELEASES: Mapping[str, st.SearchStrategy[Release]] = {
     "chatbench": chatbench(),
     "mathconverse": mathconverse(),
@@ -302,4 +328,5 @@ RELEASES: Mapping[str, st.SearchStrategy[Release]] = {
     "dices-350": dices("dices-350"),
     "dices-990": dices("dices-990"),
     "arena": arena(),
+    "arena-2025": arena_2025(),
 }

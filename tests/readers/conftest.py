@@ -65,15 +65,16 @@ def run_reader(readers_python: str, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def export_of(tmp_path_factory: pytest.TempPathFactory) -> ExportOf:
-    """The folder with an export of a simulated study: `export_of(study, schema, sessions)`; each is made once."""
+    """The folder with an export of a simulated study, by its name or file: `export_of(study, schema, sessions)`, with
+    what else an ExportRequest has. Each is made once."""
 
     @cache
     def made(study: str, schema: str = "", sessions: int = SESSIONS, **asked: Any) -> Path:
         name = f"{Path(study).stem}-{sessions}"
         fill_it = lambda database: asyncio.run(fill(database, [study], sessions, "1"))  # noqa: E731
         database = database_of(tmp_path_factory, name, fill_it)
-        folder = tmp_path_factory.mktemp("export") / (schema or study)
-        export(database, ExportRequest(study, schema or study, **asked), folder)
+        folder = tmp_path_factory.mktemp("export") / (schema or Path(study).stem)
+        export(database, ExportRequest(Path(study).stem, schema or study, **asked), folder)
         database.dispose()
         return folder
 

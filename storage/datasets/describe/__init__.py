@@ -29,6 +29,7 @@ def describe(exported: ExportManifest) -> tuple[Path, ...]:
     """Write the describing files into the folder of an export; returns the paths of those that were written."""
     contents = _contents(exported)
     hashes = {file.path: file.sha256 for file in exported.files}
+    hashes |= {copy.path: copy.sha256 for file in exported.files for copy in file.copies}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
     editable = write_editable(exported.folder, _editable(exported))
     _remove_older(exported.folder, hashes)

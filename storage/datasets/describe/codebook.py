@@ -16,6 +16,7 @@ from storage.datasets.describe.markdown import bullets, code, count, join, quote
 from storage.datasets.describe.question_wording import Wording, WordingKey, wordings
 from storage.datasets.describe.study_documents import HASH_CHARS
 from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.variable_names import LIMITS, variable_names
 from storage.schemas.base import Column
 
 Asked = Mapping[str, tuple[Wording, ...]]
@@ -23,7 +24,8 @@ Asked = Mapping[str, tuple[Wording, ...]]
 
 @dataclass(frozen=True, slots=True)
 class ColumnEntry:
-    """A column. `values` maps each allowed value to its meaning; it is empty where there is no closed list."""
+    """A column. `values` maps each allowed value to its meaning; it is empty where there is no closed list. `names` are
+    its names in copies for SPSS (`sav`) and Stata (`dta`) where they differ."""
 
     name: str
     type: Kind
@@ -35,6 +37,7 @@ class ColumnEntry:
     asked: tuple[str, ...]
     wording_known: bool
     wordings: tuple[Wording, ...]
+    names: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +72,13 @@ def as_json(book: Codebook) -> bytes:
 
 
 def _sheet(file: ExportedFile, asked: Asked, *, known: bool) -> FileEntry:
-    return FileEntry(file.path, file.rows, tuple(_entry(column, asked, known=known) for column in file.columns))
+    given = {copy.format: variable_names(file.columns, copy.format) for copy in file.copies if copy.format in LIMITS}
+    names = {c.name: {suffix: n[c.name] for suffix, n in given.items() if n[c.name] != c.name} for c in file.columns}
+    entries = (_entry(column, asked, names[column.name], known=known) for column in file.columns)
+    return FileEntry(file.path, file.rows, tuple(entries))
 
 
-def _entry(column: Column, asked: Asked, *, known: bool) -> ColumnEntry:
+def _entry(column: Column, asked: Asked, names: Mapping[str, str], *, known: bool) -> ColumnEntry:
     return ColumnEntry(
         name=column.name,
         type=column.kind,
@@ -84,6 +90,7 @@ def _entry(column: Column, asked: Asked, *, known: bool) -> ColumnEntry:
         asked=column.asked,
         wording_known=known,
         wordings=tuple(wording for name in column.asked for wording in asked.get(name, ())),
+        names=names,
     )
 
 
@@ -106,7 +113,22 @@ def codebook_page(book: Codebook) -> str:
 
 
 def _file_section(sheet: FileEntry) -> str:
-    return join(f"## {code(sheet.path)}", f"{count(sheet.rows, 'row')}.", *map(_column_row, sheet.columns))
+    return join(
+        f"## {code(sheet.path)}",
+        f"{count(sheet.rows, 'row')}.",
+        *(_names(sheet, suffix, program) for suffix, program in PROGRAMS.items()),
+        *map(_column_row, sheet.columns),
+    )
+
+
+PROGRAMS: Mapping[str, str] = {"sav": "SPSS", "dta": "Stata"}
+
+
+def _names(sheet: FileEntry, suffix: str, program: str) -> str:
+    """The columns that have another name in the copy for a program."""
+    rows = [(code(entry.names[suffix]), code(entry.name)) for entry in sheet.columns if suffix in entry.names]
+    said = f"{program} does not allow some of the names. In the copy for {program} these are other ones:"
+    return join(said, table((f"name in {program}", "column"), rows)) if rows else ""
 
 
 def _column_row(entry: ColumnEntry) -> str:

@@ -1,36 +1,48 @@
 """`metadata.json`: the data described in Croissant 1.0, from which `mlcroissant` reads the rows.
 
-A file is a record set, named by its path without the suffix; a column is a field. Croissant has no type for JSON
-values: a conversation becomes a list of records with `role` and `content`, and other JSON columns are left out.
+A file is a record set, named by its path without the suffix; a column is a field. The values of a closed column are a
+record set of their own of type sc:Enumeration, which the field refers to where mlcroissant can join the two. Copies in
+other formats are files without record sets. Croissant has no type for JSON values: a list of objects becomes a repeated
+field with their keys, and JSON columns without a shape that Croissant can express are left out.
 Nothing is guessed: what the publication metadata of the study do not give is left out. The property `origin` says where
 the sessions come from; imports read it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
-from storage.column_types import ColumnType, Kind
+from storage.column_types import FRACTION, JsonColumn, Kind
 from storage.datasets.describe.publication import croissant_fields, origin_mark, title
 from storage.datasets.describe.responsible_ai import CONFORMS_TO as RAI_CONFORMS_TO
 from storage.datasets.describe.responsible_ai import responsible_ai
 from storage.datasets.describe.summary_text import summary
-from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy
 from storage.schemas.base import Column
 
 Json = dict[str, Any]
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 FORMATS: Mapping[str, str] = MappingProxyType(
-    {".csv": "text/csv", ".json": "application/json", ".jsonl": "application/jsonlines"}
+    {
+        ".csv": "text/csv",
+        ".json": "application/json",
+        ".jsonl": "application/jsonlines",
+        ".parquet": "application/x-parquet",
+        ".sav": "application/x-spss-sav",
+        ".dta": "application/x-stata-dta",
+    }
 )
 TYPES: Mapping[Kind, str] = MappingProxyType(
     {"text": "sc:Text", "integer": "sc:Integer", "number": "sc:Float", "json": "sc:Text"}
 )
-MESSAGE = ("role", "content")
-"""The keys of each message of a conversation."""
+SCALARS: Mapping[str, str] = MappingProxyType({"text": "sc:Text", "boolean": "sc:Boolean"})
+"""The type of each shape of a JSON value that is not nested."""
+TAKEN_FOR_OTHERS = re.compile(rf"{FRACTION.pattern}|true|false|nan|none|null|n/?a|<na>", re.IGNORECASE)
+"""Texts that pandas takes for something else."""
 CONTEXT: Mapping[str, Any] = MappingProxyType(
     {
         "@language": "en",
@@ -76,6 +88,7 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
 
 def metadata(exported: ExportManifest) -> Json:
     """The description of an export, as JSON-LD."""
+    lists = _Enumerations(exported.files)
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
@@ -85,8 +98,8 @@ def metadata(exported: ExportManifest) -> Json:
         **croissant_fields(exported),
         "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(exported)}],
         **responsible_ai(exported),
-        "distribution": [_file_object(file) for file in exported.files],
-        "recordSet": [_record_set(file) for file in exported.files],
+        "distribution": [found for file in exported.files for found in _file_objects(file)],
+        "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in exported.files)],
     }
 
 
@@ -95,12 +108,81 @@ def record_set(path: str) -> str:
     return path.removesuffix(PurePosixPath(path).suffix)
 
 
-def _file_object(file: ExportedFile) -> Json:
+class _Enumerations:
+    """The values of closed columns: a record set for each distinct list, named after the first column with it."""
+
+    def __init__(self, files: Sequence[ExportedFile]) -> None:
+        self._names: dict[tuple[tuple[str, str], ...], str] = {}
+        self.record_sets: list[Json] = []
+        for file in files:
+            for column in file.columns:
+                if _is_closed(column) and _pairs(column) not in self._names:
+                    self._add(file, column)
+
+    def field(self, column: Column) -> str:
+        """The id of the field with the values of a closed column."""
+        return f"{self._names[_pairs(column)]}/value"
+
+    def _add(self, file: ExportedFile, column: Column) -> None:
+        name, pairs = f"values/{column.sql}", _pairs(column)
+        name = f"{name}/{record_set(file.path)}" if name in self._names.values() else name
+        self._names[pairs] = name
+        labels = any(label for _, label in pairs)
+        number = column.kind == "integer"
+        self.record_sets.append(
+            {
+                "@type": "cr:RecordSet",
+                "@id": name,
+                "name": name,
+                "description": f"The values of {column_name(file, column)}, in the order of the release.",
+                "dataType": "sc:Enumeration",
+                "key": {"@id": f"{name}/value"},
+                "field": [
+                    _enumerated(f"{name}/value", "value", "A value of the column.", TYPES[column.kind]),
+                    *([_enumerated(f"{name}/label", "label", "Its meaning.", "sc:Text")] if labels else []),
+                ],
+                "data": [
+                    {f"{name}/value": int(value) if number else value, **({f"{name}/label": label} if labels else {})}
+                    for value, label in pairs
+                ],
+            }
+        )
+
+
+def _is_closed(column: Column) -> bool:
+    return bool(column.form.choices or (column.kind == "integer" and column.form.labels))
+
+
+def _can_be_joined(file: ExportedFile, column: Column) -> bool:
+    """Whether mlcroissant can join a closed column with its values. It guesses the types of csv columns by their cells,
+    and then fails to join texts that it took for numbers, truth values or missing values."""
+    guessed = any(TAKEN_FOR_OTHERS.fullmatch(text) for text in column.form.choices)
+    return _is_closed(column) and not guessed and column.name not in file.as_texts | file.empty
+
+
+def _pairs(column: Column) -> tuple[tuple[str, str], ...]:
+    """The values of a closed column with their meanings."""
+    labels = column.form.labels
+    return tuple((value, labels.get(value, "")) for value in column.form.choices or labels)
+
+
+def _enumerated(id_: str, name: str, description: str, type_: str) -> Json:
+    return {"@type": "cr:Field", "@id": id_, "name": name, "description": description, "dataType": type_}
+
+
+def _file_objects(file: ExportedFile) -> Iterator[Json]:
+    """A file and its copies."""
+    yield _file_object(file, f"{file.rows} rows.")
+    for copy in file.copies:
+        yield _file_object(copy, f"The rows of {file.path}, in another format.")
+
+
+def _file_object(file: ExportedFile | FileCopy, description: str) -> Json:
     return {
         "@type": "cr:FileObject",
         "@id": file.path,
         "name": file.path,
-        "description": f"{file.rows} rows.",
+        "description": description,
         "contentUrl": file.path,
         "contentSize": f"{file.bytes} B",
         "encodingFormat": FORMATS[PurePosixPath(file.path).suffix],
@@ -108,9 +190,9 @@ def _file_object(file: ExportedFile) -> Json:
     }
 
 
-def _record_set(file: ExportedFile) -> Json:
+def _record_set(file: ExportedFile, lists: _Enumerations) -> Json:
     name = record_set(file.path)
-    fields = {column.name: _field(name, file, column) for column in file.columns}
+    fields = {column.name: _field(name, file, column, lists) for column in file.columns}
     missing = [column for column, found in fields.items() if found is None]
     left_out = f" Croissant has no type for {', '.join(missing)}; see the codebook." if missing else ""
     return {
@@ -122,59 +204,55 @@ def _record_set(file: ExportedFile) -> Json:
     }
 
 
-def _field(record_set: str, file: ExportedFile, column: Column) -> Json | None:
+def _field(record_set: str, file: ExportedFile, column: Column, lists: _Enumerations) -> Json | None:
     """The field of a column; None if no Croissant type fits."""
-    about = {
+    about: Json = {
         "@type": "cr:Field",
         "@id": f"{record_set}/{column.sql}",
-        "name": _name(file, column),
+        "name": column_name(file, column),
         "description": _description(file, column),
     }
     source = {"fileObject": {"@id": file.path}, "extract": _extract(file, column)}
+    if _can_be_joined(file, column):
+        about["references"] = {"field": {"@id": lists.field(column)}}
     if column.kind != "json" or file.path.endswith(".csv"):
         return {**about, "dataType": TYPES[column.kind], "source": source}
-    if _takes(column.form, True):
-        return {**about, "dataType": "sc:Boolean", "source": source}
-    if _takes(column.form, [dict.fromkeys(MESSAGE, "user")]):
-        parts = [_part(about["@id"], source, name) for name in MESSAGE]
-        return {**about, "repeated": True, "source": source, "subField": parts}
-    return None
+    match column.form.shape if isinstance(column.form, JsonColumn) else None:
+        case "text" | "boolean" as scalar:
+            return {**about, "dataType": SCALARS[scalar], "source": source}
+        case (Mapping() as keys,) if all(isinstance(part, str) for part in keys.values()):
+            parts = [_part(about["@id"], source, name, SCALARS[str(part)]) for name, part in keys.items()]
+            return {**about, "repeated": True, "source": source, "subField": parts}
+        case _:
+            return None
 
 
-def _part(field: str, source: Json, name: str) -> Json:
+def _part(field: str, source: Json, name: str, type_: str) -> Json:
     return {
         "@type": "cr:Field",
         "@id": f"{field}/{name}",
         "name": name,
         "description": f"The {name} of each message.",
-        "dataType": "sc:Text",
+        "dataType": type_,
         "source": {**source, "transform": {"jsonPath": name}},
     }
 
 
 def _extract(file: ExportedFile, column: Column) -> Json:
     if not file.path.endswith(".json"):
-        return {"column": _name(file, column)}
+        return {"column": column_name(file, column)}
     key = column.name if column.name.isidentifier() else f"'{column.name}'"
     return {"jsonPath": f"$[*].{key}"}
 
 
-def _name(file: ExportedFile, column: Column) -> str:
+def column_name(file: ExportedFile, column: Column) -> str:
     """The column's name; for a column without one, the name that pandas and mlcroissant give it."""
     return column.name or f"Unnamed: {file.columns.index(column)}"
 
 
-def _takes(form: ColumnType, value: Any) -> bool:
-    try:
-        form.take(value)
-    except ValueError:
-        return False
-    return True
-
-
 def _description(file: ExportedFile, column: Column) -> str:
     labels = "; ".join(f"{value}: {label}" for value, label in column.form.labels.items() if label)
-    called = _name(file, column)
+    called = column_name(file, column)
     nameless = "" if column.name else f" The column has no name in the file; pandas and mlcroissant call it {called!r}."
     said = f"{column.meaning} From: {column.source}. Allowed: {column.form.allowed}."
     return said + (f" {labels}." if labels else "") + nameless

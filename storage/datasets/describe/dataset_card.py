@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from experiments.study.dataset_info import Author
 from experiments.study.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
+from storage.datasets.describe.huggingface import header
 from storage.datasets.describe.markdown import bullets, code, count, join, table
 from storage.datasets.describe.publication import (
     STATED,
     UNKNOWN,
     citation,
-    hub_front_matter,
     is_imported,
     is_release,
     license_url,
@@ -82,7 +81,7 @@ SAFE = (
 def dataset_card(exported: ExportManifest) -> str:
     """The card as Markdown, with machine-readable metadata at the top."""
     return join(
-        f"---\n{yaml_text(_front(exported))}---",
+        f"---\n{yaml_text(header(exported), anchors=True)}---",
         f"# {title(exported)}",
         *(WARNINGS.get(origin, "") for origin in original_origins(exported)),
         summary(exported),
@@ -104,14 +103,6 @@ def dataset_card(exported: ExportManifest) -> str:
     )
 
 
-def _front(exported: ExportManifest) -> dict[str, Any]:
-    """The metadata that Hugging Face reads from a card, as far as they are known."""
-    languages = list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered))
-    front = {"pretty_name": title(exported), "language": languages, **hub_front_matter(exported)}
-    configs = [{"config_name": _config(file), "data_files": file.path} for file in exported.files]
-    return {key: value for key, value in front.items() if value} | {"configs": configs}
-
-
 def _users(exported: ExportManifest) -> str:
     """The simulated users that played the sessions."""
     if not exported.users:
@@ -120,10 +111,6 @@ def _users(exported: ExportManifest) -> str:
     said = "All simulated sessions of the study, by kind of simulated user and the model that it used:"
     chance = "Whatever a simulated user does not take from its model (answers given alone, confidence) is random."
     return join("## Simulated users", said, table(("user", "sessions"), rows), chance)
-
-
-def _config(file: ExportedFile) -> str:
-    return record_set(file.path).replace("/", "-")
 
 
 def _files(exported: ExportManifest) -> str:
@@ -140,7 +127,28 @@ def _files(exported: ExportManifest) -> str:
         f"{code(NAME)}: the checksum of every file except those that may be edited, which are this card and the files "
         "for citing and depositing",
     ]
-    return join("## Files", table(("file", "rows", "columns"), rows), "Other files in this folder:", bullets(beside))
+    return join(
+        "## Files", table(("file", "rows", "columns"), rows), _copies(exported), "Other files:", bullets(beside)
+    )
+
+
+COPIES: Mapping[str, str] = {
+    "jsonl": "JSON Lines, for Hugging Face's `datasets`, which reads all configs of a folder in one format",
+    "parquet": "Apache Parquet, with the types of the columns",
+    "sav": "SPSS, with labels of variables and values",
+    "dta": "Stata 14 and later, with labels of variables and values; the codebook lists names that had to be changed",
+}
+
+
+def _copies(exported: ExportManifest) -> str:
+    """The copies, by format."""
+    copies = [(copy.format, copy.path) for file in exported.files for copy in file.copies]
+    lines = (
+        f"{', '.join(code(path) for name, path in copies if name == format_)}: {about}"
+        for format_, about in COPIES.items()
+        if any(name == format_ for name, _ in copies)
+    )
+    return join("Copies of these files in other formats:", bullets(lines)) if copies else ""
 
 
 def _filtered(exported: ExportManifest) -> str:

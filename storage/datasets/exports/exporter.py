@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import file_digest
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,11 +16,13 @@ from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
 from storage.datasets.exports.atomic_folder import HashingFile, writing
+from storage.datasets.exports.csv_cells import CsvCells
+from storage.datasets.exports.formats import check, copy_path, write
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
-from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -29,6 +33,8 @@ from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
 from storage.schemas.registry import schema as schema_of
+
+LINES, PARQUET = "jsonl", "parquet"
 
 Tell = Callable[[str, int], None]
 """Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
@@ -47,12 +53,17 @@ def export(database: Database, request: ExportRequest, folder: Path, tell: Tell 
 
 
 def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell) -> ExportManifest:
+    check(request.formats)
     with database.connect() as connection:
         plan = plan_export(connection, request)
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
-        names = [chosen.path for chosen in plan.files]
+        formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
+        names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
         with writing(folder, names) as paths:
-            files = tuple(_write(connection, chosen, paths, tell, safe=request.safe) for chosen in plan.files)
+            files = tuple(
+                _write(connection, chosen, formats[chosen.path], paths, tell, safe=request.safe)
+                for chosen in plan.files
+            )
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
         users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
@@ -84,31 +95,76 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
     with database.connect() as connection:
         chosen = plan_export(connection, request).named(file)
         filter_files(connection, request, chosen)
-        return _rows(connection, chosen, out, safe=request.safe)
+        return sum(map(len, _written(connection, chosen, out, safe=request.safe)))
 
 
 def _write(
-    connection: Connection, chosen: RowSelection, paths: Mapping[str, Path], tell: Tell, *, safe: bool
+    connection: Connection,
+    chosen: RowSelection,
+    formats: Sequence[str],
+    paths: Mapping[str, Path],
+    tell: Tell,
+    *,
+    safe: bool,
 ) -> ExportedFile:
-    """Write a file to its temporary path."""
-    name = chosen.path
+    """Write a file and its copies to their temporary paths. The rows of the first copy are those just written, unless
+    the file spells them in its own way."""
+    name, seen = chosen.path, CsvCells(chosen.columns)
+    together = bool(formats) and not chosen.is_spelled(connection)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        rows = _rows(connection, chosen, hashed, partial(tell, name), safe=safe)
-    formulas = {} if chosen.json else _formulas(connection, chosen)
-    return ExportedFile(chosen.table, name, chosen.columns, rows, hashed.bytes, hashed.sha256, formulas)
+        rows = _written(connection, chosen, hashed, partial(tell, name), safe=safe, typed=together, seen=seen)
+        first = [_copy(chosen, formats[0], paths, rows)] if together else []
+        deque(rows, maxlen=0)
+    rest = formats[len(first) :]
+    others = (
+        _copy(chosen, format_, paths, chosen.stream(connection, texts=False, as_spelled=False)) for format_ in rest
+    )
+    return ExportedFile(
+        table=chosen.table,
+        path=name,
+        columns=chosen.columns,
+        rows=seen.rows,
+        bytes=hashed.bytes,
+        sha256=hashed.sha256,
+        formulas={} if chosen.json else _formulas(connection, chosen),
+        as_floats=seen.as_floats,
+        as_texts=seen.as_texts,
+        empty=seen.empty,
+        copies=(*first, *others),
+    )
 
 
-def _rows(
+def formats_of(chosen: RowSelection, plan: ExportPlan, request: ExportRequest) -> list[str]:
+    """The formats of a file's copies: those requested, and JSON Lines for a csv beside a JSON file, because `datasets`
+    reads all configs of a folder in one format. Parquet serves as well."""
+    formats = list(dict.fromkeys(request.formats))
+    mixed = not chosen.json and any(other.json for other in plan.files)
+    return [*formats, LINES] if mixed and not {PARQUET, LINES}.intersection(formats) else formats
+
+
+def _copy(chosen: RowSelection, format_: str, paths: Mapping[str, Path], rows: Iterator[Rows]) -> FileCopy:
+    """Write rows with their values in another format to the copy's temporary path."""
+    path = copy_path(chosen.path, format_)
+    create(paths[path]).close()
+    write(format_, paths[path], chosen.columns, rows)
+    with paths[path].open("rb") as file:
+        return FileCopy(format_, path, paths[path].stat().st_size, file_digest(file, "sha256").hexdigest())
+
+
+def _written(
     connection: Connection,
     chosen: RowSelection,
     out: Any,
     tell: Callable[[int], None] = lambda rows: None,
     *,
     safe: bool,
-) -> int:
+    typed: bool = False,
+    seen: CsvCells | None = None,
+) -> Iterator[Rows]:
+    """Write the rows, and give each batch that is written; with `typed`, its cells are values."""
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-    texts = not chosen.json and chosen.texts
+    texts = not chosen.json and not typed and chosen.texts
     escaping = safe and not chosen.json
     if escaping:
         file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark
@@ -117,13 +173,15 @@ def _rows(
     count = 0
     tell(count)
     for rows in chosen.stream(connection, texts=texts):
+        if seen is not None:
+            seen.see(rows)
         writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
         count += len(rows)
         tell(count)
+        yield rows
     writer.close()
     file.flush()
     file.detach()
-    return count
 
 
 def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
@@ -139,12 +197,10 @@ def _formulas(connection: Connection, chosen: RowSelection) -> dict[str, int]:
     """Count, for each text column, the cells that a spreadsheet would run."""
     own = chosen.own.c
     starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL stores no NUL; SQLite's substr skips it
-    counted = {
-        column.name: chosen.count(connection, func.substr(cast(own[column.sql], Text), 1, 1).in_(starts))
-        for column in chosen.columns
-        if column.kind == "text" and not column.form.labels
-    }
-    return {name: count for name, count in counted.items() if count}
+    texts = [column for column in chosen.columns if column.kind == "text" and not column.form.labels]
+    runs = [func.substr(cast(own[column.sql], Text), 1, 1).in_(starts) for column in texts]
+    counts = chosen.counts(connection, runs)
+    return {column.name: count for column, count in zip(texts, counts, strict=True) if count}
 
 
 def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:

@@ -23,6 +23,7 @@ from sqlalchemy import Connection
 from experiments.session.seeded_random import shuffled
 from experiments.study.resolve import Study
 from experiments.study.two_step_simulator import DEFAULT, Prompt, Said, SimulatorPrompts, SimulatorQuestion, examples
+from storage.column_types import MESSAGES as SAID
 from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
 from storage.datasets.exports.atomic_folder import HashingFile, writing
@@ -87,7 +88,7 @@ def _is_example(value: Any) -> bool:
 
 MESSAGES = Column(
     "messages",
-    JsonColumn(_is_example, "a list of objects with role (system, user or assistant) and content (a text)"),
+    JsonColumn(_is_example, "a list of objects with role (system, user or assistant) and content (a text)", SAID),
     "The prompt of the simulator; the last message is what the participant then wrote or answered.",
     "the participant and the model",
 )

@@ -32,7 +32,8 @@ class ExportRequest:
 
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
-    imported release is restricted to it, and a study's own sessions are written as it.
+    imported release is restricted to it, and a study's own sessions are written as it. `formats` are
+    further formats to write each file in (exports/formats).
     """
 
     study: str
@@ -42,6 +43,7 @@ class ExportRequest:
     safe: bool = False
     selection: SessionFilter = ALL
     part: str = ""
+    formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

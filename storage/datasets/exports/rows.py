@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Select, Table, Text, cast, func, literal_column, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, Table, Text, case, cast, func, literal_column, or_, select
 
 from storage import tables
 from storage.registers.imported_rows import study_stream
@@ -69,14 +69,25 @@ class RowSelection:
         query = self._where(select(func.count()).select_from(self.own))
         return int(connection.execute(query if where is None else query.where(where)).scalar_one())
 
+    def counts(self, connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> Sequence[int]:
+        """Count the rows that meet each condition, in one reading."""
+        if not conditions:
+            return ()
+        counted: list[Any] = [func.count(case((met, 1))) for met in conditions]
+        query = self._where(select(*counted).select_from(self.own))
+        return tuple(connection.execute(query).one())
+
     def count_to(self, connection: Connection, most: int) -> int:
         """Count the rows up to `most`, which is fast for tables of any size."""
         some = self._where(select(literal_column("1")).select_from(self.own)).limit(most).subquery()
         return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 
-    def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
-        """Yield all rows or the first ones, in batches of some hundreds."""
-        spelled = self._spelled(connection)
+    def stream(
+        self, connection: Connection, *, texts: bool, most: int | None = None, as_spelled: bool = True
+    ) -> Iterator[Rows]:
+        """Yield all rows or the first ones, in batches of some hundreds. With `texts`, all cells are texts; without
+        `as_spelled`, imported cells have their values, however their file spelled them."""
+        spelled = as_spelled and self.is_spelled(connection)
         own = self.own
         cells: list[Any] = [own.c[column.sql] for column in self.columns]
         cells = [func.coalesce(cast(cell, Text), "") for cell in cells] if texts else cells
@@ -91,7 +102,7 @@ class RowSelection:
             number += len(rows)
             yield rows
 
-    def _spelled(self, connection: Connection) -> bool:
+    def is_spelled(self, connection: Connection) -> bool:
         """Whether some imported cells are spelled differently from Parley's form."""
         own = self.own.c
         query = select(own["_seq"]).where(
