@@ -40,7 +40,8 @@ def released(folder: Path) -> dict[str, list[dict[str, Any]]]:
         file = folder / path["path"]
         with file.open(encoding="utf-8-sig", newline="") as opened:
             rows = json.load(opened) if file.suffix == ".json" else list(csv.DictReader(opened))
-        found[path["path"].rpartition(".")[0].replace("/", "-")] = rows
+        if rows:  # datasets does not load a file without any
+            found[path["path"].rpartition(".")[0].replace("/", "-")] = rows
     return found
 
 

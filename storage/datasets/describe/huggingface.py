@@ -1,9 +1,9 @@
 """The header of `README.md`: the metadata by which Hugging Face's `datasets` and Hub load and list the data.
 
-<https://huggingface.co/docs/hub/datasets-cards>. Each file is a config. `datasets` reads all configs of a folder with
-the reader of the first one, so their files have one format: the released one, or that of copies (`formats_of` in
-exports/exporter.py). A text of a closed list is a ClassLabel, in the order of the release. Integers keep their
-values.
+<https://huggingface.co/docs/hub/datasets-cards>. Each file is a config, unless it has no rows, which `datasets` does
+not load. `datasets` reads all configs of a folder with the reader of the first one, so their files have one format: the
+released one, or that of copies (`formats_of` in exports/exporter.py). A text of a closed list is a ClassLabel, in the
+order of the release. Integers keep their values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ ORIGIN_TAGS: Mapping[str, str] = MappingProxyType({Origin.BOT: "simulated", Orig
 
 def header(exported: ExportManifest) -> Yaml:
     """The metadata, as far as they are known."""
-    features = {file.path: _features(file) for file in exported.files}
+    files = [file for file in exported.files if file.rows]
+    features = {file.path: _features(file) for file in files}
     front: Yaml = {
         "pretty_name": title(exported),
         "language": list(dict.fromkeys(tag for study in exported.studies for tag in study.file.offered)),
@@ -41,8 +42,8 @@ def header(exported: ExportManifest) -> Yaml:
         "task_categories": list(exported.schema.tasks),
         "tags": _tags(exported, publication(exported).keywords),
         "size_categories": [_size(sum(file.rows for file in exported.files))],
-        "configs": [_config(file, features[file.path], first=not n) for n, file in enumerate(exported.files)],
-        "dataset_info": [_info(file, features[file.path]) for file in exported.files],
+        "configs": [_config(file, features[file.path], first=not n) for n, file in enumerate(files)],
+        "dataset_info": [_info(file, features[file.path]) for file in files],
     }
     return {key: value for key, value in front.items() if value}
 
