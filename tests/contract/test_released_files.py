@@ -60,7 +60,15 @@ def header(path: Path) -> str:
 def test_chatbenchs_files_have_the_released_names_and_columns(chatbench: Path) -> None:
     found = sorted(str(path.relative_to(chatbench)) for path in chatbench.rglob("*") if path.is_file())
     of_the_study = ["conversations.json", "user_answers.csv", "user_answers_filtered.csv"]
-    beside = ["README.md", "SHA256SUMS", "codebook.json", "codebook.md", "metadata.json", "study.json"]
+    beside = [
+        ".editable.sha256",
+        "README.md",
+        "SHA256SUMS",
+        "codebook.json",
+        "codebook.md",
+        "metadata.json",
+        "study.json",
+    ]
     for_datasets = ["user_answers.jsonl", "user_answers_filtered.jsonl"]
     own = [*(f"full_study/{name}" for name in (*of_the_study, *for_datasets)), "questions.csv", "questions.jsonl"]
     assert found == sorted([*own, *beside])
