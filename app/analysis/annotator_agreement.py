@@ -3,7 +3,8 @@
 The share of equal labels has Wilson's interval by the cluster jackknife over conversations (app/analysis/intervals.py);
 Cohen's kappa is (p_o - p_e)/(1 - p_e), p_e from how often each side gives each value (Cohen 1960, Educational and
 Psychological Measurement 20:37), over all pairs of the annotator's label and a person's, with a percentile bootstrap
-over conversations. Among people it is Krippendorff's alpha, for any number of them (app/analysis/agreement.py).
+over conversations. Among people it is Krippendorff's alpha, for any number of them, with a jackknife over conversations
+(app/analysis/dices/agreement.py): the people who label are few and are not a sample.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.analysis.dices.agreement import SAMPLES, SEED, alpha_interval, counts_of, sampled
+from app.analysis.bootstrap import ENOUGH, SAMPLES, SEED, central
+from app.analysis.dices.agreement import alpha_interval, marks_of
 from app.analysis.intervals import FEWEST, Interval, codes, share_of
 
 Tables = npt.NDArray[np.float64]
@@ -59,11 +61,12 @@ def verified(field: str, pairs: Sequence[Pair], options: Sequence[str]) -> Field
     return FieldAgreement(field, len(pairs), size, len(raters), share, kappa, _among(pairs, options, len(raters)))
 
 
-def _among(pairs: Sequence[Pair], options: Sequence[str], raters: int) -> Interval | None:
-    if raters < 2 or not options:
+def _among(pairs: Sequence[Pair], options: Sequence[str], people: int) -> Interval | None:
+    if people < 2 or not options:
         return None
-    counts = counts_of([pair.conversation for pair in pairs], [pair.person for pair in pairs], tuple(options))
-    found = alpha_interval(counts, "nominal")
+    items, raters, labels = zip(*((pair.conversation, pair.rater, pair.person) for pair in pairs), strict=True)
+    marks, _, _ = marks_of(items, raters, labels, tuple(options))
+    found = alpha_interval(marks, "nominal", raters_vary=False)
     return None if np.isnan(found.value) else found
 
 
@@ -84,6 +87,16 @@ def kappa_interval(pairs: Sequence[Pair], options: Sequence[str]) -> Interval | 
     drawn = np.random.default_rng(SEED).multinomial(size, np.full(size, 1 / size), size=SAMPLES)
     found = _kappas(np.tensordot(drawn.astype(float), tables, axes=1))
     return sampled(value, found, "Too few labels differ for an interval.")
+
+
+def sampled(value: float, found: Tables, why: str) -> Interval:
+    """The interval of the middle 95 % of the samples' values, or the reason why there is none."""
+    known = found[~np.isnan(found)]
+    if known.size < ENOUGH * found.size:
+        return Interval(value, why=why)
+    if np.ptp(known) < 1e-12:
+        return Interval(value, why="It is the same in all samples, so its variance is not known.")
+    return Interval(value, *central(known))
 
 
 def _kappas(tables: Tables) -> Tables:

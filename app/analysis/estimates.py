@@ -20,6 +20,8 @@ NUMBER: Final = "number"
 COUNT: Final = "count"
 UNITS: Mapping[Unit, str] = {SHARE: " %", POINTS: " pp", NUMBER: "", COUNT: ""}
 
+RANDOM = "random_groups"
+"""The name in `further` of the value of random groups, with which p compares."""
 LARGE = 100
 """Numbers from this size are written without decimals."""
 
@@ -129,6 +131,9 @@ def estimate(
     what = " ".join([first.removesuffix("s"), *rest]) if group.n == 1 else counts
     size = f"n = {group.n:,}{'' if counts == 'participants' else f' {what}{of}'}"
     tested = f"; {format_p(further, words=True)}" if further and "p" in further else ""
+    tested += (
+        f", against {format_value(further[RANDOM], unit)} in random groups" if further and RANDOM in further else ""
+    )
     sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{size}{tested})."
     values = (found.value, found.low, found.high, group.n, group.participants)
     return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})

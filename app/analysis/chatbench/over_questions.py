@@ -6,8 +6,8 @@ Questions and participants are treated as random samples: the estimated quantity
 corrected variance is therefore the two-way cluster jackknife of this mean (intervals.py), V = V_P + V_Q - V_PQ and at
 least V_Q, where V_Q is s^2(p_q)/Q. A question without remaining answers is dropped. The paper prints
 sqrt((E[SE_q] + Var(p_q))/Q), with SE_q = sqrt(p_q (1 - p_q)/n_q); the law of total variance has E[SE_q^2] there, and
-the observed Var(p_q) already includes the noise of p_q. The authors' code has std(p_q)/sqrt(Q). Only the corrected
-error accounts for participants who answer several questions.
+the observed Var(p_q) already includes the noise of p_q. The authors' code has np.std(p_q)/sqrt(Q), without Bessel's
+correction. Only the corrected error accounts for participants who answer several questions.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def of_models(shares: Values, counts: Values) -> OverQuestions:
 def published_errors(shares: Values, counts: Values | Codes) -> dict[str, float]:
     """Standard errors that use only the questions' accuracies; none for a single question.
 
-    Variances are divided by Q - 1, as in pandas.
+    Variances are divided by Q - 1, but in the authors' code by Q: numpy's `std`, also of a pandas series.
     """
     asked = shares.size
     found = {"questions": float(asked)}
@@ -70,7 +70,7 @@ def published_errors(shares: Values, counts: Values | Codes) -> dict[str, float]
     own = shares * (1 - shares) / np.maximum(counts, 1)
     between = float(shares.var(ddof=1))
     printed, total = (sqrt((float(part.mean()) + between) / asked) for part in (np.sqrt(own), own))
-    return found | {PRINTED: printed, TOTAL: total, CODE: sqrt(between / asked)}
+    return found | {PRINTED: printed, TOTAL: total, CODE: float(shares.std()) / sqrt(asked)}
 
 
 def two_way(hits: Values, people: Codes, questions: Codes) -> float:

@@ -5,8 +5,7 @@
 A conversation with one rating has no pairs. Nominal: two values differ or not. Ordinal (No < Unsure < Yes): the
 distance of two values is the number of ratings between them. Yes against the rest: No and Unsure are one value.
 
-The interval is a percentile bootstrap over conversations, with a fixed seed. Conversations with equal counts of values
-are interchangeable, so samples are drawn by distinct counts.
+The interval counts raters as well as conversations: a jackknife over both (jackknife.py).
 """
 
 from __future__ import annotations
@@ -18,23 +17,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.bootstrap import central
 from app.analysis.dices.coincidence_matrix import Metric, Sums, alphas, pairs
+from app.analysis.dices.jackknife import jackknife, leave_each_out, without_each_rater
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
 from app.analysis.intervals import FEWEST, Interval
 
 Counts: TypeAlias = npt.NDArray[np.int64]
 """How many raters gave each value (columns) to each conversation (rows)."""
+Marks: TypeAlias = npt.NDArray[np.float32]
+"""How often each rater gave each value to each conversation (values, raters, conversations)."""
 ORDER = ("No", "Unsure", "Yes")
-SAMPLES = 1000
-SEED = 1
-ENOUGH = 0.95
-"""The share of samples that must have an alpha; otherwise there is no interval."""
 METHODS = {
     "nominal": "with No, Unsure and Yes as unordered categories",
     "ordinal": "with No, Unsure and Yes as ordered categories",
     "yes": "Yes against the rest, with No and Unsure as one value",
 }
+BOTH = "The 95 % interval is a jackknife over raters and conversations, which counts both as samples."
 TITLES = {"nominal": "nominal", "ordinal": "ordinal", "yes": "Yes against the rest"}
 
 
@@ -58,16 +56,38 @@ def alpha(counts: Counts, metric: Metric = "nominal") -> float:
     return float(alphas(pairs(_planes(counts)).sum(axis=-1), metric))
 
 
-def alpha_interval(counts: Counts, metric: Metric, samples: int = SAMPLES, seed: int = SEED) -> Interval:
-    """Alpha with a percentile bootstrap interval over conversations."""
-    paired = counts[counts.sum(axis=1) > 1]
-    value = alpha(paired, metric)
-    if len(paired) < FEWEST:
+def marks_of(
+    items: npt.ArrayLike, raters: npt.ArrayLike, values: npt.ArrayLike, order: tuple[str, ...] = ORDER
+) -> tuple[Marks, pd.Index, pd.Index]:
+    """How often each rater gave each value to each item, with the ids of raters and items, both sorted.
+
+    Values not in `order` are left out, and so are raters and items without any other.
+    """
+    place = pd.Index(order).get_indexer(pd.Index(np.asarray(values, dtype=object)))
+    known = place >= 0
+    rater, people = pd.factorize(np.asarray(raters, dtype=object)[known].astype(str), sort=True)
+    item, names = pd.factorize(np.asarray(items, dtype=object)[known].astype(str), sort=True)
+    shape = (len(order), len(people), len(names))
+    flat = np.bincount(np.ravel_multi_index((place[known], rater, item), shape), minlength=int(np.prod(shape)))
+    return flat.reshape(shape).astype(np.float32), pd.Index(people), pd.Index(names)
+
+
+def alpha_interval(marks: Marks, metric: Metric, *, raters_vary: bool = True) -> Interval:
+    """Alpha with its interval over raters and conversations, or over conversations alone if the raters are given."""
+    several = marks.sum(axis=(0, 1)) > 1
+    paired = marks[:, :, several]
+    counts = paired.sum(axis=1, dtype=np.float64)
+    tables = pairs(counts)
+    value = float(alphas(tables.sum(axis=-1), metric))
+    if counts.shape[-1] < FEWEST:
         return Interval(value, why=f"An interval needs {FEWEST} conversations that several people rated.")
-    kinds, often = np.unique(paired, axis=0, return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(len(paired), often / len(paired), size=samples)
-    found = alphas(pairs(_planes(kinds)) @ drawn.T.astype(float), metric)
-    return sampled(value, found, "Too few ratings differ for an interval.")
+    ways = [alphas(leave_each_out(tables), metric)]
+    if raters_vary:
+        each = paired[:, paired.any(axis=(0, 2))]
+        if each.shape[1] <= FEWEST:
+            return Interval(value, why=f"An interval needs more than {FEWEST} raters.")
+        ways.append(without_each_rater(counts, each, lambda rest: alphas(pairs(rest).sum(axis=-1), metric)))
+    return jackknife(value, ways)
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:
@@ -89,14 +109,10 @@ def counted(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Coun
     return np.stack([counts[:, 0] + counts[:, 1], counts[:, 2]], axis=1) if method == "yes" else counts
 
 
-def sampled(value: float, found: Sums, why: str) -> Interval:
-    """The interval of the middle 95 % of the samples' values, or the reason why there is none."""
-    known = found[~np.isnan(found)]
-    if known.size < ENOUGH * found.size:
-        return Interval(value, why=why)
-    if np.ptp(known) < 1e-12:
-        return Interval(value, why="It is the same in all samples, so its variance is not known.")
-    return Interval(value, *central(known))
+def marked(ratings: pd.DataFrame, column: str, method: str = "nominal") -> Marks:
+    """The marks of a column of a DICES table by rater and conversation, of the same values as in `counted`."""
+    marks, _, _ = marks_of(ratings["item_id"], ratings["rater_id"], ratings[column])
+    return np.stack([marks[0] + marks[1], marks[2]]) if method == "yes" else marks
 
 
 def _findings(
@@ -109,8 +125,7 @@ def _findings(
             f"dices.alpha_{method}", f"Agreement: Krippendorff's alpha, {TITLES[method]} ({edition})", "ratings",
             NUMBER, (-0.2, 1), tuple(_estimates(ratings, columns, edition, method)),
             f"Krippendorff's alpha, {METHODS[method]}; 1 is full agreement, 0 is agreement by chance. The number of "
-            "raters may differ between conversations. The 95 % interval is a percentile bootstrap over conversations "
-            f"({SAMPLES:,} samples, seed {SEED}); the raters are treated as fixed.",
+            f"raters may differ between conversations. {BOTH}",
             code, reference=0.0, note=_without(ratings, columns, method),
         )
         for method in methods
@@ -135,7 +150,7 @@ def _estimates(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str, me
     for column in columns:
         given = ratings[ratings[column].isin(ORDER)]
         counts = counted(given, column, method)
-        found = alpha_interval(counts, "ordinal" if method == "ordinal" else "nominal")
+        found = alpha_interval(marked(given, column, method), "ordinal" if method == "ordinal" else "nominal")
         if np.isnan(found.value):
             continue
         groups = {"column": column, "edition": edition, "conversations": f"{len(counts)}"}

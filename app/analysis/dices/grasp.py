@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from app.analysis.dices.agreement import SAMPLES, SEED
+from app.analysis.bootstrap import SEED
 from app.analysis.dices.cohesion import normalised_xrr, xrr
 from app.analysis.dices.coincidence_matrix import Sums
 from app.analysis.dices.grasp_measures import DSI, PERMUTATIONS, MeasureResult, family, own, sides
 from app.analysis.dices.rater_pool import LEAST, Axis, RaterPool, axes, pool
 from app.analysis.dices.raters import REMOVED, without
-from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
+from app.analysis.estimates import NUMBER, RANDOM, Estimate, EstimateGroup, Finding, estimate, slug
 
 COLUMN = "Q_overall"
 TITLES: Mapping[str, tuple[str, str, tuple[float, float]]] = {
@@ -44,6 +44,24 @@ FORMULAS: Mapping[str, str] = {
     "gai": "GAI is IRR/XRR: above 1, a group agrees more within itself than with the others.",
     DSI: "DSI is the largest GAI among the groups of an axis.",
 }
+QUESTIONS = (
+    "It says how well the value is known, and p whether it differs from that of random groups, "
+    "which the sentences give."
+)
+JACKKNIFE = f"The 95 % interval is a jackknife over raters and conversations. {QUESTIONS}"
+INTERVALS: Mapping[str, str] = {
+    "irr": JACKKNIFE,
+    "plurality": JACKKNIFE,
+    "negentropy": JACKKNIFE,
+    "xrr": JACKKNIFE,
+    "voting_agreement": (
+        f"The 95 % interval adds a jackknife over conversations and the variance over random groups. {QUESTIONS}"
+    ),
+    "gai": (
+        "The 95 % interval has the values that the test does not reject, so it holds 1 where p is not below 0.05, and "
+        "in 95 % of random groups."
+    ),
+}
 REFERENCES = {"irr": 0.0, "xrr": 0.0, "voting_agreement": 0.0, "gai": 1.0, DSI: 1.0}
 
 
@@ -60,7 +78,10 @@ class GroupCounts:
 def groups(
     ratings: pd.DataFrame, edition: str, permutations: int = PERMUTATIONS, seed: int = SEED
 ) -> tuple[Finding, ...]:
-    """The GRASP family of `Q_overall` by rater group; `further` has `p` and `p_adjusted`.
+    """The GRASP family of `Q_overall` by rater group; `further` has `p`, `p_adjusted` and `random_groups`.
+
+    p is two-sided and compares with the median of random groups of the same size, `random_groups`; an interval of GAI
+    or DSI holds 1 exactly where its p is not below 0.05.
 
     Names: `dices.<measure>.<axis>.<group>` for irr, plurality, negentropy, xrr, voting_agreement and gai, and
     `dices.dsi.<axis>`. Groups of fewer than 2 raters, or with fewer than 2 others, are left out and named in the note.
@@ -85,11 +106,11 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
     function = "groups" if prefix == "dices" else "kept_groups"
     code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
     whose = edition if prefix == "dices" else f"{edition}, raters kept by the release"
-    method = _method(permutations, seed)
     found = [
         Finding(
             f"{prefix}.{measure}", f"{title} ({whose})", "ratings", NUMBER, scale,
-            tuple(_estimates(outcomes, measure, sizes, (prefix, said))), f"{FORMULAS[measure]} {method}", code,
+            tuple(_estimates(outcomes, measure, sizes, (prefix, said))),
+            f"{FORMULAS[measure]} {_method(measure, permutations, seed)}", code,
             REFERENCES.get(measure), _left_out(known, outcomes, measure),
         )
         for measure, (title, said, scale) in TITLES.items()
@@ -97,12 +118,17 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
     return tuple(finding for finding in found if finding.estimates)
 
 
-def _method(permutations: int, seed: int) -> str:
+def _method(measure: str, permutations: int, seed: int) -> str:
+    drawn = f"{permutations:,} random permutations of the raters' profiles (seed {seed})"
+    if measure == DSI:
+        test = "p is the share of these with a DSI at least as large, (b + 1)/(N + 1)"
+        holds = "The interval holds 1 where p is not below 0.05; its upper end is the largest of the groups'."
+    else:
+        test = "p is twice the share of these with a value at least as extreme, 2(b + 1)/(N + 1)"
+        holds = INTERVALS[measure]
     return (
-        f"The 95 % interval is a percentile bootstrap over conversations ({SAMPLES:,} samples, seed {SEED}). p is "
-        f"the share of {permutations:,} random permutations of the raters' profiles (seed {seed}) with a value at "
-        "least as extreme, on the observed side of their median, including the observed one: (b + 1)/(N + 1), "
-        "one-sided. The adjusted p is Benjamini and Hochberg's, over all tests of this figure. See Prabhakaran et al.: "
+        f"{holds} The test compares with the same measure in {drawn}, that is in random groups of the same size: "
+        f"{test}. The adjusted p is Benjamini and Hochberg's, over all tests of this figure. See Prabhakaran et al.: "
         "GRASP. NAACL 2024."
     )
 
@@ -141,7 +167,7 @@ def _estimates(
 
 
 def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:
-    told = {"p": outcome.p, "p_adjusted": outcome.p_adjusted}
+    told = {"p": outcome.p, "p_adjusted": outcome.p_adjusted, RANDOM: outcome.random}
     if outcome.measure == "xrr":
         told["normalised"] = normalised_xrr(size.group, size.others)
         told["interval"] = xrr(size.group, size.others, "interval")

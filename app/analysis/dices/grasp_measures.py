@@ -1,29 +1,39 @@
 """Every measure of every group of raters, with its interval and its permutation test.
 
-A group is compared with all other raters with a known profile on that axis. The interval is a percentile bootstrap over
-conversations, with the same samples for all groups. An axis's DSI (GRASP's diversity sensitivity index) is the largest
-GAI of its groups. p-values are adjusted over all tests of a measure: over all groups of all axes, or all axes.
+A group is compared with all other raters with a known profile on that axis. An axis's DSI (GRASP's diversity
+sensitivity index) is the largest GAI of its groups. p-values are adjusted over all tests of a measure: over all groups
+of all axes, or all axes. Intervals count raters and conversations:
+
+- IRR, plurality size, negentropy and XRR by the jackknife over the group's raters, the other raters (XRR) and
+  conversations (jackknife.py).
+- Voting agreement likewise over conversations. A conversation's most common answer may change with one rater, so that
+  the jackknife over raters fails; their variance is that of the permutations.
+- GAI and DSI by the permutations, so that the interval holds 1 where the test finds nothing (permutation.py). Measured
+  in docs/decisions/0013-intervals-of-agreement.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from app.analysis.dices.agreement import SAMPLES, SEED, sampled
-from app.analysis.dices.cohesion import MEASURES, measured
+from app.analysis.bootstrap import SEED
+from app.analysis.dices.agreement import Marks
+from app.analysis.dices.cohesion import IN_GROUP, MEASURES, measured
 from app.analysis.dices.coincidence_matrix import Sums
-from app.analysis.dices.permutation import adjusted, p_value
+from app.analysis.dices.jackknife import jackknife, leave_each_out, without_each_rater
+from app.analysis.dices.permutation import adjusted, interval, interval_of_largest, p_above, p_value
 from app.analysis.dices.rater_pool import Axis, Codes, RaterPool
 from app.analysis.intervals import Interval
 
 PERMUTATIONS = 1000
 DSI = "dsi"
+VOTING = "voting_agreement"
 AT_ONCE = 25_000
 """The number of counts (groups, permutations, conversations) processed at once, so that they fit the CPU cache."""
-FEW = "Too few bootstrap samples have a value for an interval."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,8 @@ class MeasureResult:
     group: tuple[str, ...]
     found: Interval
     p: float
+    random: float
+    """The median of random groups of the same size, with which p compares; NaN without permutations."""
     p_adjusted: float = float("nan")
 
 
@@ -45,8 +57,7 @@ def family(
     if not pool.marks.size:
         return ()
     dealt = _dealt(pool, permutations, seed)
-    samples = _samples(pool, seed)
-    found = [outcome for axis in axes for outcome in _of_axis(pool, axis, dealt, samples)]
+    found = [outcome for axis in axes for outcome in _of_axis(pool, axis, dealt)]
     return tuple(_adjusted([outcome for outcome in found if not np.isnan(outcome.found.value)]))
 
 
@@ -70,30 +81,73 @@ def _dealt(pool: RaterPool, permutations: int, seed: int) -> Codes:
     return np.random.default_rng(seed).permuted(np.tile(own(pool), (permutations, 1)), axis=1)
 
 
-def _samples(pool: RaterPool, seed: int) -> Sums:
-    """How often each sample has each conversation (conversations, 1 + samples); the first has each once."""
-    size = pool.marks.shape[-1]
-    drawn = np.random.default_rng(seed).multinomial(size, np.full(size, 1 / size), size=SAMPLES)
-    return np.vstack([np.ones(size), drawn]).T
-
-
-def _of_axis(pool: RaterPool, axis: Axis, dealt: Codes, samples: Sums) -> Iterator[MeasureResult]:
+def _of_axis(pool: RaterPool, axis: Axis, dealt: Codes) -> Iterator[MeasureResult]:
     large = axis.large()
     if not large.size:
         return
-    drawn, chance = _drawn(pool, axis, samples), _permuted(pool, axis, dealt)
-    for measure, by_sample, by_deal in zip(MEASURES, drawn, chance, strict=True):
-        for number, values, permuted in zip(large, by_sample, by_deal, strict=True):
-            yield _outcome(measure, axis, axis.groups[number], values, permuted)
-    gai = MEASURES.index("gai")
-    yield _outcome(DSI, axis, (), _largest(drawn[gai]), _largest(chance[gai]))
+    groups, others = sides(pool, axis, own(pool))
+    observed = measured(groups[:, :, 0], others[:, :, 0], lambda told: told.sum(axis=-1))
+    permuted = dict(zip(MEASURES, _permuted(pool, axis, dealt), strict=True))
+    highs: list[float] = []
+    for place, number in enumerate(large):
+        one = partial(MeasureResult, axis=axis.name, group=axis.groups[number])
+        ways = _without(pool, axis, int(number))
+        for measure in MEASURES:
+            value, chance = float(observed[measure][place]), permuted[measure][place]
+            found = _interval(measure, value, ways, chance)
+            yield one(measure, found=found, p=p_value(value, chance), random=_median(chance))
+            highs += [found.high] if measure == "gai" and found.high is not None else []
+    largest, chance = float(_largest(observed["gai"])), _largest(permuted["gai"])
+    found = interval_of_largest(largest, chance, max(highs, default=None))
+    yield MeasureResult(DSI, axis.name, (), found, p_above(largest, chance), _median(chance))
 
 
-def _drawn(pool: RaterPool, axis: Axis, samples: Sums) -> Sums:
-    """Each measure of each large group in each sample of conversations (measures, groups, samples)."""
-    groups, others = (side[:, :, 0] for side in sides(pool, axis, own(pool)))
-    each = [measured(groups[:, n], others[:, n], lambda told: told @ samples) for n in range(groups.shape[1])]
-    return np.stack([[one[name] for one in each] for name in MEASURES])
+def _without(pool: RaterPool, axis: Axis, number: int) -> tuple[Mapping[str, Sums], ...]:
+    """Each measure of a group without each of its raters, each of the others, and each conversation."""
+    here, there = pool.marks[:, axis.codes == number], pool.marks[:, (axis.codes >= 0) & (axis.codes != number)]
+    group, others = (marks.sum(axis=1, dtype=np.float64) for marks in (here, there))
+
+    def less_group(rest: Sums) -> Sums:
+        return _stacked(rest, np.broadcast_to(others[:, None], rest.shape))
+
+    def less_others(rest: Sums) -> Sums:
+        return _stacked(np.broadcast_to(group[:, None], rest.shape), rest)
+
+    found = (
+        without_each_rater(group, _who_rated(here), less_group),
+        without_each_rater(others, _who_rated(there), less_others),
+        np.stack([*measured(group, others, leave_each_out).values()]),
+    )
+    return tuple(dict(zip(MEASURES, way, strict=True)) for way in found)
+
+
+def _who_rated(marks: Marks) -> Marks:
+    return marks[:, marks.any(axis=(0, 2))]
+
+
+def _stacked(group: Sums, others: Sums) -> Sums:
+    """All measures, in the order of MEASURES."""
+    return np.stack([*measured(group, others, lambda told: told.sum(axis=-1)).values()])
+
+
+def _interval(measure: str, value: float, ways: tuple[Mapping[str, Sums], ...], permuted: Sums) -> Interval:
+    if np.isnan(value):
+        return Interval(value)
+    if measure == "gai":
+        return interval(value, permuted)
+    by_group, by_others, by_conversation = (way[measure] for way in ways)
+    if measure in IN_GROUP:
+        return jackknife(value, [by_group, by_conversation])
+    if measure == VOTING:
+        if np.isnan(permuted).all():
+            return Interval(value, why="Without permutations there is no interval.")
+        return jackknife(value, [by_conversation], more=float(np.nanvar(permuted)))
+    return jackknife(value, [by_group, by_others, by_conversation])
+
+
+def _median(values: Sums) -> float:
+    known = values[~np.isnan(values)]
+    return float(np.median(known)) if known.size else float("nan")
 
 
 def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
@@ -104,12 +158,6 @@ def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
         some = measured(*sides(pool, axis, dealt[start : start + step]), lambda told: told.sum(axis=-1))
         found[:, :, start : start + step] = [some[name] for name in MEASURES]
     return found
-
-
-def _outcome(measure: str, axis: Axis, group: tuple[str, ...], values: Sums, permuted: Sums) -> MeasureResult:
-    """The result from the observed value, the bootstrap samples and the permutations."""
-    observed = float(values[0])
-    return MeasureResult(measure, axis.name, group, sampled(observed, values[1:], FEW), p_value(observed, permuted))
 
 
 def _largest(values: Sums) -> Sums:

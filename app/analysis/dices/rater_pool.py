@@ -14,11 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from app.analysis.dices.agreement import ORDER
+from app.analysis.dices.agreement import ORDER, Marks, marks_of
 from app.analysis.dices.coincidence_matrix import Sums
 
 Codes = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.float32]
 PROFILE = ("rater_gender", "rater_race", "rater_age", "rater_education", "rater_locale")
 """The columns of a rater's profile; DICES-350 has no locale."""
 CROSSED = (("rater_race", "rater_gender"), ("rater_race", "rater_age"), ("rater_gender", "rater_age"))
@@ -32,7 +31,6 @@ class RaterPool:
     """Raters, in the order of their ids."""
 
     marks: Marks
-    """How often each rater gave each value to each conversation (values, raters, conversations)."""
     profiles: pd.DataFrame
     """A row for each rater, by id: the columns of PROFILE that the table has; None if not known."""
 
@@ -72,14 +70,10 @@ class Axis:
 def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
     """The raters of a DICES table and their answers in a column; rows without an answer are left out."""
     given = ratings[ratings[column].isin(ORDER)]
-    raters, ids = pd.factorize(given["rater_id"].astype(str), sort=True)
-    items, names = pd.factorize(given["item_id"].astype(str), sort=True)
-    values = pd.Index(ORDER).get_indexer(pd.Index(given[column]))
-    shape = (len(ORDER), len(ids), len(names))
-    marks = np.bincount(np.ravel_multi_index((values, raters, items), shape), minlength=int(np.prod(shape)))
+    marks, ids, _ = marks_of(given["item_id"], given["rater_id"], given[column])
     told = given[[name for name in PROFILE if name in given.columns]].astype(object)
-    profiles = told.where(told.notna() & (told != ""), None).groupby(raters).first()
-    return RaterPool(marks.reshape(shape).astype(np.float32), profiles.set_axis(pd.Index(ids, name="rater_id")))
+    profiles = told.where(told.notna() & (told != ""), None).groupby(given["rater_id"].astype(str)).first()
+    return RaterPool(marks, profiles.reindex(ids).rename_axis("rater_id"))
 
 
 def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:

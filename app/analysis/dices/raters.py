@@ -13,7 +13,7 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 
-from app.analysis.dices.agreement import ORDER, alpha, alpha_interval, counted
+from app.analysis.dices.agreement import BOTH, ORDER, alpha, alpha_interval, counted, marked
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
 
 FAST_MS = 45_000
@@ -128,8 +128,7 @@ def filtered(ratings: pd.DataFrame, edition: str, column: str = "Q_overall") -> 
         "dices.filtered", f"Agreement without some raters ({edition})", "ratings", NUMBER, (-0.2, 1),
         tuple(_estimates(ratings, column, wanted)),
         f"Nominal alpha of {column} without raters to whom a reason applies: {'; '.join(REASONS.values())}. DICES's "
-        f"own thresholds are not published. The first two reasons need {LEAST} ratings of a rater. The 95 % interval "
-        "is a percentile bootstrap over conversations.",
+        f"own thresholds are not published. The first two reasons need {LEAST} ratings of a rater. {BOTH}",
         f'filtered(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")', reference=0.0,
     )  # fmt: skip
     return (finding,) if finding.estimates else ()
@@ -140,7 +139,7 @@ def _estimates(ratings: pd.DataFrame, column: str, wanted: Mapping[str, pd.Index
     before = alpha(counted(given, column))
     for reason, ids in wanted.items():
         rest = without(given, set(ids))
-        after = alpha_interval(counted(rest, column), "nominal")
+        after = alpha_interval(marked(rest, column), "nominal")
         if not len(ids) or np.isnan(after.value) or np.isnan(before):
             continue
         words = REASONS.get(reason, "fast, or nearly always the same answer")
