@@ -1,7 +1,9 @@
-"""The random participant: does something allowed on any screen, by chance from a seed.
+"""The random participant: does something allowed on any screen, by chance from a seed, with tendencies of its own.
 
 It reads only what a person sees. It takes about the time that a person takes, says one or a few things in a chat, and
-answers whatever is required; so it can finish every study, which is what the checker and the simulator need.
+answers whatever is required; so it can finish every study, which is what the checker and the simulator need. What it
+judges (the safety of a response, the quality of a reply, its own confidence) follows its tendencies (tendencies.py);
+everything else, such as a survey's questions or a problem's options, is chosen at random.
 """
 
 from __future__ import annotations
@@ -10,7 +12,10 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Slider
+from app.bots.tendencies import STANDARD, Tendencies
+from experiments.instruments.dices_safety import ANSWERS
+from experiments.session.side_by_side import BAD, SLOTS, TIE
+from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.screen import ProblemBlock, Screen, TextBlock, TranscriptBlock
 
 OPENINGS = (
@@ -52,13 +57,18 @@ SKIMMED_CHARS = 100
 """How much of each message it looks at when it sees a conversation of its own again; another's is read whole."""
 THINKING_S = 8.0
 CHOOSING_S = 2.0
+ALIKE = 0.2
+"""Opinions of conversations or replies that differ by less are equally good."""
+POOR = -0.8
+"""If no reply is better than this, none is good."""
 
 
 class RandomBot:
-    """A participant by chance; the same seed behaves the same."""
+    """A participant by chance; the same seed behaves the same. Its tendencies are those of `person`, or of the seed."""
 
-    def __init__(self, seed: str) -> None:
+    def __init__(self, seed: str, person: str = "") -> None:
         self._random = random.Random(seed)  # noqa: S311  (no secret is drawn)
+        self._tends = Tendencies.of(person or seed)
 
     def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
         """How long it takes over a screen: to read what is new on it, to think, to choose and to type."""
@@ -72,7 +82,7 @@ class RandomBot:
         """What it does on a screen: an action that is offered, and its values."""
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
-            return "rate", self._fill(chat.rating)
+            return "rate", self._fill(screen, chat.rating)
         if "skip" in actions or "stop" in actions:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:
@@ -81,8 +91,8 @@ class RandomBot:
         if "say" in actions and (not could_leave or (chat and self._talks(len(chat.messages)))):
             return "say", {"text": self._say(screen)}
         if "vote" in actions and chat:
-            return "vote", self._fill(chat.rating)
-        return "submit", self._fill(screen.panel.fields)
+            return "vote", self._fill(screen, chat.rating)
+        return "submit", self._fill(screen, screen.panel.fields)
 
     def _talks(self, messages: int) -> bool:
         return messages == 0 or self._random.random() < TALKS_ON
@@ -96,12 +106,13 @@ class RandomBot:
             return self._random.choice(WISHES)
         return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
 
-    def _fill(self, fields: Sequence[Field]) -> dict[str, Any]:
-        return {field.name: value for field in fields if (value := self._value(field)) is not None}
+    def _fill(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
+        judged = self._judgements(screen, fields)
+        answers = {field.name: self._value(field) for field in fields} | judged
+        left = {field.name for field in fields if not field.required and self._random.random() < SKIPS}
+        return {name: value for name, value in answers.items() if name not in left}
 
     def _value(self, field: Field) -> Any:
-        if not field.required and self._random.random() < SKIPS:
-            return None
         if isinstance(field, Checkbox):
             return "on"
         if isinstance(field, ChoiceField):
@@ -113,6 +124,78 @@ class RandomBot:
             low = field.minimum if field.minimum is not None else min(0, high - 100)
             return self._random.randint(round(low), round(high)) if field.integer else self._random.uniform(low, high)
         return self._random.choice(REMARKS)
+
+    def _judgements(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
+        """The answers that follow from tendencies, by the fields' names."""
+        replies, mood = _replies(screen), self._chance()
+        opinions = [self._tends.opinion(reply, self._chance()) for reply in replies]
+        item = "\n".join(_items(screen))
+        found: dict[str, Any] = {}
+        for field in fields:
+            place = _number(field.name)
+            if isinstance(field, ChoiceField) and set(field.options) == set(ANSWERS):
+                found[field.name] = self._tends.unsafe(item, field.name, mood, self._chance())
+            elif field.name == "winner" and isinstance(field, ChoiceField) and len(opinions) > 1:
+                found[field.name] = _vote(list(field.options), opinions)
+            elif field.name.startswith("rank_") and place < len(opinions):
+                found[field.name] = str(1 + sum(other > opinions[place] + ALIKE for other in opinions))
+            elif isinstance(field, Scale | Slider) or field.name == "confidence":
+                found[field.name] = self._on_scale(field, self._felt(field, item, opinions))
+        return found
+
+    def _felt(self, field: Field, item: str, opinions: Sequence[float]) -> float:
+        """How high a rating is, about standard normal: of a reply, of how easy the problem seems, or of anything."""
+        if opinions:
+            return opinions[min(_number(field.name), len(opinions) - 1)] + 0.4 * self._chance()
+        return (
+            self._tends.ease(item) + 0.5 * self._chance() if item else self._tends.opinion(field.text, self._chance())
+        )
+
+    def _on_scale(self, field: Field, felt: float) -> Any:
+        """The point of a scale that many people out of a hundred are below who feel as this one does."""
+        if isinstance(field, Slider):
+            points: Sequence[Any] = range(field.minimum, field.maximum + 1, field.step)
+        else:
+            points = list(field.options) if isinstance(field, ChoiceField) else ()
+        return points[min(int(STANDARD.cdf(felt) * len(points)), len(points) - 1)]
+
+    def _chance(self) -> float:
+        return self._random.gauss(0, 1)
+
+
+def _vote(options: Sequence[str], opinions: Sequence[float]) -> str:
+    """The better reply, or that all are equally good or none is good; the columns are the first options."""
+    best = max(opinions)
+    if best < POOR:
+        return BAD
+    return TIE if best - sorted(opinions)[-2] < ALIKE else options[opinions.index(best)]
+
+
+def _replies(screen: Screen) -> list[str]:
+    """What is rated, in order: the replies of the last round, the last reply, each turn, or each conversation."""
+    chat = screen.panel.chat
+    if chat and chat.rounds:
+        return [reply.text for reply in chat.rounds[-1].replies]
+    if chat and chat.messages:
+        return [chat.messages[-1].text]
+    talks = [block for block in screen.panel.blocks if isinstance(block, TranscriptBlock) and not block.judged]
+    said = [[message.text for message in talk.messages if message.role == "Bot"] for talk in talks]
+    return said[0] if len(talks) == 1 else ["\n".join(texts) for texts in said]
+
+
+def _items(screen: Screen) -> Iterator[str]:
+    """What is asked about: the problem, or the conversation whose last response is judged."""
+    for block in screen.panel.blocks:
+        if isinstance(block, ProblemBlock):
+            yield block.text
+        elif isinstance(block, TranscriptBlock) and block.judged:
+            yield from (message.text for message in block.messages)
+
+
+def _number(name: str) -> int:
+    """The place of the turn, conversation or column at the end of a field's name: `rank_1`, `score_b`; otherwise 0."""
+    end = name.rpartition("_")[2]
+    return int(end) if end.isdecimal() else SLOTS.index(end) if len(end) == 1 and end in SLOTS else 0
 
 
 def _texts(screen: Screen) -> Iterator[str]:

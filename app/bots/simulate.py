@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from app.bots.tendencies import Tendencies
 from app.bots.user_config import RANDOM, SimulatedUserConfig
 from app.bots.user_model import UserModel
 from app.clock import VirtualClock
@@ -25,6 +26,7 @@ from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.study.step import Step
+from experiments.views.bonus import ATTENTION
 from storage.registers.origins import Origin
 from storage.reports.costs import USER
 
@@ -35,8 +37,6 @@ ARRIVALS_S = 90.0
 MOST_CLICKS = 5_000
 MOST_RETRIES = 20
 """How often in a row they ask again for a reply that a study's model does not give."""
-CARE = 0.9
-"""How often they know what passes a check: who answers by chance would seldom get beyond one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ async def simulate_session(
         if retries > MOST_RETRIES:
             raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
         values = dict(deed.values)
-        if deed.by_chance and deed.kind == "submit" and uniform(f"{label}:{live.state.seq}", "care") < CARE:
-            values |= correct_answers(live)
+        if deed.by_chance and deed.kind == "submit":
+            values |= found_answers(live, Tendencies.of(label), uniform(f"{label}:{live.state.seq}", "knows"))
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
         await _does(runtime, live, deed.kind, values)
@@ -160,3 +160,19 @@ def correct_answers(live: LoadedSession) -> Mapping[str, Any]:
     """Answers that pass a check, as who reads with care would find them; nothing elsewhere."""
     place = current_location(live.study, live.state)
     return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}
+
+
+def found_answers(live: LoadedSession, tends: Tendencies, chance: float) -> Mapping[str, Any]:
+    """The right answers of the present screen, if a person with these tendencies finds them; otherwise nothing.
+
+    They come from the study's problems and checks, which no screen shows: the simulator runs beside the server, and
+    answers in the name of a person who works them out. `chance` is uniform in [0, 1).
+    """
+    place = current_location(live.study, live.state)
+    if place is None or not isinstance(place.node, Step):
+        return {}
+    passing, problem = place.node.passing(place), place.scope.problem
+    if passing or problem is None or problem.dataset == ATTENTION:
+        return (passing or place.node.answer_key(place)) if chance < tends.care else {}
+    helped = live.screen.panel.chat is not None
+    return place.node.answer_key(place) if chance < tends.knows(problem.text, helped=helped) else {}

@@ -29,7 +29,8 @@ class UnusableReply(ValueError):
 class UserAction:
     """What a user does: an action that the screen offers, with its values.
 
-    What is done `by_chance` was not said by a model: there a check is passed as who reads with care would.
+    What is done `by_chance` was not said by a model: there the simulator gives the right answers that a person with
+    the session's tendencies would find.
     """
 
     kind: str
@@ -66,5 +67,8 @@ class UserFactory(Protocol):
     """The class of a kind."""
 
     def __call__(self, seed: str, persona: str) -> User:
-        """Make one for a session, with a persona in words if its kind plays one."""
+        """Make one for a session, with a persona in words if its kind plays one.
+
+        `seed` is the session's label, and after the last colon the event from which it goes on.
+        """
         ...

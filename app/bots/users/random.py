@@ -13,10 +13,10 @@ from experiments.study.screen import Screen
 
 @user("random")
 class Random:
-    """Does something allowed on any screen, by chance; asks no model."""
+    """Does something allowed on any screen, by chance and by tendencies of its own; asks no model."""
 
     def __init__(self, seed: str, persona: str = "") -> None:
-        self._bot = RandomBot(seed)
+        self._bot = RandomBot(seed, person=seed.rpartition(":")[0])
 
     def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
         """How long it takes over a screen."""
