@@ -21,7 +21,7 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.seeded_random import uniform
-from experiments.session.state import current_location
+from experiments.session.state import State, current_location
 from experiments.study.recruitment import Quota
 from experiments.study.resolve import Study
 from experiments.study.screen import Screen
@@ -118,7 +118,8 @@ async def simulate_session(
             raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
         values = dict(deed.values)
         if deed.by_chance and deed.kind == "submit":
-            values |= found_answers(live, Tendencies.of(label), uniform(f"{label}:{live.state.seq}", "knows"))
+            chance = uniform(f"{label}:{live.state.seq}", "knows")
+            values |= found_answers(live.study, live.state, Tendencies.of(label), chance)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
         await _does(runtime, live, deed.kind, values)
@@ -162,17 +163,17 @@ def correct_answers(live: LoadedSession) -> Mapping[str, Any]:
     return place.node.passing(place) if place is not None and isinstance(place.node, Step) else {}
 
 
-def found_answers(live: LoadedSession, tends: Tendencies, chance: float) -> Mapping[str, Any]:
+def found_answers(study: Study, state: State, tends: Tendencies, chance: float) -> Mapping[str, Any]:
     """The right answers of the present screen, if a person with these tendencies finds them; otherwise nothing.
 
     They come from the study's problems and checks, which no screen shows: the simulator runs beside the server, and
     answers in the name of a person who works them out. `chance` is uniform in [0, 1).
     """
-    place = current_location(live.study, live.state)
+    place = current_location(study, state)
     if place is None or not isinstance(place.node, Step):
         return {}
     passing, problem = place.node.passing(place), place.scope.problem
     if passing or problem is None or problem.dataset == ATTENTION:
         return (passing or place.node.answer_key(place)) if chance < tends.care else {}
-    helped = live.screen.panel.chat is not None
+    helped = "model" in place.node.requires()
     return place.node.answer_key(place) if chance < tends.knows(problem.text, helped=helped) else {}

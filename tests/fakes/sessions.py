@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from app.bots.random_bot import RandomBot
+from app.bots.simulate import found_answers
+from app.bots.tendencies import Tendencies
 from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.seeded_random import uniform
 from experiments.session.state import State
 from experiments.study.resolve import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
 NAMES = ("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", str(STUDIES / "everything.yaml"))
 MOST_ACTS = 2_000
+WORDS = "Let us see."
 
 
 @cache
@@ -30,7 +34,7 @@ def enrolment(seed: str, at_us: int = 0) -> Action:
     return Action("enrol", "", {"seed": seed, "origin": "bot", "hash": "", "study": ""}, at_us, by="system")
 
 
-def world(study: Study, state: State, at_us: int, words: str = "Let us see.") -> Action | None:
+def world(study: Study, state: State, at_us: int, words: str = WORDS) -> Action | None:
     """What the world owes the session: a draw, an assignment, the end, or a model's reply."""
     jobs = pending_tasks(study, state)
     if not jobs:
@@ -42,27 +46,31 @@ def world(study: Study, state: State, at_us: int, words: str = "Let us see.") ->
     return Action(job.kind, job.path, {"taken": {}} if "target" in job.data else {}, at_us, by="system")
 
 
-def click(study: Study, state: State, bot: RandomBot, at_us: int, **known: Any) -> Action:
-    """What a bot does on the present screen."""
+def click(study: Study, state: State, bot: RandomBot, at_us: int, *, person: str = "", **known: Any) -> Action:
+    """What a bot does on the present screen; with a person, it gives the right answers that the person finds."""
     seen = screen(study, state)
     kind, values = bot.act(seen)
+    if person and kind == "submit":
+        values |= found_answers(study, state, Tendencies.of(person), uniform(f"{person}:{state.seq}", "knows"))
     return Action(kind, seen.path, values, at_us, **{"seen": seen.seen, "key": f"key-{state.seq}", **known})
 
 
-def play(study: Study, seed: str, log: Sequence[Event] = ()) -> Iterator[tuple[State, tuple[Event, ...]]]:
+def play(
+    study: Study, seed: str, log: Sequence[Event] = (), person: str = ""
+) -> Iterator[tuple[State, tuple[Event, ...]]]:
     """A session from where a log stops to its end: each state, and the facts that made it."""
     state = fold(log)
-    bot = RandomBot(f"{seed}:{state.seq}")
+    bot = RandomBot(f"{seed}:{state.seq}", person)
     for number in range(MOST_ACTS):
         at_us = (state.seq + number) * 1_000_000
         if not state.seq:
             action = enrolment(seed, at_us)
-        elif (due := world(study, state, at_us)) is not None:
+        elif (due := world(study, state, at_us, f"Let us see, {seed}, {state.seq}." if person else WORDS)) is not None:
             action = due
         elif screen(study, state).ended:
             return
         else:
-            action = click(study, state, bot, at_us)
+            action = click(study, state, bot, at_us, person=person)
         events = decide(study, state, action)
         state = fold(events, state)
         yield state, events
