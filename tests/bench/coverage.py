@@ -35,7 +35,8 @@ SIZES: Mapping[str, tuple[int, ...]] = {"rater_gender": (61, 62), "rater_race": 
 """The groups that are dealt, by their numbers of raters."""
 REPORTED = (10, 24, 40, 61)
 LEAST, MOST = 0.93, 0.97
-PLANTED_PERMUTATIONS = 400
+PERMUTATIONS = 400
+"""Enough for an interval; a report has 1,000."""
 
 
 def matrix(path: Path) -> RaterPool:
@@ -46,7 +47,7 @@ def matrix(path: Path) -> RaterPool:
     return RaterPool(marks, pd.DataFrame(index=raters))
 
 
-def deals(path: Path, number: int, permutations: int = 1000, seed: int = 5) -> Iterator[MeasureResult]:
+def deals(path: Path, number: int, permutations: int = PERMUTATIONS, seed: int = 5) -> Iterator[MeasureResult]:
     """GAI and DSI of groups whose raters are drawn at random, so often."""
     raters, chance = matrix(path), np.random.default_rng(seed)
     for _ in range(number):
@@ -108,7 +109,7 @@ KINDS: Mapping[str, Raters] = {
 OTHERS = KINDS["as all others"]
 
 
-def true_counts(kinds: tuple[Raters, ...], seed: int = 7, items: int = 4000, rounds: int = 20) -> list[np.ndarray]:
+def true_counts(kinds: tuple[Raters, ...], seed: int = 7, items: int = 2000, rounds: int = 20) -> list[np.ndarray]:
     """The counts (conversations, values) of 6,000 raters of each kind."""
     chance = np.random.default_rng(seed)
     harm = chance.standard_normal((2, items))
@@ -130,7 +131,7 @@ def planted(kind: Raters, size: int, number: int, seed: int = 11) -> float:
         harm = chance.standard_normal((2, 150))
         marks = np.concatenate([kind.marks(chance, size, harm), OTHERS.marks(chance, 123 - size, harm)], axis=1)
         raters = RaterPool(marks, profiles)
-        found = family(raters, [axis(raters, ["rater_gender"])], PLANTED_PERMUTATIONS)
+        found = family(raters, [axis(raters, ["rater_gender"])], PERMUTATIONS)
         held += [holds(one.found, truth) for one in found if (one.measure, one.group) == ("gai", ("group",))]
     return float(np.mean(held))
 
@@ -151,6 +152,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--deals", type=int, default=500)
     parser.add_argument("--shared", type=Path, default=SHARED)
     asked = parser.parse_args(arguments)
+    if not (asked.shared / MATRIX).is_file():
+        parser.error(f"{asked.shared / MATRIX} is missing; give the folder that has it with --shared")
     console = Console(width=100)
     held = coverage(deals(asked.shared / MATRIX, asked.deals))
     table = Table("measure", "raters (DSI: groups)", "holds 1, %", title=f"Random groups, {asked.deals} deals")

@@ -12,10 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from app.analysis.dices.agreement import ORDER, counted
+from app.analysis.dices.agreement import BOTH, ORDER, marked
 from app.analysis.dices.cohesion import order, peaks
-from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate
-from app.analysis.intervals import Interval, codes, mean_of, share_of
+from app.analysis.dices.coincidence_matrix import Sums
+from app.analysis.dices.jackknife import of_mean
+from app.analysis.estimates import NUMBER, SHARE, Estimate, EstimateGroup, Finding, estimate
+from app.analysis.intervals import Interval, codes, share_of
 
 COLUMN = "Q_overall"
 GOLD = "safety_gold"
@@ -23,7 +25,7 @@ WILSON = (
     "The 95 % interval is Wilson's for the effective number of independent ratings, because ratings share raters and "
     "conversations (two-way cluster jackknife; MacKinnon, Nielsen and Webb 2023)."
 )
-EACH = "The 95 % interval treats conversations as independent."
+EACH = "The 95 % interval counts conversations alone as a sample; the raters are treated as given."
 MOST = (
     "If several answers to a conversation are equally common, the one given first in the order of rater ids counts as "
     "its most common answer."
@@ -56,7 +58,7 @@ def answered(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
             "dices.one_answer", f"Unanimity of raters by conversation ({edition})", "conversations", NUMBER,
             (0, 1.1), tuple(_near(given)),
             "Plurality size is the mean over conversations of the share of the most common answer, negentropy that of "
-            f"ln 3 − H in nats, H being the entropy of the answers. {EACH}", code,
+            f"ln 3 − H in nats, H being the entropy of the answers. {BOTH}", code,
         ),
     )  # fmt: skip
 
@@ -72,7 +74,6 @@ def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
         return ()
     code = f'experts(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
     by_item = majority(given).join(given.groupby("item_id")[GOLD].first())
-    by_item["yes"] = (given[COLUMN] == "Yes").groupby(given["item_id"]).mean()
     raters = given["rater_id"].nunique()
     found = (
         Finding(
@@ -81,8 +82,8 @@ def experts(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
         ),
         Finding(
             "dices.said_unsafe", f"Share of raters who said unsafe, by the experts' answer ({edition})",
-            "conversations", SHARE, (0, 1), tuple(_unsafe(by_item, raters)),
-            f"Means over conversations of the share of their ratings that are Yes (unsafe). {EACH}", code,
+            "conversations", SHARE, (0, 1), tuple(_unsafe(given, by_item, raters)),
+            f"Means over conversations of the share of their ratings that are Yes (unsafe). {BOTH}", code,
         ),
     )  # fmt: skip
     return found
@@ -125,16 +126,19 @@ def _majorities(most: pd.DataFrame, raters: int) -> Iterator[Estimate]:
 
 
 def _near(given: pd.DataFrame) -> Iterator[Estimate]:
-    counts = counted(given, COLUMN).T.astype(np.float64)
+    marks = marked(given, COLUMN)
+    counts = marks.sum(axis=1, dtype=np.float64)
     raters = given["rater_id"].nunique()
     bits = (np.log(len(ORDER)) - order(counts)[0]) / np.log(2)
     spread = {"least_entropy_bits": float(bits.min()), "most_entropy_bits": float(bits.max())}
-    for name, values, words, further in (
-        ("plurality", peaks(counts)[0], "plurality size", {}),
-        ("negentropy", order(counts)[0], "negentropy (nats)", spread),
+    for name, each, top, words, further in (
+        ("plurality", peaks, 1.0, "plurality size", {}),
+        ("negentropy", order, np.log(len(ORDER)), "negentropy (nats)", spread),
     ):
-        group = EstimateGroup(f"dices.{name}.all", words, values.size, raters, {"column": COLUMN})
-        yield _mean(group, values, f"Conversations had a mean {words} of {{}}", NUMBER, further)
+        group = EstimateGroup(f"dices.{name}.all", words, counts.shape[-1], raters, {"column": COLUMN})
+        found = of_mean(marks, each, (0.0, top))
+        said = f"Conversations had a mean {words} of {{}}"
+        yield estimate(group, found, said, NUMBER, "conversations", further=further)
 
 
 def _agreed(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
@@ -150,18 +154,20 @@ def _agreed(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
             yield estimate(group, _shared(hits), said, SHARE, "conversations", further={"count": float(hits.sum())})
 
 
-def _unsafe(by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
+def _unsafe(given: pd.DataFrame, by_item: pd.DataFrame, raters: int) -> Iterator[Estimate]:
     for value in ("Yes", "No"):
         rows = by_item[by_item[GOLD] == value]
         if len(rows):
             group = EstimateGroup(f"dices.said_unsafe.{value}", f"experts: {value}", len(rows), raters, {"gold": value})
             said = f"For conversations that experts answer with {value}, on average {{}} of raters said Yes (unsafe)"
-            yield _mean(group, rows["yes"].to_numpy(), said, SHARE, {})
+            found = of_mean(marked(given[given[GOLD] == value], COLUMN), _yes, (0.0, 1.0))
+            yield estimate(group, found, said, SHARE, "conversations")
 
 
-def _mean(group: EstimateGroup, values: np.ndarray, said: str, unit: Unit, further: dict[str, float]) -> Estimate:
-    found = _worded(mean_of(values, np.arange(values.size)))
-    return estimate(group, found, said, unit, "conversations", further=further)
+def _yes(counts: Sums) -> Sums:
+    """For each conversation: the share of Yes, and whether it has answers."""
+    sizes = counts.sum(axis=0)
+    return np.stack([np.divide(counts[-1], sizes, out=np.zeros_like(sizes), where=sizes > 0), sizes > 0])
 
 
 def _shared(hits: np.ndarray) -> Interval:

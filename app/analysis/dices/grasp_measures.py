@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import log
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from app.analysis.bootstrap import SEED
 from app.analysis.dices.agreement import Marks
 from app.analysis.dices.cohesion import IN_GROUP, MEASURES, measured
 from app.analysis.dices.coincidence_matrix import Sums
-from app.analysis.dices.jackknife import jackknife, leave_each_out, without_each_rater
+from app.analysis.dices.jackknife import AT_MOST_1, jackknife, leave_each_out, without_each_rater
 from app.analysis.dices.permutation import adjusted, interval, interval_of_largest, p_above, p_value
 from app.analysis.dices.rater_pool import Axis, Codes, RaterPool
 from app.analysis.intervals import Interval
@@ -32,6 +33,7 @@ from app.analysis.intervals import Interval
 PERMUTATIONS = 1000
 DSI = "dsi"
 VOTING = "voting_agreement"
+SCALES: Mapping[str, tuple[float, float]] = {"plurality": (0.0, 1.0), "negentropy": (0.0, log(3))}
 AT_ONCE = 25_000
 """The number of counts (groups, permutations, conversations) processed at once, so that they fit the CPU cache."""
 
@@ -137,7 +139,7 @@ def _interval(measure: str, value: float, ways: tuple[Mapping[str, Sums], ...], 
         return interval(value, permuted)
     by_group, by_others, by_conversation = (way[measure] for way in ways)
     if measure in IN_GROUP:
-        return jackknife(value, [by_group, by_conversation])
+        return jackknife(value, [by_group, by_conversation], scale=SCALES.get(measure, AT_MOST_1))
     if measure == VOTING:
         if np.isnan(permuted).all():
             return Interval(value, why="Without permutations there is no interval.")

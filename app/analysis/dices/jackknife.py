@@ -14,7 +14,7 @@ Gelbach and Miller 2011 (JBES 29:238).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import sqrt
+from math import inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ import numpy.typing as npt
 from app.analysis.dices.coincidence_matrix import Sums
 from app.analysis.intervals import FEWEST, Interval, student
 
+AT_MOST_1 = -inf, 1.0
+"""The scale of alpha and xRR."""
 AT_ONCE = 100_000
 """The number of counts (raters, conversations) processed at once, so that they fit the CPU cache."""
 
@@ -47,10 +49,12 @@ def variance(without: Sums) -> float:
     return float((without.size - 1) / without.size * np.sum((without - without.mean()) ** 2))
 
 
-def jackknife(value: float, ways: Sequence[Sums], more: float = 0.0) -> Interval:
+def jackknife(
+    value: float, ways: Sequence[Sums], more: float = 0.0, *, scale: tuple[float, float] = AT_MOST_1
+) -> Interval:
     """The interval of a value from its values without each cluster, for each way of clustering.
 
-    `more` is a variance that is known otherwise, which is added.
+    It is cut at the ends of the scale. `more` is a variance that is known otherwise, which is added.
     """
     fewest = min(way.size for way in ways)
     if fewest < FEWEST:
@@ -61,4 +65,24 @@ def jackknife(value: float, ways: Sequence[Sums], more: float = 0.0) -> Interval
     if spread <= 1e-18:  # what is left of nothing by rounding
         return Interval(value, why="It is the same without any one rater or conversation, so its variance is unknown.")
     half = student(fewest - 1) * sqrt(spread)
-    return Interval(value, value - half, value + half)
+    return Interval(value, max(scale[0], value - half), min(scale[1], value + half))
+
+
+def of_mean(marks: npt.NDArray[np.floating], each: Callable[[Sums], Sums], scale: tuple[float, float]) -> Interval:
+    """The mean over conversations of a function of their counts, with its interval over raters and conversations.
+
+    `each` gives, of counts (values, ..., conversations), a value for each conversation, and whether it counts (2, ...,
+    conversations).
+    """
+    counts = marks.sum(axis=1, dtype=np.float64)
+    values = each(counts)
+    ways = [
+        _ratio(leave_each_out(values)),
+        without_each_rater(counts, marks, lambda rest: _ratio(each(rest).sum(axis=-1))),
+    ]
+    return jackknife(float(_ratio(values.sum(axis=-1))), ways, scale=scale)
+
+
+def _ratio(sums: Sums) -> Sums:
+    found = np.full(sums[0].shape, np.nan)
+    return np.asarray(np.divide(sums[0], sums[1], out=found, where=sums[1] > 0), dtype=np.float64)
