@@ -1,6 +1,6 @@
 """How often the 95 % intervals of agreement hold the true value, where it is known.
 
-    python -m tests.bench.coverage [--deals 500]
+    python -m tests.bench.coverage [--deals 2000]
 
 Random groups: the profiles of the raters of DICES-350's published Q_overall matrix (a part: 150 conversations) are
 dealt at random, so that every GAI and DSI is 1. Planted: ratings of a model with tendencies of raters and items,
@@ -47,10 +47,11 @@ def matrix(path: Path) -> RaterPool:
     return RaterPool(marks, pd.DataFrame(index=raters))
 
 
-def deals(path: Path, number: int, permutations: int = PERMUTATIONS, seed: int = 5) -> Iterator[MeasureResult]:
-    """GAI and DSI of groups whose raters are drawn at random, so often."""
-    raters, chance = matrix(path), np.random.default_rng(seed)
-    for _ in range(number):
+def deals(path: Path, numbers: Iterable[int], permutations: int = PERMUTATIONS) -> Iterator[MeasureResult]:
+    """GAI and DSI of groups whose raters are drawn at random, for each number of a deal, which is its seed."""
+    raters = matrix(path)
+    for number in numbers:
+        chance = np.random.default_rng(number)
         profiles = pd.DataFrame(index=raters.profiles.index)
         for column, sizes in SIZES.items():
             profiles[column] = chance.permutation(np.repeat([str(size) for size in sizes], sizes))
@@ -149,18 +150,18 @@ def alphas(raters: int, items: int, number: int, seed: int = 13) -> tuple[float,
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--deals", type=int, default=500)
+    parser.add_argument("--deals", type=int, default=2000)
     parser.add_argument("--shared", type=Path, default=SHARED)
     asked = parser.parse_args(arguments)
     if not (asked.shared / MATRIX).is_file():
         parser.error(f"{asked.shared / MATRIX} is missing; give the folder that has it with --shared")
     console = Console(width=100)
-    held = coverage(deals(asked.shared / MATRIX, asked.deals))
+    held = coverage(deals(asked.shared / MATRIX, range(asked.deals)))
     table = Table("measure", "raters (DSI: groups)", "holds 1, %", title=f"Random groups, {asked.deals} deals")
     for (measure, size), share in sorted(held.items()):
         table.add_row(measure.upper(), size, f"{100 * share:.1f}")
     console.print(table)
-    number = max(1, asked.deals // 5)
+    number = max(1, asked.deals // 20)
     table = Table("raters x conversations", "both, %", "conversations alone, %", title=f"Alpha, {number} samples")
     for raters, items in ((10, 150), (24, 150), (61, 350), (123, 350)):
         table.add_row(f"{raters} x {items}", *(f"{100 * share:.1f}" for share in alphas(raters, items, number)))
