@@ -32,6 +32,9 @@ ELSEWHERE: Mapping[str, str] = {
 }
 """The figures that sessions of the shipped studies cannot have, and why."""
 OF_STUDY: Mapping[str, Mapping[str, str]] = {
+    "dices-990": {
+        f"dices.{name}.<gold>": "DICES-990 has no gold ratings" for name in ("said_unsafe", "gold_agreement")
+    },
     "demo": {"mathconverse.trend.<rating>": "needs conversations with several messages; the demo's have one"},
 }
 
