@@ -77,16 +77,16 @@ def holds(found: Interval, truth: float) -> bool:
 
 @dataclass(frozen=True)
 class Raters:
-    """How raters of a kind say Yes: with a probit model, y = threshold + slope * harm + noise."""
+    """How raters of a kind say Yes: with a probit model, where readiness + slope * harm + noise is above 0.75."""
 
     spread: float = 0.75
-    """The standard deviation of raters' thresholds."""
+    """The standard deviation of raters' readiness."""
     slope: float = 0.95
     """How much a conversation's harm counts, on average."""
     slopes: float = 0.45
     """The standard deviation of slopes."""
     shift: float = 0.0
-    """The mean threshold."""
+    """The mean readiness."""
     own: float = 0.0
     """How far these raters see another harm than the others: the correlation is sqrt(1 - own^2)."""
 
@@ -161,11 +161,12 @@ def main(arguments: list[str] | None = None) -> int:
     for (measure, size), share in sorted(held.items()):
         table.add_row(measure.upper(), size, f"{100 * share:.1f}")
     console.print(table)
-    number = max(1, asked.deals // 20)
+    number = max(1, asked.deals // 10)
     table = Table("raters x conversations", "both, %", "conversations alone, %", title=f"Alpha, {number} samples")
     for raters, items in ((10, 150), (24, 150), (61, 350), (123, 350)):
         table.add_row(f"{raters} x {items}", *(f"{100 * share:.1f}" for share in alphas(raters, items, number)))
     console.print(table)
+    number = max(1, asked.deals // 20)
     sizes = [f"{size} raters, %" for size in REPORTED]
     table = Table("planted group", "GAI", *sizes, title=f"Groups that differ, {number} samples")
     for words, kind in KINDS.items():
