@@ -19,7 +19,7 @@ from app.studies.loader import shipped
 from storage.db.engine import Database, open_database
 from tests.fakes.sessions import play, study
 
-SESSIONS = {"arena": 12, "chatbench": 40, "demo": 30, "mathconverse": 14}
+SESSIONS = {"arena": 12, "chatbench": 30, "demo": 24, "mathconverse": 14}
 MOST = 30
 ALONE, REMOVED = "needs runs of models alone", "needs raters whom the release removes"
 ANSWERS = ("correlation", "correlation_improvement", "linear_fit")
