@@ -172,8 +172,11 @@ def found_answers(study: Study, state: State, tends: Tendencies, chance: float) 
     place = current_location(study, state)
     if place is None or not isinstance(place.node, Step):
         return {}
-    passing, problem = place.node.passing(place), place.scope.problem
-    if passing or problem is None or problem.dataset == ATTENTION:
-        return (passing or place.node.answer_key(place)) if chance < tends.care else {}
+    if passing := place.node.passing(place):
+        return passing if chance < tends.care else {}
+    problem, key = place.scope.problem, place.node.answer_key(place)
+    if problem is None or "answer" not in key:
+        return {}
     helped = "model" in place.node.requires()
-    return place.node.answer_key(place) if chance < tends.knows(problem.text, helped=helped) else {}
+    likely = tends.care if problem.dataset == ATTENTION else tends.knows(problem.text, helped=helped)
+    return {"answer": problem.answer} if chance < likely else {}

@@ -10,8 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import alpha, counts_of
+from app.bots.simulate import found_answers
 from app.bots.tendencies import CARE, Tendencies, trait
 from experiments.instruments.dices_safety import columns
+from experiments.session.state import current_location
+from experiments.study.step import Step
+from tests.fakes.sessions import STUDIES, play, study
 
 PEOPLE = [Tendencies.of(f"person {n}") for n in range(60)]
 ITEMS = [f"conversation {n}" for n in range(40)]
@@ -52,3 +56,16 @@ def test_raters_agree_to_a_degree_on_what_is_unsafe(edition: str) -> None:
     yes = fmean(one == "Yes" for one in said.values())
     assert 0.2 < yes < 0.6
     assert 0.1 < alpha(counts_of([item for _, item in said], [*said.values()])) < 0.6
+
+
+def test_only_answers_to_problems_and_checks_are_given_in_a_participants_name() -> None:
+    """A guess which model replied has right answers too, but nobody can work them out."""
+    everything = study(str(STUDIES / "everything.yaml"))
+    given_ = set()
+    for state, _ in play(everything, "found", person="found"):
+        place = current_location(everything, state)
+        if place is not None and isinstance(place.node, Step):
+            found = found_answers(everything, state, PEOPLE[0], 0.0)
+            assert not found or place.node.step != "guess"
+            given_ |= {place.node.step} if found else set()
+    assert {"answer", "check"} <= given_
