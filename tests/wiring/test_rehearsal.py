@@ -22,7 +22,7 @@ from tests.fakes.sessions import play, study
 SESSIONS = {"arena": 12, "chatbench": 30, "demo": 24, "mathconverse": 14}
 MOST = 30
 ALONE, REMOVED = "needs runs of models alone", "needs raters whom the release removes"
-ANSWERS = ("correlation", "correlation_improvement", "linear_fit")
+ANSWERS = ("above_model", "correlation", "correlation_improvement", "linear_fit")
 ELSEWHERE: Mapping[str, str] = {
     **{f"chatbench.{name}.<method>.<condition>": ALONE for name in (*ANSWERS, "mean_gap")},
     "chatbench.gap.<dataset>.<model>.<method>.<condition>": ALONE,
@@ -33,7 +33,8 @@ ELSEWHERE: Mapping[str, str] = {
 """The figures that sessions of the shipped studies cannot have, and why."""
 OF_STUDY: Mapping[str, Mapping[str, str]] = {
     "dices-990": {
-        f"dices.{name}.<gold>": "DICES-990 has no gold ratings" for name in ("said_unsafe", "gold_agreement")
+        **{f"dices.{name}.<gold>": "DICES-990 has no gold ratings" for name in ("said_unsafe", "gold_agreement")},
+        "dices.answer_time.<axis>.<group>": "DICES-990 has no times",
     },
     "demo": {"mathconverse.trend.<rating>": "needs conversations with several messages; the demo's have one"},
 }
