@@ -193,7 +193,7 @@ def test_the_header_names_the_licence_as_the_hub_does(
     made(tmp_path, origin=origin, dataset=DatasetInfo(license=license_, keywords=("sums",)))
     found = header(tmp_path)
     assert {key: text for key, text in found.items() if key.startswith("license")} == expected
-    assert found["tags"] == ["sums"]
+    assert found["tags"][0] == "sums"
 
 
 # What the study file knows

@@ -118,15 +118,15 @@ def common_license(info: DatasetInfo) -> str | None:
 
 
 def hub_front_matter(exported: ExportManifest) -> dict[str, Any]:
-    """Licence and tags as the Hugging Face Hub reads them from a card's header. The licence of imported data is
-    `unknown` where it is, which the Hub has a name for."""
+    """The licence as the Hugging Face Hub reads it from a card's header; `unknown`, which the Hub has a name for, where
+    that of imported data is."""
     info = publication(exported)
     front: dict[str, Any] = {"license": UNKNOWN} if is_imported(exported) else {}
     if common := common_license(info):
         front = {"license": common}
     elif info.license:
         front = {"license": "other", "license_name": info.license, "license_link": license_url(info)}
-    return front | ({"tags": list(info.keywords)} if info.keywords else {})
+    return front
 
 
 def croissant_fields(exported: ExportManifest) -> dict[str, Any]:
