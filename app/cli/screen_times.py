@@ -28,8 +28,9 @@ from app.cli.common import (
     print_json,
     settings_in_use,
 )
+from experiments.views.screen_measures import ClientMeasures
 from storage.db.private_files import writing
-from storage.reports.screen_times import ClientMeasures, ScreenSummary, ScreenVisit, screens, typical
+from storage.reports.screen_times import ScreenSummary, ScreenVisit, screens, typical
 
 COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
 

@@ -11,6 +11,7 @@ from experiments.events import Event
 from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
 from experiments.study.screen import ChatMessage, Ended
+from experiments.study.step import RatingSubject
 
 if TYPE_CHECKING:
     from experiments.session.state import Location
@@ -59,6 +60,17 @@ def cut(outcome: Event) -> bool:
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:
     """The pairs of a message and its reply; messages without a reply are left out."""
     return [(a, b) for a, b in pairwise(messages_of(facts)) if (a.kind, b.kind) == ("said", "replied")]
+
+
+def turn_of(facts: Sequence[Event], event: Event) -> int:
+    """The turn of an event of a conversation: how many messages the participant had sent by then."""
+    return sum(fact.kind == "said" and fact.seq <= event.seq for fact in facts)
+
+
+def rated_reply(scale: str, facts: Sequence[Event], reply: Event) -> RatingSubject:
+    """A rating of a reply."""
+    slot, model = str(reply.data.get("slot", "")), str(reply.data.get("model", ""))
+    return RatingSubject(scale, reply.path, turn_of(facts, reply), slot, model)
 
 
 def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:

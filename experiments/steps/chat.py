@@ -23,6 +23,7 @@ from experiments.session.conversation import (
     messages_left,
     messages_of,
     prompt,
+    rated_reply,
     read_message,
     stopped_by_user,
 )
@@ -31,7 +32,7 @@ from experiments.study.base_model import StrictModel
 from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
 from experiments.study.recruitment import EndPage, Paste
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
-from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 from problems.problem import Problem
 
 NO_REPLY = "No reply could be generated. Your message is saved."
@@ -193,6 +194,14 @@ class ChatStep(Step):
                 return (Fact({"retry": "retried", "stop": "stopped", "skip": "skipped"}[done]),)
             case _:
                 return (Fact("submitted", read_or_refuse(self.fields(place), action.data)),)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """The scales, of the reply that they were shown beside."""
+        replies = [fact for fact in place.facts if fact.kind == "replied"]
+        if event.kind != "rated" or not 0 <= event.data["turn"] < len(replies):
+            return {}
+        reply = replies[event.data["turn"]]
+        return {name: rated_reply(name, place.facts, reply) for name in self.rate_each}
 
     def provides(self) -> tuple[str, ...]:
         """`answer`, if the problem is answered in this step."""

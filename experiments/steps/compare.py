@@ -15,7 +15,7 @@ from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.errors import Refused, suggestion
-from experiments.events import Action, Data, Fact, PendingTask
+from experiments.events import Action, Data, Event, Fact, PendingTask
 from experiments.session import side_by_side as reading
 from experiments.session.conversation import (
     MESSAGE_BOX,
@@ -26,6 +26,7 @@ from experiments.session.conversation import (
     messages,
     messages_left,
     prompt,
+    rated_reply,
     read_message,
     stopped_by_user,
 )
@@ -35,7 +36,7 @@ from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice, Slider, TextField
 from experiments.study.recruitment import Paste
 from experiments.study.screen import Block, ChatView, Panel, ProblemBlock, ReplyView, RoundView, TextBlock
-from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 
 CALLED = "{{assistant_label}}"
 
@@ -259,6 +260,21 @@ class CompareStep(Step):
         onward = {"onward": best} if self.continue_with == "winner" and best in SLOTS else {}
         end = (Fact("submitted"),) if self.vote_when == "at_end" else ()
         return (Fact("voted", {"turn": turn, **given, **onward}), *end)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """The vote: of the reply that won, or of the round where none did; or the score of each reply."""
+        found = rounds(place.facts)
+        if event.kind != "voted" or not 0 <= event.data["turn"] < len(found):
+            return {}
+        turn, given = event.data["turn"], event.data
+        rated = {"winner": given.get("winner", ""), **{f"score_{slot}": slot for slot in SLOTS}}
+        return {
+            name: self._rated(place, found[turn], turn, name, slot) for name, slot in rated.items() if name in given
+        }
+
+    def _rated(self, place: Location, one: ComparisonRound, turn: int, name: str, slot: str) -> RatingSubject:
+        scale, reply = name.partition("_")[0], one.reply(slot)
+        return rated_reply(scale, place.facts, reply) if reply else RatingSubject(scale, place.path, turn + 1)
 
     def references(self) -> tuple[str, ...]:
         """`better` and `score` have a `{{assistant_label}}` of their own."""

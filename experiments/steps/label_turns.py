@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
+from experiments.events import Event
 from experiments.instruments.query_labels import LABELS, WRITE_IN
 from experiments.session.state import Location
 from experiments.study.fields import Field, MultipleChoiceField, ShortText
 from experiments.study.screen import Block, Panel, TextBlock, dialogue
-from experiments.study.step import Step, step
+from experiments.study.step import RatingSubject, Step, step
 
 
 @step
@@ -57,6 +59,11 @@ class LabelTurnsStep(Step):
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """The labels and the write-in of every message."""
+        named = (field.name for field in self.fields(place))
+        return {name: RatingSubject(name.rpartition("_")[0], turn=int(name.rpartition("_")[2]) + 1) for name in named}
 
     def requires(self) -> frozenset[str]:
         """Finished conversations."""

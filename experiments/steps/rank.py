@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from experiments.events import Action, Event, Fact
@@ -9,7 +10,7 @@ from experiments.session.conversation import messages
 from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice
 from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
-from experiments.study.step import Step, read_or_refuse, step
+from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 
 NUMBER = "{{number}}"
 
@@ -81,6 +82,15 @@ class RankStep(Step):
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The ranks, and which loop they are of."""
         return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """The rank of each conversation."""
+        return {f"rank_{number}": self._ranked(place, number) for number in range(self._turns(place))}
+
+    def _ranked(self, place: Location, number: int) -> RatingSubject:
+        models = [fact.data.get("model", "") for fact in self._chat(place, number) if fact.kind == "replied"]
+        path = f"{self._loop(place)}[{number}]/{self.chat}"
+        return RatingSubject("rank", path, model=str(models[-1]) if models else "")
 
     def references(self) -> tuple[str, ...]:
         """`assistant_label` has a `{{number}}` of its own."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
+from experiments.events import Event
 from experiments.instruments.dices_raters import PHASE_OF
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, REASONS, columns
 from experiments.session.state import Location
 from experiments.study.fields import Field, SingleChoice
 from experiments.study.screen import Block, Panel, TextBlock, dialogue
-from experiments.study.step import Step, step
+from experiments.study.step import RatingSubject, Step, step
 
 
 @step
@@ -69,6 +71,10 @@ class RateDialogueStep(Step):
         )
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """Every answer, of the problem's dialogue."""
+        return {name: RatingSubject(name) for name in self.provides()}
 
     def provides(self) -> tuple[str, ...]:
         """Each answer, by its column in the release."""

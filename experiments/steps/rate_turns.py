@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from experiments.events import Event
-from experiments.session.conversation import messages, turns
+from experiments.session.conversation import messages, rated_reply, turns
 from experiments.session.state import Location
 from experiments.study.fields import Field, Scale
 from experiments.study.screen import Block, Panel, TextBlock, TranscriptBlock
-from experiments.study.step import Step, step
+from experiments.study.step import RatingSubject, Step, step
 
 
 @step
@@ -54,6 +55,13 @@ class RateTurnsStep(Step):
         )
         blocks: tuple[Block, ...] = (*((TextBlock(place.fill(self.text)),) if self.text else ()), talk)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """Every scale of every turn."""
+        talked = place.sibling_facts(self.chat)
+        replies = [reply for _, reply in turns(talked)]
+        asked = {(scale, n): f"{scale}_{n}" for scale in self.scales for n in range(len(replies))}
+        return {name: rated_reply(scale, talked, replies[n]) for (scale, n), name in asked.items()}
 
     def depends_on(self) -> tuple[str, ...]:
         """The chat."""

@@ -8,13 +8,14 @@ for editors: a step uses no other step's class, and it has no state; whatever it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
 
 from experiments.errors import Refused
-from experiments.events import Action, Fact, PendingTask
+from experiments.events import Action, Event, Fact, PendingTask
 from experiments.study.base_model import Condition, Slug, StrictModel
 from experiments.study.fields import Field, TextField, read_form
 from experiments.study.recruitment import EndPage
@@ -38,6 +39,22 @@ class TimeLimit(StrictModel):
     extensions: Annotated[int, About(ge=0, le=20)] = 0
     """How often participants can extend the limit by the same time again. Use 10 unless the limit is essential to the
     study (WCAG 2.2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingSubject:
+    """What a rating is about: a reply, a message, or a whole conversation.
+
+    `scale` is the name of the rating without numbers, such as `helpfulness`. `path` is that of the conversation, empty
+    for the dialogue of a problem. `turn` counts the participant's messages from 1; without it the rating is about the
+    whole conversation. `slot` is the column of a comparison, `model` the one that replied.
+    """
+
+    scale: str
+    path: str = ""
+    turn: int | None = None
+    slot: str = ""
+    model: str = ""
 
 
 class Step(StrictModel):
@@ -116,6 +133,11 @@ class Step(StrictModel):
         problem = place.scope.problem
         judged = problem is not None and problem.answer is not None and "options" in self.requires()
         return {"answer": problem.answer} if judged and problem and "answer" in self.provides() else {}
+
+    def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
+        """Which values of an event are ratings of replies, messages or conversations, by name. All other answers are
+        about the participant or the problem."""
+        return {}
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The events that an available action causes; raises Refused."""

@@ -14,33 +14,18 @@ from typing import Any
 from sqlalchemy import select
 
 from experiments.session.engine import fold
-from experiments.session.state import Location, State, visited
+from experiments.session.state import State, visited
 from experiments.session.telemetry import without_indices
-from experiments.session.timing import LEAVING_EVENTS, shown_us
+from experiments.session.timing import shown_us
 from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 from storage import tables
 from storage.db.engine import Database
 from storage.log import telemetry
 from storage.log.event_log import facts
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
-
-
-@dataclass(frozen=True, slots=True)
-class ClientMeasures:
-    """What the pages told of a screen, summed over its visits; nothing where they told nothing."""
-
-    visible_s: float | None = None
-    reading_s: float | None = None
-    typing_s: float | None = None
-    first_key_s: float | None = None
-    pasted: int | None = None
-    pasted_chars: int | None = None
-    blocked: int | None = None
-    copied: int | None = None
-    left: int | None = None
-    away_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,48 +81,9 @@ def _shown(
     for place in visited(study, state):
         if isinstance(place.node, Step):
             summed = added_up(told.get(place.path, ()))
-            yield ScreenVisit(stream, origin, place.path, place.node.step, shown_us(place), _seconds(place), summed)
-
-
-def _seconds(place: Location) -> float | None:
-    left = next((fact for fact in place.facts if fact.kind in LEAVING_EVENTS), None)
-    return None if left is None else (left.at_us - shown_us(place)) / 1e6
-
-
-def added_up(records: Iterable[Mapping[str, Any]]) -> ClientMeasures:
-    """The records of one screen as one."""
-    by_kind: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        by_kind.setdefault(record["kind"], []).append(record)
-    if not by_kind:
-        return ClientMeasures()
-    visits, pasted = by_kind.get("screen", []), by_kind.get("pasted", [])
-    return ClientMeasures(
-        visible_s=_sum_s(visits, "visible_ms"),
-        reading_s=_sum_s(visits, "reading_ms"),
-        typing_s=_sum_s(visits, "typing_ms"),
-        first_key_s=_first_key_s(visits),
-        pasted=sum(not record["blocked"] for record in pasted),
-        pasted_chars=sum(record["chars"] for record in pasted if not record["blocked"]),
-        blocked=sum(record["blocked"] for record in pasted),
-        copied=len(by_kind.get("copied", [])),
-        left=len(by_kind.get("left", [])),
-        away_s=_sum_s(by_kind.get("came_back", []), "away_ms"),
-    )
-
-
-def _sum_s(records: Iterable[Mapping[str, Any]], name: str) -> float:
-    return float(sum(record[name] for record in records)) / 1000
-
-
-def _first_key_s(visits: Iterable[Mapping[str, Any]]) -> float | None:
-    """Since the screen was first shown; the time between two visits of it, when it was on no page, does not count."""
-    before = 0
-    for visit in visits:
-        if "first_key_ms" in visit:
-            return float(before + visit["first_key_ms"]) / 1000
-        before += visit["shown_ms"]
-    return None
+            yield ScreenVisit(
+                stream, origin, place.path, place.node.step, shown_us(place), seconds_shown(place), summed
+            )
 
 
 def typical(found: Iterable[ScreenVisit]) -> tuple[ScreenSummary, ...]:

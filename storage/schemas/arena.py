@@ -103,6 +103,11 @@ VOTES = ReleasedTable("arena_votes", "arena_votes.csv", VOTE_COLUMNS, ("conversa
 PAIRS = ReleasedTable("arena_conversations", "arena_conversations.json", PAIR_COLUMNS, ("question_id",), "judge")
 
 
+def participant(seed: str) -> str:
+    """A person's id in the files."""
+    return public_id(seed, "judge")
+
+
 def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The votes of a session in order, and the pairs among them."""
     return [row for path, facts in comparisons(study, state) for row in _conversation(state, path, facts)]
@@ -124,7 +129,7 @@ def _vote(state: State, path: str, turn: int, one: ComparisonRound, vote: Event)
     best = winner(vote.data)
     replies = {slot: one.reply(slot) for slot in SLOTS}
     return {
-        "participant": public_id(state.seed, "judge"),
+        "participant": participant(state.seed),
         "conversation": public_id(state.seed, f"conversation:{path}"),
         "turn": turn,
         **{f"model_{slot}": reply.data["model"] if reply else None for slot, reply in replies.items()},
@@ -158,6 +163,7 @@ SCHEMA = Schema(
     source="Zheng et al.: Judging LLM-as-a-judge with MT-Bench and Chatbot Arena. NeurIPS 2023.",
     tables=(VOTES, PAIRS),
     rows=rows,
+    participant=participant,
     url="https://huggingface.co/datasets/lmsys/chatbot_arena_conversations",
     tasks=("text-generation",),
     tags=("human-feedback", "preference", "conversations"),

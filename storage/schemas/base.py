@@ -202,6 +202,8 @@ class Schema:
     """What the data are for, as task categories of Hugging Face's Hub."""
     tags: tuple[str, ...] = ()
     """Keywords of the data on Hugging Face's Hub."""
+    participant: Callable[[str], str] | None = None
+    """The id by which its files name a person, from the seed of the session; None if they name nobody."""
 
     @property
     def parts(self) -> tuple[str, ...]:

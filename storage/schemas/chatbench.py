@@ -223,6 +223,11 @@ QUESTIONS = ReleasedTable(
 )
 
 
+def participant(seed: str) -> str:
+    """A person's id in the files."""
+    return public_id(seed, "worker_id")
+
+
 def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The answers and conversations of a session, in the order in which they were given."""
     return [row for made in _unit_rows(study, state) for row in made]
@@ -248,7 +253,7 @@ def _answer(state: State, unit: ProblemTurn, kind: str, chosen: Any) -> dict[str
     tags = unit.problem.tags
     batch = unit.values.get("batch", tags.get("batch"))
     return {
-        "worker_id": public_id(state.seed, "worker_id"),
+        "worker_id": participant(state.seed),
         "model": unit.values.get("model"),
         "condition": unit.values.get("condition"),
         "subject": unit.values.get("subject", tags.get("subject")),
@@ -321,6 +326,7 @@ SCHEMA = Schema(
     rows=rows,
     study_rows=study_rows,
     alone_rows=alone_rows,
+    participant=participant,
     url="https://huggingface.co/datasets/microsoft/ChatBench",
     licence="CC-BY-4.0",
     tasks=("question-answering",),

@@ -222,6 +222,11 @@ def follows_from(edition: str) -> Callable[[Mapping[str, Any]], Iterator[tuple[s
     return rule
 
 
+def participant(seed: str) -> str:
+    """A rater's id in the files."""
+    return public_number(seed, "rater_id", RATER_DIGITS)
+
+
 def ratings(study: Study, state: State, edition: str) -> Iterator[tuple[Event, Mapping[str, Any]]]:
     """The ratings in a session by an edition's reasons: each event with its values by released name."""
     asked, rater = frozenset(columns(edition)), _rater(state)
@@ -239,8 +244,7 @@ def _rater(state: State) -> Mapping[str, Any]:
     raw = next((said[name] for name in RAW_RACE_COLUMNS if said.get(name) is not None), ())
     chosen = (raw,) if isinstance(raw, str) else raw
     labels = {name: said.get(name) for name in CLOSED} | {"rater_race": said.get("rater_race", race_of(chosen))}
-    number = public_number(state.seed, "rater_id", RATER_DIGITS)
-    return {"rater_id": number, **labels, **dict.fromkeys(RAW_RACE_COLUMNS, raw_race(chosen))}
+    return {"rater_id": participant(state.seed), **labels, **dict.fromkeys(RAW_RACE_COLUMNS, raw_race(chosen))}
 
 
 def _item(problem: Problem, edition: str) -> Mapping[str, Any]:
@@ -300,6 +304,7 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
         sha256=frozenset({SHA256[edition]}),
         tasks=("text-classification",),
         tags=("safety", "conversations", "rater-disagreement", "human-feedback"),
+        participant=participant,
     )
 
 

@@ -139,13 +139,18 @@ INTERACTIONS = ReleasedTable(
 )
 
 
+def participant(seed: str) -> str:
+    """A person's id in the files."""
+    return public_uuid(seed, "uid")
+
+
 def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The rated conversations of a session, in order, without those that belong to a ChatBench answer."""
     said, met = answers(state), problem_turns(study, state)
     sets = dict.fromkeys(unit.groups[-1] for unit in met if unit.groups)
     about = {name: _given(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
     about |= {
-        "uid": public_uuid(state.seed, "uid"),
+        "uid": participant(state.seed),
         "seen_problem_sets": repr([int(name) if name.isdecimal() else name for name in sets]),
     }
     rated = [(unit, last) for unit in met if (last := _completed(unit)) is not None]
@@ -212,6 +217,7 @@ SCHEMA = Schema(
     source="Collins et al.: Evaluating language models for mathematics through interactions. PNAS 2024.",
     tables=(INTERACTIONS,),
     rows=rows,
+    participant=participant,
     url="https://github.com/collinskatie/checkmate",
     sha256=frozenset({"90f9621f7ccaaa3dcec8954c74a8442138da417585184531349b04615fb1b8f9"}),  # at commit 03bc242
     tasks=("question-answering",),

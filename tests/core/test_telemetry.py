@@ -25,7 +25,7 @@ from experiments.session.telemetry import (
 )
 from experiments.study.resolve import Study
 from experiments.study.step import Step
-from storage.reports.screen_times import added_up
+from experiments.views.screen_measures import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole
 
