@@ -10,15 +10,15 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import Connection, Text, cast, false, func, select, union
+from sqlalchemy import Connection, false, func, select, union
 
 from storage import tables
 from storage.datasets.describe import describe
-from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped
+from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.csv_cells import CsvCells
 from storage.datasets.exports.formats import check, copy_path, write
-from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
+from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
@@ -32,7 +32,6 @@ from storage.registers.publication_metadata import dataset_info_in
 from storage.registers.simulated_users import counted
 from storage.registers.studies import Studies
 from storage.schemas.base import Column
-from storage.schemas.registry import schema as schema_of
 
 LINES, PARQUET = "jsonl", "parquet"
 
@@ -71,7 +70,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         period = period_of(connection, request.study, plan)
     exported = ExportManifest(
         study=request.study,
-        schema=schema_of(request.schema),
+        schema=plan.schema,
         origin=plan.origin,
         sessions=sessions,
         withdrawn=withdrawn,
@@ -100,7 +99,7 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
 
 def _write(
     connection: Connection,
-    chosen: RowSelection,
+    chosen: FileRows,
     formats: Sequence[str],
     paths: Mapping[str, Path],
     tell: Tell,
@@ -127,7 +126,7 @@ def _write(
         rows=seen.rows,
         bytes=hashed.bytes,
         sha256=hashed.sha256,
-        formulas={} if chosen.json else _formulas(connection, chosen),
+        formulas={} if chosen.json else chosen.formulas(connection),
         as_floats=seen.as_floats,
         as_texts=seen.as_texts,
         empty=seen.empty,
@@ -135,7 +134,7 @@ def _write(
     )
 
 
-def formats_of(chosen: RowSelection, plan: ExportPlan, request: ExportRequest) -> list[str]:
+def formats_of(chosen: FileRows, plan: ExportPlan, request: ExportRequest) -> list[str]:
     """The formats of a file's copies: those requested, and JSON Lines for a csv beside a JSON file, because `datasets`
     reads all configs of a folder in one format. Parquet serves as well."""
     formats = list(dict.fromkeys(request.formats))
@@ -143,7 +142,7 @@ def formats_of(chosen: RowSelection, plan: ExportPlan, request: ExportRequest) -
     return [*formats, LINES] if mixed and not {PARQUET, LINES}.intersection(formats) else formats
 
 
-def _copy(chosen: RowSelection, format_: str, paths: Mapping[str, Path], rows: Iterator[Rows]) -> FileCopy:
+def _copy(chosen: FileRows, format_: str, paths: Mapping[str, Path], rows: Iterator[Rows]) -> FileCopy:
     """Write rows with their values in another format to the copy's temporary path."""
     path = copy_path(chosen.path, format_)
     create(paths[path]).close()
@@ -154,7 +153,7 @@ def _copy(chosen: RowSelection, format_: str, paths: Mapping[str, Path], rows: I
 
 def _written(
     connection: Connection,
-    chosen: RowSelection,
+    chosen: FileRows,
     out: Any,
     tell: Callable[[int], None] = lambda rows: None,
     *,
@@ -193,16 +192,6 @@ def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
     ]
 
 
-def _formulas(connection: Connection, chosen: RowSelection) -> dict[str, int]:
-    """Count, for each text column, the cells that a spreadsheet would run."""
-    own = chosen.own.c
-    starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL stores no NUL; SQLite's substr skips it
-    texts = [column for column in chosen.columns if column.kind == "text" and not column.form.labels]
-    runs = [func.substr(cast(own[column.sql], Text), 1, 1).in_(starts) for column in texts]
-    counts = chosen.counts(connection, runs)
-    return {column.name: count for column, count in zip(texts, counts, strict=True) if count}
-
-
 def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:
     """Count the sessions in the export. For imported data, only those in its files count; the study may have others."""
     t = tables.sessions.c
@@ -210,7 +199,8 @@ def sessions_in(connection: Connection, study: str, plan: ExportPlan) -> int:
         return plan.selected.number
     if plan.origin != Origin.IMPORT:
         return count_present_and_withdrawn(connection, study, plan.origin)[0]
-    own = {chosen.table.name: chosen.own.c for chosen in plan.files if chosen.table.person}
+    released = [chosen for chosen in plan.files if isinstance(chosen, RowSelection)]
+    own = {chosen.table.name: chosen.own.c for chosen in released if chosen.table.person}
     people = [select(table["_session"]).where(table["_study"] == study) for table in own.values()]
     its = select(t.stream).where(t.study == study, t.origin == Origin.IMPORT)
     among = its.where(t.stream.in_(union(*people))) if people else its.where(false())

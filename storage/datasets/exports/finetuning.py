@@ -163,8 +163,9 @@ def _prompts(studies: Sequence[Study]) -> SimulatorPrompts:
 def _source(
     connection: Connection, plan: ExportPlan, request: ExportRequest, split: TrainSplit, prompts: SimulatorPrompts
 ) -> _ExampleSource:
-    talks = [chosen for chosen in plan.files if chosen.table.name == "conversations"]
-    asked = next((chosen for chosen in plan.files if chosen.table.name == "questions"), None)
+    files = [chosen for chosen in plan.files if isinstance(chosen, RowSelection)]
+    talks = [chosen for chosen in files if chosen.table.name == "conversations"]
+    asked = next((chosen for chosen in files if chosen.table.name == "questions"), None)
     if not talks or asked is None:
         lacks = "conversations.json" if not talks else "questions.csv"
         raise StorageError(

@@ -18,10 +18,13 @@ from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passi
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
 from storage.datasets.manifest import FilterStep, SessionSelection
+from storage.datasets.tidy import columns as tidy
+from storage.datasets.tidy.session_rows import SessionRows
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.registers.imported_rows import imports
 from storage.registers.origins import Origin, origins
+from storage.registers.studies import Studies
 from storage.schemas.base import Column, Schema
 from storage.schemas.registry import schema as schema_of
 
@@ -46,12 +49,17 @@ class ExportRequest:
     formats: tuple[str, ...] = ()
 
 
+FileRows = RowSelection | SessionRows
+"""The rows of a file: read from a released table, or made from the event log for the tidy export."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExportPlan:
     """The files of an export and their sources. `passing` is None if all sessions of the origin are included."""
 
+    schema: Schema
     origin: str
-    files: tuple[RowSelection, ...]
+    files: tuple[FileRows, ...]
     sources: tuple[dict[str, Any], ...] = ()
     passing: FilterResult | None = None
 
@@ -60,7 +68,7 @@ class ExportPlan:
         """The sessions that the export is restricted to; None if it is not."""
         return self.passing.selected if self.passing else None
 
-    def named(self, file: str) -> RowSelection:
+    def named(self, file: str) -> FileRows:
         """Get a file by path within the export or by name; the first for an empty text. Raises StorageError."""
         files = {chosen.path: chosen for chosen in self.files}
         path = next((path for path in files if not file or file in (path, Path(path).name)), None)
@@ -71,6 +79,8 @@ class ExportPlan:
 
 def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
     """Plan an export; a StorageError names what can be exported instead."""
+    if request.schema == tidy.NAME:
+        return _tidy(connection, request)
     schema = schema_of(request.schema)
     if request.part and request.part not in schema.parts:
         known = suggestion(request.part, schema.parts) if schema.parts else ""
@@ -90,8 +100,10 @@ def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
     return _imported(connection, schema, request)
 
 
-def filter_files(connection: Connection, request: ExportRequest, chosen: RowSelection) -> list[FilterStep]:
+def filter_files(connection: Connection, request: ExportRequest, chosen: FileRows) -> list[FilterStep]:
     """Find the sessions of a filtered file and return the counts after each step; empty for other files."""
+    if isinstance(chosen, SessionRows):
+        return []
     return [] if chosen.among is None else sessions_passing_filter(connection, chosen, request.statuses)
 
 
@@ -134,7 +146,27 @@ def _own(connection: Connection, schema: Schema, request: ExportRequest, origin:
             files[number] = replace(item, source=whole, among=passing_filter(), without=ATTENTION)
     if request.statuses is not None and not any(item.table.filters for item in files):
         raise StorageError(f"{schema.name} has no filtered file; leave out --prolific-export")
-    return ExportPlan(origin, tuple(files), passing=its)
+    return ExportPlan(schema, origin, tuple(files), passing=its)
+
+
+def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
+    """The tables of the tidy export, which every study has for its own sessions."""
+    own = [origin for origin in origins(connection, request.study, request.origin) if origin != Origin.IMPORT]
+    if not own:
+        known = dict.fromkeys(item["schema"] for item in imports(connection, request.study))
+        raise StorageError(
+            f"{request.study!r} was imported: its files are tables already. Export them with --schema {' or '.join(known)}"
+        )
+    if request.statuses is not None:
+        raise StorageError(f"{tidy.NAME} has no filtered file; leave out --prolific-export")
+    if request.part:
+        raise StorageError(f"{tidy.NAME} has no part {request.part!r}")
+    its = filter_sessions(connection, request.study, own[0], request.selection)
+    studies = Studies(connection.engine).taken(request.study, own[0])
+    schema = tidy.schema(studies)
+    passes = its.clause if its else None
+    files = (SessionRows(request.study, own[0], table, table.columns, studies, passes) for table in schema.tables)
+    return ExportPlan(schema, own[0], tuple(files), passing=its)
 
 
 def _imported(connection: Connection, schema: Schema, request: ExportRequest) -> ExportPlan:
@@ -154,7 +186,7 @@ def _imported(connection: Connection, schema: Schema, request: ExportRequest) ->
     if request.part and not any(chosen.part == request.part for chosen in files):
         there = [part for part in schema.parts if any(item["part"] == part for item in sources)]
         raise StorageError(f"{study!r} has nothing of the part {request.part!r}{suggestion(request.part, there)}")
-    return ExportPlan(Origin.IMPORT, tuple(files), tuple(sources))
+    return ExportPlan(schema, Origin.IMPORT, tuple(files), tuple(sources))
 
 
 def _annotated(connection: Connection, chosen: RowSelection) -> tuple[Column, ...]:

@@ -14,15 +14,16 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from storage import tables
-from storage.datasets.exports.plan import ExportPlan, ExportRequest, filter_files, plan_export
-from storage.datasets.exports.rows import RowSelection
+from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, languages_of, values_of
 from storage.datasets.manifest import SessionSelection
+from storage.datasets.tidy import columns as tidy
 from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.log.seats import cells_of
 from storage.registers.imported_rows import imports
 from storage.registers.origins import ORIGINS, Origin
+from storage.schemas.registry import schema as schema_of
 
 MOST_COUNTED = 10_000
 PREVIEW = 20
@@ -76,13 +77,18 @@ def export_options(database: Database, study: str) -> ExportOptions:
     t = tables.seats.c
     with database.connect() as connection:
         came = set(connection.execute(select(t.origin).where(t.study == study).distinct()).scalars())
-        holds = dict.fromkeys(came, tuple(recorded_schemas(connection, study)))
+        holds = dict.fromkeys(came, (*recorded_schemas(connection, study), tidy.NAME))
         holds[Origin.IMPORT] = tuple(dict.fromkeys(item["schema"] for item in imports(connection, study)))
         return ExportOptions(
             schemas={origin: holds[origin] for origin in ORIGINS if holds.get(origin)},
             factors=values_of(cells_of(connection, study)),
             languages=tuple(languages_of(connection, study)),
         )
+
+
+def schema_title(name: str) -> str:
+    """The title of a schema that `export_options` names."""
+    return tidy.schema().title if name == tidy.NAME else schema_of(name).title
 
 
 def files(database: Database, request: ExportRequest, most: int = MOST_COUNTED) -> ExportPreview:
@@ -106,14 +112,11 @@ def preview_export(database: Database, request: ExportRequest, file: str) -> tup
 
 
 def _outlook(connection: Connection, request: ExportRequest, plan: ExportPlan, most: int) -> ExportPreview:
-    found = tuple(
-        _expected(chosen, None if chosen.among is not None else chosen.count_to(connection, most + 1), most)
-        for chosen in plan.files
-    )
+    found = tuple(_expected(chosen, chosen.count_to(connection, most + 1), most) for chosen in plan.files)
     return ExportPreview(plan.origin, _sessions(connection, request, plan), found, plan.selected)
 
 
-def _preview(connection: Connection, request: ExportRequest, chosen: RowSelection, most: int) -> FilePreview:
+def _preview(connection: Connection, request: ExportRequest, chosen: FileRows, most: int) -> FilePreview:
     filter_files(connection, request, chosen)
     rows = [tuple(row) for some in chosen.stream(connection, texts=False, most=most) for row in some]
     return FilePreview(chosen.path, tuple(column.name for column in chosen.columns), tuple(rows))
@@ -127,6 +130,6 @@ def _sessions(connection: Connection, request: ExportRequest, plan: ExportPlan) 
     )
 
 
-def _expected(chosen: RowSelection, rows: int | None, most: int) -> ExpectedFile:
+def _expected(chosen: FileRows, rows: int | None, most: int) -> ExpectedFile:
     more = rows is not None and rows > most
     return ExpectedFile(chosen.path, len(chosen.columns), most if more else rows, more, chosen.table.of_study)

@@ -15,6 +15,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Select, Table, Text, case, cast, func, literal_column, or_, select
 
 from storage import tables
+from storage.datasets.describe.csv_injection import FORMULA_STARTS
 from storage.registers.imported_rows import study_stream
 from storage.registers.origins import Origin
 from storage.schemas.base import Column, ReleasedTable
@@ -77,8 +78,18 @@ class RowSelection:
         query = self._where(select(*counted).select_from(self.own))
         return tuple(connection.execute(query).one())
 
-    def count_to(self, connection: Connection, most: int) -> int:
-        """Count the rows up to `most`, which is fast for tables of any size."""
+    def formulas(self, connection: Connection) -> dict[str, int]:
+        """Count, for each text column, the cells that a spreadsheet would run."""
+        starts = [start for start in FORMULA_STARTS if start != "\0"]  # PostgreSQL stores no NUL; SQLite skips it
+        texts = [column for column in self.columns if column.kind == "text" and not column.form.labels]
+        runs = [func.substr(cast(self.own.c[column.sql], Text), 1, 1).in_(starts) for column in texts]
+        counts = self.counts(connection, runs)
+        return {column.name: count for column, count in zip(texts, counts, strict=True) if count}
+
+    def count_to(self, connection: Connection, most: int) -> int | None:
+        """Count the rows up to `most`, which is fast for tables of any size. None for a filtered file."""
+        if self.among is not None:
+            return None
         some = self._where(select(literal_column("1")).select_from(self.own)).limit(most).subquery()
         return int(connection.execute(select(func.count()).select_from(some)).scalar_one())
 

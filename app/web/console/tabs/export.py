@@ -22,9 +22,9 @@ from storage.datasets.exports.preview import (
     files,
     preview,
     preview_export,
+    schema_title,
 )
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
-from storage.schemas.registry import schemas
 
 ASK_S = 1.0
 """How often the page asks for an export's progress."""
@@ -161,7 +161,7 @@ class ExportTab:
     def _offer(self, found: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
         """The choices of origin and schema."""
         known = found.schemas.get(origin, ())
-        named = [(f"{schemas()[name].title} ({name})", name) for name in known]
+        named = [(f"{schema_title(name)} ({name})", name) for name in known]
         return {
             self._origin: gr.update(choices=[(WHOSE[name], name) for name in found.schemas], value=origin),
             self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),

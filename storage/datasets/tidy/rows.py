@@ -1,0 +1,278 @@
+"""The rows of the tidy tables: pure functions of one session.
+
+A table's function yields values by the names of its columns; those that it leaves out are blank. `participant` and
+`session` are added to every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Any
+
+import orjson
+
+from experiments.events import Event
+from experiments.session.conversation import ended
+from experiments.session.state import Location, State, visited
+from experiments.session.timing import shown_us
+from experiments.study.resolve import Study
+from experiments.study.step import Step
+from experiments.views.answers import AnswerView, answered
+from experiments.views.problem_history import problem_turns
+from experiments.views.screen_measures import added_up, seconds_shown
+from experiments.views.transcript import given_by
+from storage.datasets.tidy.columns import (
+    GIVEN,
+    factor_columns,
+    participant_ids,
+    session_id,
+    wide_columns,
+)
+
+Values = dict[str, Any]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+BETWEEN = "; "
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """What is stored of a session: its study, its state, and its row in `seat`.
+
+    `telemetry` are the page's records by path, and `attempts` the calls of models, in order. They are read only for
+    the tables that need them.
+    """
+
+    study: Study
+    state: State
+    seat: Mapping[str, Any]
+    telemetry: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    attempts: Sequence[Mapping[str, Any]] = ()
+
+
+def rows(table: str, record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
+    """The rows of a session in a table, in order. `studies` are all exported versions of the study."""
+    ids = participant_ids(studies)
+    seed = record.state.seed
+    keys = {"participant": ids["participant"](seed), "session": session_id(seed)}
+    found = _WHOLE[table](record, studies) if table in _WHOLE else _BY_EVENT[table](record, _Places(record))
+    for values in found:
+        yield {**keys, **values}
+
+
+class _Places:
+    """The places that a session has reached, and the columns that say where they are; each is made once."""
+
+    def __init__(self, record: SessionRecord) -> None:
+        self.steps = tuple(place for place in visited(record.study, record.state) if isinstance(place.node, Step))
+        self._by_path = {place.path: place for place in self.steps}
+        self._positions = {unit.prefix: unit.position for unit in problem_turns(record.study, record.state)}
+        self._found: dict[str, Values] = {}
+
+    def columns(self, path: str) -> Values:
+        """The columns of a place, by its path."""
+        if path not in self._found:
+            self._found[path] = self._columns(path)
+        return self._found[path]
+
+    def _columns(self, path: str) -> Values:
+        place = self._by_path.get(path)
+        if place is None:
+            return {"path": path or None}
+        scope, step = place.scope, place.node
+        problem = scope.problem
+        return {
+            "path": path,
+            "step": step.step if isinstance(step, Step) else None,
+            "phase": scope.phases[-1][0].id if scope.phases else None,
+            "position": self._positions.get(scope.turns[-1].prefix) if scope.turns else None,
+            "dataset": problem.dataset if problem else None,
+            "problem": problem.id if problem else None,
+        }
+
+
+def _model(place: Location) -> Values:
+    return {"model": place.scope.values.get("model")}
+
+
+def _sessions(record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
+    seat, state = record.seat, record.state
+    factors = {column: state.factors.get(name) for name, column in factor_columns(studies).items()}
+    yield {
+        **{column: of(state.seed) for column, of in participant_ids(studies).items()},
+        "origin": seat["origin"],
+        "simulated_user": state.enrolled.get("user", {}).get("kind"),
+        "version": record.study.file.version,
+        "language": seat["language"] or None,
+        "started": time(seat["begun_us"]),
+        "seconds": max(0, seat["last_us"] - seat["begun_us"]) / 1e6,
+        "outcome": seat["outcome"],
+        "last_path": seat["furthest"] or None,
+        "flags": seat["flags"] or None,
+        "excluded": int(seat["excluded"] is not None),
+        **factors,
+    }
+
+
+def _answers(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for place, event, view in _given(places.steps):
+        if view.name not in _ratings(place, event):
+            asked = {"question": view.name, "wording": view.question or None}
+            correct = None if view.correct is None else int(view.correct)
+            yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct}
+
+
+def _answers_rated(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for place, event, view in _given(places.steps):
+        about = _ratings(place, event).get(view.name)
+        if about is not None:
+            yield {
+                **_heading(places, event),
+                **_values(view),
+                "rating": about.scale,
+                "wording": view.question or None,
+                "conversation": about.path or None,
+                "turn": about.turn,
+                "slot": about.slot or None,
+                "model": about.model or None,
+            }
+
+
+def _heading(places: _Places, event: Event) -> Values:
+    return {**places.columns(event.path), "seq": event.seq, "time": time(event.at_us), "status": event.kind}
+
+
+def _given(steps: Iterable[Location]) -> Iterator[tuple[Location, Event, AnswerView]]:
+    """Every answer to a question that was shown, with its event."""
+    for place in steps:
+        for event in place.facts:
+            if event.kind in GIVEN:
+                given = event.data if event.kind in ("rated", "voted") else given_by(event)
+                yield from ((place, event, view) for view in _views(_before(place, event), event, given))
+
+
+def _views(place: Location, event: Event, given: Mapping[str, Any]) -> tuple[AnswerView, ...]:
+    step = place.node
+    assert isinstance(step, Step)  # noqa: S101  (others have no answers)
+    fields = step.fields(place)
+    if event.kind == "rated":
+        fields = tuple(field.filled(place.fill) for field in step.questions_asked())
+    return answered(place, fields, given)
+
+
+def _before(place: Location, event: Event) -> Location:
+    """The place as it was on the screen that an event answered."""
+    facts = tuple(fact for fact in place.facts if fact.seq < event.seq)
+    return replace(place, state=replace(place.state, facts={**place.state.facts, place.path: facts}))
+
+
+def _ratings(place: Location, event: Event) -> Mapping[str, Any]:
+    return place.node.rates(place, event) if isinstance(place.node, Step) else {}
+
+
+def _values(view: AnswerView) -> Values:
+    number = view.value if isinstance(view.value, int | float) and not isinstance(view.value, bool) else None
+    label = BETWEEN.join(view.given) if view.chosen and view.given else None
+    return {"value": text(view.value), "number": number, "label": label}
+
+
+def text(value: Any) -> str | None:
+    """An answer as a text: a list as JSON, a truth value as `true` or `false`; None if there is no answer."""
+    if value is None or value == "" or value == [] or value == ():
+        return None
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _wide(record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
+    facts = record.state.facts
+    yield {
+        column.name: _stored(_last(facts.get(path, ()), name), column.kind)
+        for (path, name), column in wide_columns(studies).items()
+    }
+
+
+def _last(facts: Sequence[Event], name: str) -> Any:
+    """The newest answer of that name, as a study file refers to it."""
+    return next((fact.data[name] for fact in reversed(facts) if name in fact.data), None)
+
+
+def _stored(value: Any, kind: str) -> Any:
+    return text(value) if kind == "text" else value
+
+
+def _messages(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for place in places.steps:
+        turn = 0
+        for event in place.facts:
+            turn += event.kind == "said"
+            if event.kind in ("said", "replied"):
+                known = {**places.columns(place.path), "seq": event.seq, "time": time(event.at_us), "turn": turn}
+                yield known | (_said(event) if event.kind == "said" else _replied(event))
+
+
+def _said(event: Event) -> Values:
+    return {"role": "user", "text": event.data["text"], "ending": "complete"}
+
+
+def _replied(event: Event) -> Values:
+    data = event.data
+    about = {"slot": data.get("slot"), "model": data.get("model"), "ending": ended(event) or "complete"}
+    return {"role": "assistant", "text": data["text"], **about}
+
+
+def _events(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for event in record.state.events:
+        if event.by != "researcher":
+            known = {"seq": event.seq, "time": time(event.at_us), "by": event.by, "event": event.kind}
+            yield {**places.columns(event.path), **known}
+
+
+def _timings(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for place in places.steps:
+        told = asdict(added_up(record.telemetry.get(place.path, ())))
+        shown = {"time": time(shown_us(place)), "seconds": seconds_shown(place)}
+        yield {**places.columns(place.path), **_model(place), **shown, **told}
+
+
+def _calls(record: SessionRecord, places: _Places) -> Iterator[Values]:
+    for one in record.attempts:
+        said = (event.kind == "said" and event.seq <= one["turn"] for event in record.state.facts.get(one["path"], ()))
+        yield {
+            **places.columns(one["path"]),
+            "time": time(one["started_us"]),
+            "turn": sum(said) or None,
+            "slot": one["slot"] or None,
+            "attempt": one["number"],
+            **{name: one[name] for name in ("model", "backend", "version", "finish_reason", "cost")},
+            "error": one["reason"],
+            "prompt_tokens": one["prompt_tokens"],
+            "completion_tokens": one["completion_tokens"],
+            "first_token_s": _seconds(one["first_token_us"]),
+            "total_s": _seconds(one["total_us"]),
+        }
+
+
+def _seconds(us: int | None) -> float | None:
+    return None if us is None else us / 1e6
+
+
+def time(us: int | None) -> str | None:
+    """A time in microseconds since 1970 as ISO 8601 in UTC, to the millisecond."""
+    return None if us is None else (EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds")
+
+
+_WHOLE: Mapping[str, Callable[[SessionRecord, Sequence[Study]], Iterator[Values]]] = MappingProxyType(
+    {"sessions": _sessions, "answers_wide": _wide}
+)
+_BY_EVENT: Mapping[str, Callable[[SessionRecord, _Places], Iterator[Values]]] = MappingProxyType(
+    {
+        "answers": _answers,
+        "ratings": _answers_rated,
+        "messages": _messages,
+        "events": _events,
+        "timings": _timings,
+        "model_calls": _calls,
+    }
+)

@@ -1,0 +1,130 @@
+"""Stream a table of the tidy export from the event log, a page of sessions at a time.
+
+Nothing is stored for it: each session is read, folded and written, in the order of arrival. Withdrawn sessions have no
+data left and so no row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
+
+from experiments.events import Event
+from experiments.session.engine import fold
+from experiments.study.resolve import Study
+from storage import tables
+from storage.datasets.describe.csv_injection import FORMULA_STARTS
+from storage.datasets.exports.rows import Rows
+from storage.datasets.tidy.rows import SessionRecord, rows
+from storage.schemas.base import Column, ReleasedTable
+
+AT_ONCE = 50
+"""The sessions of a page."""
+_session, _seat, _event = tables.sessions.c, tables.seats.c, tables.events.c
+Found = Row[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRows:
+    """A table of the tidy export, of the sessions of one study and origin. It has what an export asks of a file's rows;
+    `passes` is a condition on sessions, `studies` are their frozen versions, oldest first."""
+
+    study: str
+    origin: str
+    table: ReleasedTable
+    columns: tuple[Column, ...]
+    studies: tuple[Study, ...]
+    passes: ColumnElement[bool] | None = None
+    json: bool = False
+    texts: bool = False
+    _formulas: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def path(self) -> str:
+        """The file's path within the export."""
+        return self.table.file
+
+    def count_to(self, connection: Connection, most: int) -> int | None:
+        """None: the rows are not counted, because that would read every session."""
+        return None
+
+    def formulas(self, connection: Connection) -> dict[str, int]:
+        """The cells of each text column that a spreadsheet would run, as counted by the last `stream`."""
+        return {column.name: self._formulas[column.name] for column in self.columns if self._formulas[column.name]}
+
+    def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
+        """Yield all rows or the first ones, in a batch for each session that has some."""
+        names, left = [column.name for column in self.columns], most
+        open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
+        self._formulas.clear()
+        for record in self._records(connection):
+            found = [tuple(map(one.get, names)) for one in rows(self.table.name, record, self.studies)][:left]
+            for row in found:
+                starts = (name for n, name in open_texts if isinstance(row[n], str) and row[n][:1] in FORMULA_STARTS)
+                self._formulas.update(name for name in starts)
+            left = None if left is None else left - len(found)
+            if found:
+                yield found
+            if left == 0:
+                return
+
+    def _records(self, connection: Connection) -> Iterator[SessionRecord]:
+        """The sessions in the order of arrival, with what the table needs of them."""
+        studies = {one.hash: one for one in self.studies}
+        for page in self._pages(connection):
+            streams = [found.stream for found in page]
+            events = _by_stream(connection, _events(streams))
+            telemetry = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
+            attempts = _by_stream(connection, _attempts(streams)) if self.table.name == "model_calls" else {}
+            for found in page:
+                told = events.get(found.stream, [])
+                state = fold(Event(*row[1:]) for row in told)
+                if state.seq and state.outcome != "withdrawn":
+                    calls = [row._asdict() for row in attempts.get(found.stream, ())]
+                    page_told = _by_path(telemetry.get(found.stream, ()))
+                    yield SessionRecord(studies[found.hash], state, found._asdict(), page_told, calls)
+
+    def _pages(self, connection: Connection) -> Iterator[Sequence[Found]]:
+        ours = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)
+        ours = ours.where(_session.study == self.study, _session.origin == self.origin)
+        if self.passes is not None:
+            ours = ours.where(self.passes)
+        last = 0
+        while page := connection.execute(
+            ours.where(_session.ordinal > last).order_by(_session.ordinal).limit(AT_ONCE)
+        ).all():
+            yield page
+            last = page[-1].ordinal
+
+
+def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:
+    found: dict[str, list[Found]] = {}
+    for row in connection.execute(query):
+        found.setdefault(row.stream, []).append(row)
+    return found
+
+
+def _events(streams: Sequence[str]) -> Select[Any]:
+    columns = (_event.stream, _event.seq, _event.at_us, _event.by, _event.path, _event.kind, _event.data, _event.key)
+    return select(*columns).where(_event.stream.in_(streams)).order_by(_event.stream, _event.seq)
+
+
+def _of(table: Table, streams: Sequence[str]) -> Select[Any]:
+    return select(table).where(table.c.stream.in_(streams)).order_by(table.c.stream, table.c.number)
+
+
+def _attempts(streams: Sequence[str]) -> Select[Any]:
+    t = tables.attempts.c
+    ours = select(tables.attempts).where(t.stream.in_(streams), t.cell.is_(None))
+    return ours.order_by(t.stream, t.started_us, t.turn, t.slot, t.number)
+
+
+def _by_path(records: Sequence[Found]) -> Mapping[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in records:
+        found.setdefault(row.path, []).append({**row.data, "kind": row.kind})
+    return found
