@@ -27,7 +27,9 @@ from storage.datasets.describe.publication import (
 from storage.datasets.describe.responsible_ai import collection_facts
 from storage.datasets.describe.study_documents import file_name
 from storage.datasets.describe.summary_text import summary
+from storage.datasets.describe.tidy_documents import R_LINE, tidy_files
 from storage.datasets.manifest import ExportedFile, ExportManifest, SessionSelection
+from storage.datasets.tidy import columns as tidy
 from storage.db.checksums import NAME
 from storage.registers.origins import Origin
 from storage.yaml_text import yaml_text
@@ -124,6 +126,7 @@ def _files(exported: ExportManifest) -> str:
             for study in exported.studies
         ),
         *([cited] if publication(exported).authors else []),
+        *(f"{code(name)}: {about}" for name, about in tidy_files(exported).items()),
         f"{code(NAME)}: the checksum of every file except those that may be edited, which are this card and the files "
         "for citing and depositing",
     ]
@@ -216,7 +219,8 @@ def _reading(exported: ExportManifest) -> str:
         "Without `keep_default_na=False`, pandas reads texts such as `None` and `NA` as missing values. mlcroissant "
         "does so too and has no option against it; it also reads digits as numbers."
     )
-    return join("## Reading the files", "```python\n" + "\n".join(lines) + "\n```", why)
+    in_r = f"```r\n{R_LINE}\n```" if exported.schema.name == tidy.NAME else ""
+    return join("## Reading the files", "```python\n" + "\n".join(lines) + "\n```", why, in_r)
 
 
 def _line(file: ExportedFile) -> str:
@@ -299,8 +303,8 @@ def _citing(exported: ExportManifest) -> str:
     schema, said = exported.schema, citation(exported)
     at = publication(exported).link
     known = f"{said} <{at}>" if said and at and at not in said else said or ""
-    form = f"The names and columns of the files are those of {schema.title}: {schema.source}"
-    return join("## Citing the data", known, "" if is_release(exported) else f"{form} {_whose(exported)}".strip())
+    form = f"The names and columns of the files are those of {schema.title}: {schema.source}" if schema.source else ""
+    return join("## Citing the data", known, "" if is_release(exported) or not form else f"{form} {_whose(exported)}".strip())
 
 
 def _whose(exported: ExportManifest) -> str:

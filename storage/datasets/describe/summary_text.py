@@ -67,7 +67,10 @@ def _counted(exported: ExportManifest) -> str:
 
 def summary(exported: ExportManifest) -> str:
     """A description of the data, in a paragraph."""
-    form = f"The files have the names and columns of {exported.schema.title} ({exported.schema.source.rstrip('.')})."
+    schema = exported.schema
+    form = f"The files have the names and columns of {schema.title} ({schema.source.rstrip('.')})."
+    if not schema.source:
+        form = f"The files are {schema.title}."
     variant = (
         " Cells that a spreadsheet would run begin with an apostrophe: this is not an exact copy."
         if exported.safe

@@ -17,9 +17,9 @@ from storage.ai_alone.answers import asked_alone
 from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passing_filter, sessions_passing_filter
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
+from storage.datasets.exports.session_rows import SessionRows
 from storage.datasets.manifest import FilterStep, SessionSelection
 from storage.datasets.tidy import columns as tidy
-from storage.datasets.tidy.session_rows import SessionRows
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.registers.imported_rows import imports
@@ -155,17 +155,17 @@ def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
     if not own:
         known = dict.fromkeys(item["schema"] for item in imports(connection, request.study))
         raise StorageError(
-            f"{request.study!r} was imported: its files are tables already. Export them with --schema {' or '.join(known)}"
+            f"{request.study!r} was imported: its files are tables already. Export them as such: "
+            f"--schema {' or '.join(known)}"
         )
     if request.statuses is not None:
         raise StorageError(f"{tidy.NAME} has no filtered file; leave out --prolific-export")
     if request.part:
         raise StorageError(f"{tidy.NAME} has no part {request.part!r}")
     its = filter_sessions(connection, request.study, own[0], request.selection)
-    studies = Studies(connection.engine).taken(request.study, own[0])
-    schema = tidy.schema(studies)
-    passes = its.clause if its else None
-    files = (SessionRows(request.study, own[0], table, table.columns, studies, passes) for table in schema.tables)
+    layout = tidy.Layout(Studies(connection.engine).taken(request.study, own[0]))
+    schema, passes = tidy.schema(layout.studies), its.clause if its else None
+    files = (SessionRows(request.study, own[0], table, table.columns, layout, passes) for table in schema.tables)
     return ExportPlan(schema, own[0], tuple(files), passing=its)
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 from experiments.session.outcomes import OUTCOMES, status_label
@@ -67,9 +69,9 @@ def participant_schemas(studies: Sequence[Study]) -> tuple[Schema, ...]:
 def participant_ids(studies: Sequence[Study]) -> Mapping[str, Callable[[str], str]]:
     """The columns of `sessions` with a person's ids, as functions of the session's seed. `participant` is the id in
     the files of the study's first schema; each further schema has a column of its own."""
-    first, *more = [*participant_schemas(studies), None]
-    ids = {"participant": first.participant if first and first.participant else _own_id}
-    return ids | {_id_column(one): one.participant for one in more if one and one.participant}
+    ids = {_id_column(one): one.participant for one in participant_schemas(studies) if one.participant}
+    first = next(iter(ids), "")
+    return {"participant": ids.pop(first, _own_id), **ids}
 
 
 def session_id(seed: str) -> str:
@@ -128,7 +130,7 @@ VALUES = (
         "The answer as stored; several chosen options as a JSON list. Blank if there is none.",
         PARTICIPANT,
     ),
-    Column("number", NUMBER, "The same, if it is a number.", PARTICIPANT),
+    Column("number", NUMBER, "The same, if it is a number or an option that is one.", PARTICIPANT),
     Column("label", ANY, "The text of the chosen option or options, joined by `; `.", STUDY),
 )
 
@@ -332,6 +334,26 @@ def _form(field: Field) -> ColumnType:
             return ANY
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What depends on the study in the tables, for its frozen versions: `ids` as `participant_ids`, `factors` by the
+    name of their column, and `wide` as `wide_columns`."""
+
+    studies: tuple[Study, ...]
+
+    @cached_property
+    def ids(self) -> Mapping[str, Callable[[str], str]]:
+        return participant_ids(self.studies)
+
+    @cached_property
+    def factors(self) -> Mapping[str, str]:
+        return {column: factor for factor, column in factor_columns(self.studies).items()}
+
+    @cached_property
+    def wide(self) -> Mapping[tuple[str, str], Column]:
+        return wide_columns(self.studies)
+
+
 def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
     """The tables for the frozen versions of a study, in the order in which they are written. They are in no
     database."""
@@ -357,4 +379,4 @@ def file_of(table: str) -> str:
 
 def schema(studies: Sequence[Study] = ()) -> Schema:
     """The tidy export as a schema."""
-    return Schema(NAME, "Parley's tidy export", "", tables(studies), lambda study, state: ())
+    return Schema(NAME, "Parley's tidy tables", "", tables(studies), lambda study, state: ())

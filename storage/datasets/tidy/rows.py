@@ -6,6 +6,7 @@ A table's function yields values by the names of its columns; those that it leav
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -24,17 +25,12 @@ from experiments.views.answers import AnswerView, answered
 from experiments.views.problem_history import problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from experiments.views.transcript import given_by
-from storage.datasets.tidy.columns import (
-    GIVEN,
-    factor_columns,
-    participant_ids,
-    session_id,
-    wide_columns,
-)
+from storage.datasets.tidy.columns import GIVEN, Layout, session_id
 
 Values = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 BETWEEN = "; "
+WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +48,11 @@ class SessionRecord:
     attempts: Sequence[Mapping[str, Any]] = ()
 
 
-def rows(table: str, record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
-    """The rows of a session in a table, in order. `studies` are all exported versions of the study."""
-    ids = participant_ids(studies)
+def rows(table: str, record: SessionRecord, layout: Layout) -> Iterator[Values]:
+    """The rows of a session in a table, in order."""
     seed = record.state.seed
-    keys = {"participant": ids["participant"](seed), "session": session_id(seed)}
-    found = _WHOLE[table](record, studies) if table in _WHOLE else _BY_EVENT[table](record, _Places(record))
+    keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
+    found = _WHOLE[table](record, layout) if table in _WHOLE else _BY_EVENT[table](record, _Places(record))
     for values in found:
         yield {**keys, **values}
 
@@ -97,11 +92,10 @@ def _model(place: Location) -> Values:
     return {"model": place.scope.values.get("model")}
 
 
-def _sessions(record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
+def _sessions(record: SessionRecord, layout: Layout) -> Iterator[Values]:
     seat, state = record.seat, record.state
-    factors = {column: state.factors.get(name) for name, column in factor_columns(studies).items()}
     yield {
-        **{column: of(state.seed) for column, of in participant_ids(studies).items()},
+        **{column: of(state.seed) for column, of in layout.ids.items()},
         "origin": seat["origin"],
         "simulated_user": state.enrolled.get("user", {}).get("kind"),
         "version": record.study.file.version,
@@ -112,7 +106,7 @@ def _sessions(record: SessionRecord, studies: Sequence[Study]) -> Iterator[Value
         "last_path": seat["furthest"] or None,
         "flags": seat["flags"] or None,
         "excluded": int(seat["excluded"] is not None),
-        **factors,
+        **{column: state.factors.get(factor) for column, factor in layout.factors.items()},
     }
 
 
@@ -173,9 +167,16 @@ def _ratings(place: Location, event: Event) -> Mapping[str, Any]:
 
 
 def _values(view: AnswerView) -> Values:
-    number = view.value if isinstance(view.value, int | float) and not isinstance(view.value, bool) else None
     label = BETWEEN.join(view.given) if view.chosen and view.given else None
-    return {"value": text(view.value), "number": number, "label": label}
+    return {"value": text(view.value), "number": _number(view), "label": label}
+
+
+def _number(view: AnswerView) -> float | None:
+    """The answer as a number; options that are whole numbers count, the participant's own texts do not."""
+    value = view.value
+    if isinstance(value, str):
+        return int(value) if view.chosen and WHOLE.fullmatch(value) else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def text(value: Any) -> str | None:
@@ -185,11 +186,11 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _wide(record: SessionRecord, studies: Sequence[Study]) -> Iterator[Values]:
+def _wide(record: SessionRecord, layout: Layout) -> Iterator[Values]:
     facts = record.state.facts
     yield {
         column.name: _stored(_last(facts.get(path, ()), name), column.kind)
-        for (path, name), column in wide_columns(studies).items()
+        for (path, name), column in layout.wide.items()
     }
 
 
@@ -263,7 +264,7 @@ def time(us: int | None) -> str | None:
     return None if us is None else (EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds")
 
 
-_WHOLE: Mapping[str, Callable[[SessionRecord, Sequence[Study]], Iterator[Values]]] = MappingProxyType(
+_WHOLE: Mapping[str, Callable[[SessionRecord, Layout], Iterator[Values]]] = MappingProxyType(
     {"sessions": _sessions, "answers_wide": _wide}
 )
 _BY_EVENT: Mapping[str, Callable[[SessionRecord, _Places], Iterator[Values]]] = MappingProxyType(

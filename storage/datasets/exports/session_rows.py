@@ -15,29 +15,29 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 
 from experiments.events import Event
 from experiments.session.engine import fold
-from experiments.study.resolve import Study
 from storage import tables
-from storage.datasets.describe.csv_injection import FORMULA_STARTS
+from storage.datasets.describe.csv_injection import is_formula
 from storage.datasets.exports.rows import Rows
+from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import SessionRecord, rows
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 50
 """The sessions of a page."""
-_session, _seat, _event = tables.sessions.c, tables.seats.c, tables.events.c
+_session, _seat, _fact = tables.sessions.c, tables.seats.c, tables.events.c
 Found = Row[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRows:
     """A table of the tidy export, of the sessions of one study and origin. It has what an export asks of a file's rows;
-    `passes` is a condition on sessions, `studies` are their frozen versions, oldest first."""
+    `passes` is a condition on sessions, `layout` has their frozen versions."""
 
     study: str
     origin: str
     table: ReleasedTable
     columns: tuple[Column, ...]
-    studies: tuple[Study, ...]
+    layout: Layout
     passes: ColumnElement[bool] | None = None
     json: bool = False
     texts: bool = False
@@ -62,10 +62,10 @@ class SessionRows:
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
         self._formulas.clear()
         for record in self._records(connection):
-            found = [tuple(map(one.get, names)) for one in rows(self.table.name, record, self.studies)][:left]
-            for row in found:
-                starts = (name for n, name in open_texts if isinstance(row[n], str) and row[n][:1] in FORMULA_STARTS)
-                self._formulas.update(name for name in starts)
+            found = [tuple(one.get(name) for name in names) for one in rows(self.table.name, record, self.layout)][
+                :left
+            ]
+            self._formulas.update(name for row in found for n, name in open_texts if _is_formula(row[n]))
             left = None if left is None else left - len(found)
             if found:
                 yield found
@@ -74,7 +74,7 @@ class SessionRows:
 
     def _records(self, connection: Connection) -> Iterator[SessionRecord]:
         """The sessions in the order of arrival, with what the table needs of them."""
-        studies = {one.hash: one for one in self.studies}
+        studies = {one.hash: one for one in self.layout.studies}
         for page in self._pages(connection):
             streams = [found.stream for found in page]
             events = _by_stream(connection, _events(streams))
@@ -82,7 +82,7 @@ class SessionRows:
             attempts = _by_stream(connection, _attempts(streams)) if self.table.name == "model_calls" else {}
             for found in page:
                 told = events.get(found.stream, [])
-                state = fold(Event(*row[1:]) for row in told)
+                state = fold(_event(row) for row in told)
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
                     page_told = _by_path(telemetry.get(found.stream, ()))
@@ -101,6 +101,10 @@ class SessionRows:
             last = page[-1].ordinal
 
 
+def _is_formula(cell: Any) -> bool:
+    return isinstance(cell, str) and is_formula(cell)
+
+
 def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:
     found: dict[str, list[Found]] = {}
     for row in connection.execute(query):
@@ -109,8 +113,12 @@ def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Fou
 
 
 def _events(streams: Sequence[str]) -> Select[Any]:
-    columns = (_event.stream, _event.seq, _event.at_us, _event.by, _event.path, _event.kind, _event.data, _event.key)
-    return select(*columns).where(_event.stream.in_(streams)).order_by(_event.stream, _event.seq)
+    columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
+    return select(*columns).where(_fact.stream.in_(streams)).order_by(_fact.stream, _fact.seq)
+
+
+def _event(row: Found) -> Event:
+    return Event(row.seq, row.at_us, row.by, row.path, row.kind, row.data, row.key)
 
 
 def _of(table: Table, streams: Sequence[str]) -> Select[Any]:

@@ -1,0 +1,105 @@
+"""Files beside the tidy tables: `dataset_description.json` of Psych-DS, and `load.R`, which reads the tables.
+
+Psych-DS 1.0 (https://psych-ds.github.io) describes a data set by schema.org's terms. Its `variableMeasured` lists each
+column name once, so a column that several tables have is described for each of them if the descriptions differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from storage.datasets.describe.summary_text import published, summary, title
+from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.tidy.columns import NAME
+from storage.schemas.base import Column
+
+DESCRIPTION, R_SCRIPT = "dataset_description.json", "load.R"
+R_LINE = f'tables <- source("{R_SCRIPT}", chdir = TRUE)$value'
+CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json": "character"}
+"""R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
+
+
+def tidy_files(exported: ExportManifest) -> Mapping[str, str]:
+    """What the two files are for, by name; empty for other exports."""
+    if exported.schema.name != NAME:
+        return {}
+    return {
+        DESCRIPTION: "the data set and its variables, as Psych-DS describes them",
+        R_SCRIPT: f"reads all tables into R: `{R_LINE}`, then `tables$answers`",
+    }
+
+
+def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
+    """The content of the two files by name."""
+    described = json.dumps(dataset_description(exported), indent=2, ensure_ascii=False) + "\n"
+    return {DESCRIPTION: described.encode(), R_SCRIPT: r_script(exported.files).encode()}
+
+
+def dataset_description(exported: ExportManifest) -> dict[str, Any]:
+    """The description of the data set, as JSON-LD."""
+    known = published(exported)
+    named = {"license": known.get("license"), "citation": known.get("citeAs"), "url": known.get("url")}
+    return {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": title(exported),
+        "description": summary(exported),
+        **{name: value for name, value in named.items() if value},
+        "variableMeasured": [_variable(name, found) for name, found in _by_name(exported.files).items()],
+    }
+
+
+def _by_name(files: Sequence[ExportedFile]) -> dict[str, list[tuple[str, Column]]]:
+    """The columns of each name, each with its table."""
+    found: dict[str, list[tuple[str, Column]]] = {}
+    for file in files:
+        for column in file.columns:
+            found.setdefault(column.name, []).append((file.table.name, column))
+    return found
+
+
+def _variable(name: str, found: Sequence[tuple[str, Column]]) -> dict[str, Any]:
+    texts: dict[str, list[str]] = {}
+    for table, column in found:
+        texts.setdefault(f"{column.meaning} Allowed: {column.form.allowed}.", []).append(table)
+    described = next(iter(texts))
+    if len(texts) > 1:
+        described = " ".join(f"In {', '.join(tables)}: {text}" for text, tables in texts.items())
+    labels = {value: label for _, column in found for value, label in column.form.labels.items()}
+    closed = [
+        {"@type": "PropertyValue", "value": value, "description": label or value} for value, label in labels.items()
+    ]
+    return {
+        "@type": "PropertyValue",
+        "name": name,
+        "description": described,
+        **({"valueReference": closed} if closed else {}),
+    }
+
+
+def r_script(files: Sequence[ExportedFile]) -> str:
+    """An R script whose value is a list of data frames by the names of the tables; closed columns become factors."""
+    tables = ",\n".join(f"  {file.table.name} = {_r_table(file)}" for file in files)
+    return (
+        f"# Reads the tables of this folder, in base R:  {R_LINE}\n"
+        "read_table <- function(path, classes, levels) {\n"
+        '  table <- read.csv(path, colClasses = classes, na.strings = "", check.names = FALSE, encoding = "UTF-8")\n'
+        "  for (name in names(levels)) table[[name]] <- factor(table[[name]], levels = levels[[name]])\n"
+        "  table\n"
+        "}\n"
+        f"list(\n{tables}\n)\n"
+    )
+
+
+def _r_table(file: ExportedFile) -> str:
+    classes = ", ".join(f"{_r_text(column.name)} = {_r_text(CLASSES[column.kind])}" for column in file.columns)
+    closed = [column for column in file.columns if column.form.labels and column.kind == "text"]
+    levels = ", ".join(f"{_r_text(c.name)} = c({', '.join(map(_r_text, c.form.labels))})" for c in closed)
+    return f"read_table({_r_text(file.path)}, c({classes}), list({levels}))"
+
+
+def _r_text(text: str) -> str:
+    """A text as an R string; JSON's escapes of ASCII texts are R's as well."""
+    return json.dumps(text)
