@@ -49,12 +49,14 @@ from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
 from app.analysis.results import Results, results
 from app.analysis.simulator_quality import SimulatorQuality, quality
+from app.analysis.tidy_frames import TidyData, load
 
 __all__ = [
     "Estimate",
     "Finding",
     "Results",
     "SimulatorQuality",
+    "TidyData",
     "accuracy",
     "accuracy_by_dataset",
     "accuracy_table",
@@ -89,6 +91,7 @@ __all__ = [
     "gaps",
     "groups",
     "kept_groups",
+    "load",
     "majority",
     "mean_gaps",
     "mixed_model",

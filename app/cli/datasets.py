@@ -13,10 +13,13 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 from app.cli.commands import command
 from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, existing_database, name_of, out, settings_in_use
+from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
 from storage.datasets.describe.editable_files import NEW, new_beside_edited
+from storage.accounts.accounts import Accounts
+from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
@@ -24,10 +27,12 @@ from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, TrainSplit, export_examples, stream_examples
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.manifest import ExportManifest
+from storage.datasets.tidy.columns import NAME as TIDY
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
@@ -102,7 +107,8 @@ def export_(
         str,
         typer.Option(
             metavar="SCHEMA",
-            help=f"The format of a released dataset: {', '.join(sorted(schemas()))}; or {NAME}, for training examples.",
+            help=f"The format of a released dataset: {', '.join(sorted(schemas()))}; {TIDY}, for plain tables of "
+            f"everything, for any study; or {NAME}, for training examples.",
         ),
     ],
     to: Annotated[
@@ -165,8 +171,17 @@ def export_(
         ),
     ] = SHARE,
     seed: Annotated[str, typer.Option(metavar="SEED", help=f"With {NAME}: the seed of that split.")] = "1",
+    ids: Annotated[
+        Path | None,
+        typer.Option(
+            "--recruiter-ids",
+            metavar="FILE",
+            help="Also write the recruiters' IDs of these sessions to this file, outside of the folder. It is recorded "
+            "in the audit log.",
+        ),
+    ] = None,
 ) -> None:
-    """Besides the files of the released dataset, writes a codebook, metadata and checksums."""
+    """Besides the data, writes a codebook, metadata and checksums."""
     settings = settings_in_use()
     database = existing_database(settings)
     name = name_of(study)
@@ -181,16 +196,29 @@ def export_(
             "--format writes copies beside the files of a released schema, in a folder. Leave it out for standard "
             f"output and for {NAME}"
         )
+    if ids is not None and (to == STDOUT or schema == NAME):
+        raise StorageError("--recruiter-ids goes with the export of a released dataset or of tidy into a folder")
     if schema == NAME:
         _examples(database, request, to, file, TrainSplit(train, seed))
         return
     if to == STDOUT:
         stream(database, request, sys.stdout.buffer, file)
         return
+    if ids is not None:
+        refuse_shared_folder(ids, to)
     exported = export(database, request, to)
     _print_export(exported, statuses)
+    if ids is not None:
+        _recruiter_ids(settings, database, request, ids)
     if zipped:
         out.print(f"{zip_export(to)}", highlight=False)
+
+
+def _recruiter_ids(settings: Settings, database: Database, request: ExportRequest, file: Path) -> None:
+    """Record it in the audit log, then write the recruiters' IDs."""
+    Accounts(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
+    count = write_recruiter_ids(database, Participants(database, secret_for(settings, database)), request, file)
+    out.print(f"{file}: {count:,} recruiter IDs. They identify people: do not publish this file.", highlight=False)
 
 
 def _examples(database: Database, request: ExportRequest, to: Path, file: str, split: TrainSplit) -> None:

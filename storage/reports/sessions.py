@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false
 from experiments.events import Event
 from experiments.study.resolve import Study
 from storage import tables
+from storage.datasets.tidy.columns import own_id, session_id
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
@@ -234,7 +235,7 @@ def _called(text: str) -> ColumnElement[bool]:
     return _session.stream.startswith(text.lower()) if _STREAM.fullmatch(text) else false()
 
 
-_session = tables.sessions.c
+_session, _fact = tables.sessions.c, tables.events.c
 
 
 def find_sessions(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
@@ -250,7 +251,6 @@ def _matching_id(connection: Connection, people: Participants, name: str, studie
     yield name
     for study in sorted(studies):
         yield from people.called(study, name)
-    for released in (table for schema in schemas().values() for table in schema.tables if table.person):
-        own = released.table().c
-        column = next(column.sql for column in released.columns if column.name == released.person)
-        yield from connection.execute(select(own["_session"]).where(own[column] == name).distinct()).scalars()
+    ids = (session_id, own_id, *{one.participant for one in schemas().values() if one.participant})
+    began = select(_fact.stream, _fact.data["seed"].as_string()).where(_fact.seq == 1, _fact.kind == "enrolled")
+    yield from (stream for stream, seed in connection.execute(began) if any(id_(seed) == name for id_ in ids))

@@ -61,7 +61,7 @@ class SessionRows:
         names, left = [column.name for column in self.columns], most
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
         self._formulas.clear()
-        for record in self._records(connection):
+        for record in self.records(connection):
             found = [tuple(one.get(name) for name in names) for one in rows(self.table.name, record, self.layout)][
                 :left
             ]
@@ -72,7 +72,7 @@ class SessionRows:
             if left == 0:
                 return
 
-    def _records(self, connection: Connection) -> Iterator[SessionRecord]:
+    def records(self, connection: Connection) -> Iterator[SessionRecord]:
         """The sessions in the order of arrival, with what the table needs of them."""
         studies = {one.hash: one for one in self.layout.studies}
         for page in self._pages(connection):

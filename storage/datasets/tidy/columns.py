@@ -71,7 +71,7 @@ def participant_ids(studies: Sequence[Study]) -> Mapping[str, Callable[[str], st
     the files of the study's first schema; each further schema has a column of its own."""
     ids = {_id_column(one): one.participant for one in participant_schemas(studies) if one.participant}
     first = next(iter(ids), "")
-    return {"participant": ids.pop(first, _own_id), **ids}
+    return {"participant": ids.pop(first, own_id), **ids}
 
 
 def session_id(seed: str) -> str:
@@ -79,7 +79,8 @@ def session_id(seed: str) -> str:
     return public_id(seed, "session")
 
 
-def _own_id(seed: str) -> str:
+def own_id(seed: str) -> str:
+    """A participant's id in the tidy export of a study whose released schemas name nobody."""
     return public_id(seed, "participant")
 
 

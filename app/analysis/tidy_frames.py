@@ -1,0 +1,103 @@
+"""A study's own data as data frames: the tables of the tidy export, read from the database.
+
+from app.analysis import load
+answers = load("mystudy").answers
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from app.analysis.data_frames import DTYPES
+from app.config.settings import load as settings
+from storage.datasets.exports.plan import ExportRequest, FileRows, plan_export
+from storage.datasets.exports.session_filter import ALL, SessionFilter
+from storage.datasets.tidy.columns import NAME, TIME
+from storage.db.engine import Database, open_database
+
+
+@dataclass(frozen=True)
+class TidyData:
+    """The tidy tables of a study: `sessions`, `answers`, `answers_wide`, `messages`, `ratings`, `events`, `timings` and
+    `model_calls`. Each is read from the database when it is first used, and has the columns of the export."""
+
+    database: Database
+    request: ExportRequest
+
+    @cached_property
+    def sessions(self) -> pd.DataFrame:
+        """A row for each session."""
+        return self.table("sessions")
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """A row for each answer to a question."""
+        return self.table("answers")
+
+    @cached_property
+    def answers_wide(self) -> pd.DataFrame:
+        """A row for each session, with a column for each question outside of loops."""
+        return self.table("answers_wide")
+
+    @cached_property
+    def messages(self) -> pd.DataFrame:
+        """A row for each message of a conversation."""
+        return self.table("messages")
+
+    @cached_property
+    def ratings(self) -> pd.DataFrame:
+        """A row for each rating of a reply, a message or a conversation."""
+        return self.table("ratings")
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """A row for each event, without its content."""
+        return self.table("events")
+
+    @cached_property
+    def timings(self) -> pd.DataFrame:
+        """A row for each screen."""
+        return self.table("timings")
+
+    @cached_property
+    def model_calls(self) -> pd.DataFrame:
+        """A row for each call of a model."""
+        return self.table("model_calls")
+
+    def table(self, name: str) -> pd.DataFrame:
+        """Read a table by its name. Whole numbers are pandas' Int64, times have a time zone, and texts from a closed
+        list are categories; raises StorageError."""
+        with self.database.connect() as connection:
+            chosen = next(one for one in plan_export(connection, self.request).files if one.table.name == name)
+            found = [row for some in chosen.stream(connection, texts=False) for row in some]
+        return _typed(pd.DataFrame(found, columns=[column.name for column in chosen.columns], dtype="object"), chosen)
+
+
+def load(
+    study: str, origin: str | None = None, *, selection: SessionFilter = ALL, database: Database | None = None
+) -> TidyData:
+    """A study's own data as data frames: people's sessions unless there are none, or of the given `origin` (person,
+    pilot or bot). `selection` restricts the sessions; those that a researcher excluded are left out by default.
+
+    The database is that of the settings, unless another one is given. Raises StorageError if it has no such study.
+    """
+    found = TidyData(
+        database or open_database(settings().database_url), ExportRequest(study, NAME, origin, selection=selection)
+    )
+    with found.database.connect() as connection:
+        plan_export(connection, found.request)
+    return found
+
+
+def _typed(frame: pd.DataFrame, chosen: FileRows) -> pd.DataFrame:
+    for column in chosen.columns:
+        if column.form == TIME:
+            frame[column.name] = pd.to_datetime(frame[column.name], format="ISO8601", utc=True)
+        elif column.kind == "text" and column.form.labels:
+            frame[column.name] = pd.Categorical(frame[column.name], categories=list(column.form.labels))
+        else:
+            frame = frame.astype({column.name: DTYPES[column.kind]})
+    return frame

@@ -1,0 +1,64 @@
+"""The recruiters' ids of an export's participants, in a file of its own for whoever runs the study.
+
+The file can be joined with the exported tables by `participant` and `session`. It identifies people, so it is never
+written into the folder of an export, which is made to be shared.
+"""
+
+from __future__ import annotations
+
+import csv
+from io import TextIOWrapper
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.exports.plan import ExportRequest, plan_export
+from storage.datasets.exports.session_rows import SessionRows
+from storage.datasets.tidy.columns import NAME, session_id
+from storage.db.checksums import NAME as SUMS
+from storage.db.engine import Database
+from storage.db.private_files import writing
+from storage.errors import StorageError
+from storage.registers.participants import Participants
+
+HEADER = ("recruiter", "id", "submission")
+
+
+def write_recruiter_ids(database: Database, people: Participants, request: ExportRequest, file: Path) -> int:
+    """Write a row for each exported session under a recruiter's id; returns the number of rows.
+
+    The caller must have written it to the audit log. Raises StorageError if the data were imported, or if the ids were
+    sealed under another secret.
+    """
+    with database.connect() as connection, writing(file) as whole:
+        sessions = _sessions(connection, request)
+        ids = sessions.layout.ids
+        with TextIOWrapper(whole, encoding="utf-8", newline="", write_through=True) as text:
+            writer = csv.writer(text, lineterminator="\n")
+            writer.writerow([*ids, "session", *HEADER])
+            count = 0
+            for record in sessions.records(connection):
+                person, seed = people.reveal(record.seat["stream"]), record.state.seed
+                if person is not None:
+                    told = map(escaped, (person.recruiter, person.id, person.submission))
+                    writer.writerow([*(of(seed) for of in ids.values()), session_id(seed), *told])
+                    count += 1
+        return count
+
+
+def refuse_shared_folder(file: Path, folder: Path) -> None:
+    """Raise StorageError if a file would be in the folder of an export: the one being written, or another."""
+    above = [*file.resolve().parents]
+    shared = next((place for place in above if place == folder.resolve() or (place / SUMS).is_file()), None)
+    if shared is not None:
+        raise StorageError(
+            f"{file} would be in {shared}, the folder of an export, which is made to be shared. Recruiters' IDs "
+            "identify people: write them to another folder"
+        )
+
+
+def _sessions(connection: Connection, request: ExportRequest) -> SessionRows:
+    """The exported sessions, in any schema."""
+    plan = plan_export(connection, ExportRequest(request.study, NAME, request.origin, selection=request.selection))
+    return next(one for one in plan.files if isinstance(one, SessionRows))
