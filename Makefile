@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check quick lint bench soak foreign-servers readers audit lock clean tools python
+.PHONY: help demo test tests check quick lint bench soak foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -57,6 +57,11 @@ foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that 
 
 READERS := .venv-readers
 readers: $(READERS)/.stamp  ## install readers of released data that others wrote, for the tests in tests/readers
+
+PSYCHDS := build/psychds
+psychds: $(VENV)/.stamp-dev  ## tidy exports against the validator of Psych-DS, which needs npm
+	npm install --no-audit --no-fund --prefix $(PSYCHDS) psychds-validator
+	$(BIN)/python -m pytest tests/contract/test_tidy.py -k validator
 
 audit: $(VENV)/.stamp-dev  ## look up known weaknesses of everything in requirements.lock (asks the network)
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements.lock

@@ -44,6 +44,7 @@ from experiments.study.json_schema import json_schema
 from experiments.study.step import Step, kinds
 from experiments.study.two_step_simulator import SimulatorPrompts
 from problems import registry as sources
+from storage.datasets.tidy import columns as tidy
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
@@ -242,13 +243,20 @@ def columns_page() -> str:
         "completed the row, or of an imported row among those of its files; `_written`, JSON of the cells that an "
         "imported file spells differently.\n"
     )
+    head = ("column", "kind", "allowed", "meaning", "source")
     for name, schema in sorted(schemas().items()):
         text += f"\n# {name}\n\n{schema.source}\n"
         for released in schema.tables:
             files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
             text += f"\n## {released.name}\n\nReleased as {files}.\n\n"
-            head = ("column", "kind", "allowed", "meaning", "source")
             text += table(head, map(_column, released.columns))
+    text += (
+        f"\n# {tidy.NAME}\n\nThe tables of `parley export STUDY --schema {tidy.NAME}`, made from the events of any "
+        "study; they are in no database. `sessions` has a further column for each factor, and for a participant's id "
+        "in each further schema that the study fills; `answers_wide` has one for each question outside of loops.\n"
+    )
+    for made in tidy.tables(()):
+        text += f"\n## {made.name}\n\nWritten as `{made.file}`.\n\n" + table(head, map(_column, made.columns))
     return _page("Columns", text)
 
 

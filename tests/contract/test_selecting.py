@@ -239,7 +239,7 @@ def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
 ) -> None:
     exclude(lab, {})
     found = export_options(lab, STUDY)
-    assert found.schemas == {"bot": (STUDY,)}
+    assert found.schemas == {"bot": (STUDY, "tidy")}
     assert found.factors["condition"] == ["answer-first", "direct-to-AI"]
     assert found.languages == ("de", "en")
     assert export_options(lab, "nobody").schemas == {}

@@ -14,6 +14,7 @@ from app.config.settings import Settings, env_name
 from experiments.events import NOTES
 from experiments.session.study_status import KINDS
 from storage import tables
+from storage.datasets.tidy import columns as tidy
 from storage.schemas.registry import schemas
 
 ROOT = Path(__file__).parents[2]
@@ -26,6 +27,8 @@ def names() -> Iterator[str]:
         for released in schema.tables:
             columns = ", ".join(column.name for column in released.columns)
             yield f"file {schema.name}/{released.file} (table {released.table().name}): {columns}"
+    for made in tidy.tables(()):
+        yield f"file {tidy.NAME}/{made.file} (table {made.name}): {', '.join(made.header)}"
     for table in tables.metadata.sorted_tables:
         yield f"table {table.name}: {', '.join(table.columns.keys())}"
     yield from (f"event {kind}" for kind in {*NOTES, *KINDS, *_facts()})

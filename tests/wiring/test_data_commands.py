@@ -21,9 +21,12 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.session.seeded_random import public_id
 from experiments.views.problem_history import problem_turns
+from storage.accounts.audit_log import AuditLog
+from storage.accounts.roles import TERMINAL
 from storage.db.engine import open_database
 from storage.registers.participants import ParticipantId, Participants
 from storage.schemas.registry import schema as schema_of
+from tests.fakes import payees
 from tests.fakes.commanding import parley as run
 from tests.fakes.forked import Forked, command
 from tests.fakes.served import SECRET
@@ -33,6 +36,7 @@ FILE = "mathconverse_parsed_interactions.csv"
 ANSWERS = "full_study/user_answers.csv"
 FILTERED = "full_study/user_answers_filtered.csv"
 STARTS = ("=", "+", "-", "@")
+EXPORT = ("export", "paid", "--schema", "tidy")
 
 
 def parley(folder: Path, *words: Any, code: int = 0, **settings: str) -> bytes:
@@ -244,3 +248,40 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     assert "Traceback" not in importing.said()
     assert dump(database) == before
     assert b"match the event log" in parley(tmp_path, "db", "verify")
+
+
+def test_recruiters_ids_are_in_a_file_of_their_own_and_it_is_recorded(tmp_path: Path) -> None:
+    asyncio.run(
+        payees.take_part(
+            tmp_path,
+            payees.Somebody("prolific", payees.pid(1), 4),
+            payees.Somebody("prolific", payees.pid(2), 1),
+            payees.Somebody("open", ""),
+        )
+    )
+    told = parley(tmp_path, *EXPORT, "-o", "out", "--recruiter-ids", "ids.csv", PARLEY_SECRET=SECRET)
+    assert b"2 recruiter IDs" in told
+    found = rows(tmp_path / "ids.csv")
+    assert sorted((row["recruiter"], row["id"]) for row in found) == [
+        ("prolific", payees.pid(1)),
+        ("prolific", payees.pid(2)),
+    ]
+    sessions = rows(tmp_path / "out/data/description-sessions_data.csv")
+    keys = {(row["participant"], row["session"]) for row in sessions}
+    assert {(row["participant"], row["session"]) for row in found} < keys
+    whole = b"".join(path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert payees.pid(1).encode() not in whole
+    deed, *_ = AuditLog(open_database(f"sqlite:///{tmp_path}/parley.db"), lambda: 0).read()
+    assert (deed.who, deed.what, deed.about) == (TERMINAL, "exported recruiter IDs", "paid")
+    assert (tmp_path / "ids.csv").stat().st_mode & 0o077 == 0
+
+
+def test_recruiters_ids_are_never_written_into_an_export(tmp_path: Path) -> None:
+    asyncio.run(payees.take_part(tmp_path, payees.Somebody("prolific", payees.pid(1), 4)))
+    parley(tmp_path, *EXPORT, "-o", "before")
+    for place in ("out/ids.csv", "out/data/ids.csv", "before/ids.csv"):
+        parley(tmp_path, *EXPORT, "-o", "out", "--recruiter-ids", place, code=2)
+        assert not (tmp_path / place).exists()
+    parley(tmp_path, *EXPORT, "-o", "-", "--recruiter-ids", "ids.csv", code=2)
+    assert not (tmp_path / "ids.csv").exists()
+    assert not AuditLog(open_database(f"sqlite:///{tmp_path}/parley.db"), lambda: 0).read()

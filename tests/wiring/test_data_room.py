@@ -19,6 +19,7 @@ from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage import tables
 from storage.datasets.exports.preview import PREVIEW
+from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
 from tests.fakes.console import CANARY, Room, begin_as_canary, room
 from tests.fakes.databases import fill
@@ -71,7 +72,10 @@ BOTS = {
 async def test_the_room_offers_what_there_is_and_shows_what_is_meant_first(researcher: Researcher) -> None:
     shown = await researcher.enter("export", study="chatbench")
     assert shown["data-origin"]["choices"] == [["Participants", "person"], ["Simulated", "bot"]]
-    assert shown["data-schema"]["choices"] == [["ChatBench (chatbench)", "chatbench"]]
+    assert shown["data-schema"]["choices"] == [
+        ["ChatBench (chatbench)", "chatbench"],
+        ["Parley's tidy tables (tidy)", "tidy"],
+    ]
     assert ["condition=answer-first", "condition=answer-first"] in shown["data-where"]["choices"]
     assert shown["data-language"]["choices"] == [["any", ""], ["en", "en"]]
     assert shown["data-file"]["value"] == ANSWERS
@@ -138,6 +142,23 @@ async def test_a_zip_is_made_fetched_and_written_down_and_holds_no_identity(
     console.as_("analyst", "bob")
     assert (await researcher.send("GET", html.unescape(link))).status_code == 403
     console.as_("analyst", "ann")
+
+
+async def test_the_tidy_tables_are_offered_shown_and_made(researcher: Researcher) -> None:
+    asked = BOTS | {"data-schema": "tidy"}
+    shown = await researcher.on("data-schema", "input", **asked)
+    assert "3 sessions in the export" in text(shown["data-outlook"])
+    answers = file_of("answers")
+    assert answers in [value for _, value in shown["data-file"]["choices"]]
+    shown = await researcher.on("data-file", "input", **asked | {"data-file": answers})
+    assert shown["data-preview"].count("<tr>") == 1 + PREVIEW
+    shown = await researcher.on("data-make", "click", **asked)
+    while re.search("so far|selecting|packing", text(shown["data-links"])):
+        await asyncio.sleep(0.05)
+        shown = await tick(researcher)
+    (link, *_) = LINK.findall(shown["data-links"])
+    with ZipFile(BytesIO((await researcher.send("GET", html.unescape(link))).content)) as packed:
+        assert {answers, "dataset_description.json", "load.R"} <= set(packed.namelist())
 
 
 async def tick(researcher: Researcher) -> Any:
