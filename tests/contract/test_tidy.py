@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from sqlalchemy import event as sql_event
 from sqlalchemy import select, update
 
 from app.analysis import load
@@ -27,7 +28,7 @@ from app.studies.loader import read_yaml
 from experiments.session.conversation import messages_of
 from storage import tables
 from storage.datasets.exports import exporter, session_rows
-from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.preview import export_options, preview
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.manifest import ExportManifest
@@ -37,7 +38,7 @@ from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
 from storage.reports.sessions import find_sessions
-from tests.fakes.databases import SESSIONS, export, fill
+from tests.fakes.databases import SESSIONS, busy, export, fill
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import NAMES, study
 from tests.fakes.studies import short, write
@@ -75,6 +76,18 @@ def manifests(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Map
     return {name: export(filled, name, NAME, folder / name) for name in STUDIES}
 
 
+def check_cells(done: ExportManifest) -> None:
+    """Each cell is one that its column allows."""
+    for file in done.files:
+        rows = read(done.folder, file.table.name)
+        assert len(rows) == file.rows
+        assert len({column.name for column in file.columns}) == len(file.columns)
+        for row in rows:
+            for column in file.columns:
+                cell = row[column.name]
+                assert column.form.read(cell) is not None if cell else column.form.blank, (file.path, column.name, cell)
+
+
 def sessions_of(database: Database, name: str) -> Mapping[str, tuple[Any, ...]]:
     """The events of each session of a study, by its id in the tidy export."""
     t = tables.sessions.c
@@ -90,14 +103,7 @@ def test_every_study_has_every_table_and_each_cell_is_as_its_column_says(
 ) -> None:
     done = manifests[name]
     assert tuple(file.table.name for file in done.files) == TABLES
-    for file in done.files:
-        rows = read(done.folder, file.table.name)
-        assert len(rows) == file.rows
-        assert len({column.name for column in file.columns}) == len(file.columns)
-        for row in rows:
-            for column in file.columns:
-                cell = row[column.name]
-                assert column.form.read(cell) is not None if cell else column.form.blank, (file.path, column.name, cell)
+    check_cells(done)
     whole = {file.table.name: file.rows for file in done.files}
     assert whole["sessions"] == whole["answers_wide"] == done.sessions == SESSIONS
 
@@ -223,6 +229,18 @@ def test_the_log_is_read_by_pages(
         assert (tmp_path / file_of(table)).read_bytes() == (folders["demo"] / file_of(table)).read_bytes()
 
 
+def test_no_page_is_read_before_it_is_needed(filled: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_rows, "AT_ONCE", 1)
+    with filled.connect() as connection:
+        told: list[str] = []
+        sql_event.listen(connection, "before_cursor_execute", lambda c, cursor, statement, *_: told.append(statement))
+        chosen = plan_export(connection, ExportRequest("demo", NAME)).named(file_of("events"))
+        rows = chosen.stream(connection, texts=False)
+        for pages in (1, 2):
+            next(rows)
+            assert sum("FROM event" in statement for statement in told) == pages
+
+
 def test_wide_answers_are_the_long_ones(filled: Database, folders: Mapping[str, Path]) -> None:
     for name in NAMES:
         folder = folders[study(name).name]
@@ -237,6 +255,21 @@ def test_wide_answers_are_the_long_ones(filled: Database, folders: Mapping[str, 
         for (session, path, question), value in long.items():
             if (column := columns.get((path, question))) is not None:
                 assert wide[session][column.name] == value
+
+
+def test_sessions_under_way_have_the_rows_that_they_reached(database: Database, tmp_path: Path) -> None:
+    streams = asyncio.run(busy(database))
+    done = export(database, "demo", NAME, tmp_path)
+    check_cells(done)
+    assert (done.origin, done.sessions, done.withdrawn) == ("person", 3, 1)
+    sessions, timings = read(tmp_path, "sessions"), read(tmp_path, "timings")
+    assert [row["outcome"] for row in sessions] == ["", "", ""]
+    assert {row["session"] for row in timings} == {row["session"] for row in sessions}
+    (pasted,) = [row for row in timings if (row["pasted"], row["pasted_chars"], row["left"]) == ("2", "6", "1")]
+    with database.connect() as connection:
+        seed = facts(connection, streams[3])[0].data["seed"]
+    assert (pasted["session"], pasted["path"], pasted["step"]) == (session_id(seed), "consent", "consent")
+    assert any(not row["seconds"] for row in timings)
 
 
 # Psych-DS, by its schema (https://github.com/psych-ds/psych-DS, 1.0)

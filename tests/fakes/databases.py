@@ -181,8 +181,9 @@ async def busy(database: Database, name: str = "demo") -> list[str]:
     await note(runtime, streams[2], "excluded", {"why": "twice here"})
     await note(runtime, streams[2], "included", {"why": "not so"})
     for stream in streams[3:]:
+        data = {"pasted": {"box": "comment", "chars": 3, "blocked": False}, "left": {}}
         told: list[dict[str, Any]] = [
-            {"path": "consent", "at_us": 5, "kind": kind, "data": {}} for kind in ("pasted", "left", "pasted")
+            {"path": "consent", "at_us": 5, "kind": kind, "data": data[kind]} for kind in ("pasted", "left", "pasted")
         ]
         await asyncio.wrap_future(runtime.log.record_telemetry(TelemetryBatch(stream, "a" * 32, tuple(told))))
     clock.advance(7)
