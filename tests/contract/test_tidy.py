@@ -182,9 +182,9 @@ def test_mathconverse_ratings_join_with_the_released_ones(
 def test_dices_ratings_join_with_the_released_ones(
     filled: Database, folders: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    export(filled, "dices", "dices-350", tmp_path)
+    export(filled, "dices-350", "dices-350", tmp_path)
     ours = {
-        (row["participant"], row["problem"], row["rating"]): row["value"] for row in read(folders["dices"], "ratings")
+        (row["participant"], row["problem"], row["rating"]): row["value"] for row in read(folders["dices-350"], "ratings")
     }
     rows = released(tmp_path, "diverse_safety_adversarial_dialog_350.csv")
     assert rows
