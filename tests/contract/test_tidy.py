@@ -184,7 +184,8 @@ def test_dices_ratings_join_with_the_released_ones(
 ) -> None:
     export(filled, "dices-350", "dices-350", tmp_path)
     ours = {
-        (row["participant"], row["problem"], row["rating"]): row["value"] for row in read(folders["dices-350"], "ratings")
+        (row["participant"], row["problem"], row["rating"]): row["value"]
+        for row in read(folders["dices-350"], "ratings")
     }
     rows = released(tmp_path, "diverse_safety_adversarial_dialog_350.csv")
     assert rows
@@ -375,6 +376,14 @@ def test_a_study_that_names_no_schema_has_it_and_an_imported_one_has_not(databas
     assert preview(database, ExportRequest("short", NAME), file_of("answers"), most=3).rows[0][0] == row["participant"]
     with pytest.raises(StorageError, match="no sessions of the study"):
         export(database, "shrot", NAME, tmp_path)
+
+
+def test_files_of_others_are_not_overwritten(filled: Database, tmp_path: Path) -> None:
+    (tmp_path / "load.R").write_text("mine")
+    export(filled, "arena", "arena", tmp_path)
+    with pytest.raises(StorageError, match=r"load\.R"):
+        export(filled, "arena", NAME, tmp_path)
+    assert (tmp_path / "load.R").read_text() == "mine"
 
 
 # Data frames

@@ -16,9 +16,8 @@ from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
 from storage.datasets.describe.study_documents import STUDY, documents
-from storage.datasets.describe.tidy_documents import DESCRIPTION, R_SCRIPT, tidy_documents
+from storage.datasets.describe.tidy_documents import tidy_documents
 from storage.datasets.manifest import ExportManifest
-from storage.datasets.tidy import columns as tidy
 from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
 
@@ -54,7 +53,7 @@ def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
         BOOK: as_json(book),
         METADATA: (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
         **documents(exported.studies),
-        **(tidy_documents(exported) if exported.schema.name == tidy.NAME else {}),
+        **tidy_documents(exported),
     }
 
 

@@ -13,12 +13,17 @@ from typing import Any
 from storage.datasets.describe.summary_text import published, summary, title
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.tidy.columns import NAME
-from storage.schemas.base import Column
+from storage.schemas.base import Column, Schema
 
 DESCRIPTION, R_SCRIPT = "dataset_description.json", "load.R"
 R_LINE = f'tables <- source("{R_SCRIPT}", chdir = TRUE)$value'
 CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json": "character"}
 """R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
+
+
+def tidy_names(schema: Schema) -> tuple[str, ...]:
+    """The names of the two files; none for other exports."""
+    return (DESCRIPTION, R_SCRIPT) if schema.name == NAME else ()
 
 
 def tidy_files(exported: ExportManifest) -> Mapping[str, str]:
@@ -32,7 +37,9 @@ def tidy_files(exported: ExportManifest) -> Mapping[str, str]:
 
 
 def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
-    """The content of the two files by name."""
+    """The content of the two files by name; empty for other exports."""
+    if exported.schema.name != NAME:
+        return {}
     described = json.dumps(dataset_description(exported), indent=2, ensure_ascii=False) + "\n"
     return {DESCRIPTION: described.encode(), R_SCRIPT: r_script(exported.files).encode()}
 

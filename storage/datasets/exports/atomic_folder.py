@@ -43,13 +43,14 @@ MOST_NAMED = 5
 
 
 @contextmanager
-def writing(folder: Path, names: Sequence[str]) -> Iterator[Mapping[str, Path]]:
+def writing(folder: Path, names: Sequence[str], also: Sequence[str] = ()) -> Iterator[Mapping[str, Path]]:
     """Yield temporary paths for the named files; the files are moved into place once all of them are complete.
 
-    Raises StorageError if a file of that name exists that is not an unchanged file of an earlier export. Files that
+    `also` are describing files that not every export has. Raises StorageError if a file of any of these names exists
+    that is not an unchanged file of an earlier export. Files that
     people edit are kept where they were edited, so only the new text of an earlier export beside them is in question.
     """
-    _nobody_elses(folder, (*names, *NAMES), recorded(folder))
+    _nobody_elses(folder, (*names, *NAMES, *also), recorded(folder))
     _nobody_elses(folder, [name + NEW for name in edited(folder)], written_before(folder))
     paths = {name: (folder / name).with_name(f".{Path(name).name}.unfinished") for name in names}
     try:

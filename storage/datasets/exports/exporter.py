@@ -15,6 +15,7 @@ from sqlalchemy import Connection, false, func, select, union
 from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.describe.tidy_documents import tidy_names
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.csv_cells import CsvCells
 from storage.datasets.exports.formats import check, copy_path, write
@@ -58,7 +59,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
         formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
         names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
-        with writing(folder, names) as paths:
+        with writing(folder, names, tidy_names(plan.schema)) as paths:
             files = tuple(
                 _write(connection, chosen, formats[chosen.path], paths, tell, safe=request.safe)
                 for chosen in plan.files
