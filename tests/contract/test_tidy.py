@@ -38,6 +38,7 @@ from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
 from storage.reports.sessions import find_sessions
+from storage.schemas.registry import schemas
 from tests.fakes.databases import SESSIONS, busy, export, fill
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import NAMES, study
@@ -129,6 +130,12 @@ def test_everything_that_was_asked_and_said_is_there_once(
         spoken = Counter({"said": "user", "replied": "assistant"}[event.kind] for event in messages_of(events))
         assert {role: said[session, role] for role in spoken} == spoken
         assert happened[session] == sum(event.by != "researcher" for event in events)
+
+
+def test_schemas_with_a_column_for_people_say_how_its_ids_are_made() -> None:
+    named = {one.name for one in schemas().values() if any(table.person for table in one.tables)}
+    assert named == {one.name for one in schemas().values() if one.participant is not None}
+    assert len({one.participant("a") for one in schemas().values() if one.participant}) == 4
 
 
 def test_chatbench_answers_join_with_the_released_ones(
