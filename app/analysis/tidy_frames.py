@@ -12,11 +12,14 @@ from functools import cached_property
 import pandas as pd
 
 from app.analysis.data_frames import DTYPES
+from app.config.settings import env_name
 from app.config.settings import load as settings
 from storage.datasets.exports.plan import ExportRequest, FileRows, plan_export
 from storage.datasets.exports.session_filter import ALL, SessionFilter
 from storage.datasets.tidy.columns import NAME, TIME
+from storage.db.addresses import file_of
 from storage.db.engine import Database, open_database
+from storage.errors import StorageError
 
 
 @dataclass(frozen=True)
@@ -84,12 +87,22 @@ def load(
 
     The database is that of the settings, unless another one is given. Raises StorageError if it has no such study.
     """
-    found = TidyData(
-        database or open_database(settings().database_url), ExportRequest(study, NAME, origin, selection=selection)
-    )
+    found = TidyData(database or _database(), ExportRequest(study, NAME, origin, selection=selection))
     with found.database.connect() as connection:
         plan_export(connection, found.request)
     return found
+
+
+def _database() -> Database:
+    """The database of the settings; none is made."""
+    url = settings().database_url
+    file = file_of(url)
+    if file is not None and not file.exists():
+        raise StorageError(
+            f"There is no database {file.resolve()}. Is this the right folder? Another database: "
+            f"{env_name('database_url')}=sqlite:///FILE"
+        )
+    return open_database(url)
 
 
 def _typed(frame: pd.DataFrame, chosen: FileRows) -> pd.DataFrame:

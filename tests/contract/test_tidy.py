@@ -415,6 +415,13 @@ def test_one_line_gives_the_tables_as_data_frames(filled: Database, folders: Map
         load("dmo", database=filled)
 
 
+def test_loading_makes_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PARLEY_DATABASE_URL", f"sqlite:///{tmp_path}/none.db")
+    with pytest.raises(StorageError, match=r"none\.db"):
+        load("demo")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_one_line_reads_the_tables_into_r(folders: Mapping[str, Path]) -> None:
     program = shutil.which("Rscript")
     if program is None:
