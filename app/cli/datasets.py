@@ -17,9 +17,9 @@ from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from experiments.study.cells import parse_values
-from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.accounts.accounts import Accounts
 from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import Statuses, read_statuses

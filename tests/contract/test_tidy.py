@@ -12,6 +12,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
 from app.studies.loader import read_yaml
 from experiments.session.conversation import messages_of
+from experiments.study.dataset_info import DatasetInfo
 from storage import tables
+from storage.datasets.describe.tidy_documents import dataset_description
 from storage.datasets.exports import exporter, session_rows
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.preview import export_options, preview
@@ -300,6 +303,17 @@ def test_psych_ds_finds_what_it_requires(name: str, folders: Mapping[str, Path])
     assert len(variables) == len(set(variables))
     assert set(variables) == {name for header in headers for name in header}
     assert all(one["@type"] == "PropertyValue" and one["description"] for one in described["variableMeasured"])
+
+
+def test_publication_metadata_are_in_the_description(manifests: Mapping[str, ExportManifest]) -> None:
+    author = {"given_names": "Ada", "family_names": "Lovelace", "orcid": "0000-0002-1825-0097"}
+    info = DatasetInfo.model_validate({"title": "Engines", "license": "CC0-1.0", "authors": [author]})
+    described = dataset_description(replace(manifests["demo"], dataset=info))
+    assert described["name"] == "Engines"
+    assert described["license"] == "https://spdx.org/licenses/CC0-1.0"
+    (person,) = described["author"]
+    assert (person["@type"], person["name"]) == ("Person", "Ada Lovelace")
+    assert "Lovelace" in described["citation"]
 
 
 def validator() -> list[str]:

@@ -304,7 +304,9 @@ def _citing(exported: ExportManifest) -> str:
     at = publication(exported).link
     known = f"{said} <{at}>" if said and at and at not in said else said or ""
     form = f"The names and columns of the files are those of {schema.title}: {schema.source}" if schema.source else ""
-    return join("## Citing the data", known, "" if is_release(exported) or not form else f"{form} {_whose(exported)}".strip())
+    return join(
+        "## Citing the data", known, "" if is_release(exported) or not form else f"{form} {_whose(exported)}".strip()
+    )
 
 
 def _whose(exported: ExportManifest) -> str:

@@ -10,13 +10,16 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from storage.datasets.describe.summary_text import published, summary, title
+from storage.datasets.describe.publication import croissant_fields, title
+from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.datasets.tidy.columns import NAME
 from storage.schemas.base import Column, Schema
 
 DESCRIPTION, R_SCRIPT = "dataset_description.json", "load.R"
 R_LINE = f'tables <- source("{R_SCRIPT}", chdir = TRUE)$value'
+SCHEMA_ORG = {"citeAs": "citation", "creator": "author"}
+"""The names of Croissant's fields that Psych-DS has otherwise."""
 CLASSES = {"text": "character", "integer": "numeric", "number": "numeric", "json": "character"}
 """R's types of columns. Its integers have 32 bits, so whole numbers are numeric."""
 
@@ -46,16 +49,24 @@ def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
 
 def dataset_description(exported: ExportManifest) -> dict[str, Any]:
     """The description of the data set, as JSON-LD."""
-    known = published(exported)
-    named = {"license": known.get("license"), "citation": known.get("citeAs"), "url": known.get("url")}
+    known = {SCHEMA_ORG.get(name, name): _in_schema_org(value) for name, value in croissant_fields(exported).items()}
     return {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": title(exported),
         "description": summary(exported),
-        **{name: value for name, value in named.items() if value},
+        **known,
         "variableMeasured": [_variable(name, found) for name, found in _by_name(exported.files).items()],
     }
+
+
+def _in_schema_org(value: Any) -> Any:
+    """Croissant's values with their types as schema.org's context names them: `Person`, not `sc:Person`."""
+    if isinstance(value, list):
+        return [_in_schema_org(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _in_schema_org(one) for key, one in value.items()}
+    return value.removeprefix("sc:") if isinstance(value, str) else value
 
 
 def _by_name(files: Sequence[ExportedFile]) -> dict[str, list[tuple[str, Column]]]:
