@@ -314,6 +314,7 @@ def test_publication_metadata_are_in_the_description(manifests: Mapping[str, Exp
     (person,) = described["author"]
     assert (person["@type"], person["name"]) == ("Person", "Ada Lovelace")
     assert "Lovelace" in described["citation"]
+    assert "## Citing" not in (manifests["demo"].folder / "README.md").read_text(encoding="utf-8")
 
 
 def validator() -> list[str]:

@@ -303,10 +303,9 @@ def _citing(exported: ExportManifest) -> str:
     schema, said = exported.schema, citation(exported)
     at = publication(exported).link
     known = f"{said} <{at}>" if said and at and at not in said else said or ""
-    form = f"The names and columns of the files are those of {schema.title}: {schema.source}" if schema.source else ""
-    return join(
-        "## Citing the data", known, "" if is_release(exported) or not form else f"{form} {_whose(exported)}".strip()
-    )
+    form = f"The names and columns of the files are those of {schema.title}: {schema.source} {_whose(exported)}".strip()
+    of_schema = form if schema.source and not is_release(exported) else ""
+    return join("## Citing the data", known, of_schema) if known or of_schema else ""
 
 
 def _whose(exported: ExportManifest) -> str:
