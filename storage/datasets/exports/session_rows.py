@@ -56,7 +56,13 @@ class SessionRows:
         """The cells of each text column that a spreadsheet would run, as counted by the last `stream`."""
         return {column.name: self._formulas[column.name] for column in self.columns if self._formulas[column.name]}
 
-    def stream(self, connection: Connection, *, texts: bool, most: int | None = None) -> Iterator[Rows]:
+    def is_spelled(self, connection: Connection) -> bool:
+        """False: only imported files spell their cells in a way of their own."""
+        return False
+
+    def stream(
+        self, connection: Connection, *, texts: bool, most: int | None = None, as_spelled: bool = True
+    ) -> Iterator[Rows]:
         """Yield all rows or the first ones, in a batch for each session that has some."""
         names, left = [column.name for column in self.columns], most
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
