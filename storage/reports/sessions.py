@@ -254,3 +254,8 @@ def _matching_id(connection: Connection, people: Participants, name: str, studie
     ids = (session_id, own_id, *{one.participant for one in schemas().values() if one.participant})
     began = select(_fact.stream, _fact.data["seed"].as_string()).where(_fact.seq == 1, _fact.kind == "enrolled")
     yield from (stream for stream, seed in connection.execute(began) if any(id_(seed) == name for id_ in ids))
+    others = (table for one in schemas().values() if one.participant is None for table in one.tables if table.person)
+    for released in others:  # their ids are of conversations
+        own = released.table().c
+        column = next(column.sql for column in released.columns if column.name == released.person)
+        yield from connection.execute(select(own["_session"]).where(own[column] == name).distinct()).scalars()
