@@ -223,7 +223,7 @@ def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Da
     exclude(lab, {1: "a bot"})
     export(lab, EVERYBODY, tmp_path / "all")
     whole = contents(tmp_path / "all")
-    told = {"README.md", "metadata.json", "SHA256SUMS"}
+    told = {"README.md", ".editable.sha256", "metadata.json", "SHA256SUMS"}
     assert {name for name in before if before[name] != whole[name]} == told
     assert b"The data include them nevertheless" in whole["README.md"]
     export(lab, plain, tmp_path / "again")
