@@ -18,9 +18,9 @@ from app.backends.model_ref import ModelRef, parse_model_ref
 from app.batch.task import Prompt, key_of, request_parts
 from app.errors import AloneError
 from experiments.errors import suggestion
-from experiments.study.ai_alone import ai_alone_of, examples, questions
-from experiments.study.resolve import Study
+from experiments.study.ai_alone_questions import ai_alone_of, examples, questions
 from experiments.study.schema import FromTag, weights
+from experiments.study.study import Study
 from problems.problem import Problem
 from storage.ai_alone.cells import StoredCell
 

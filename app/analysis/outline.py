@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from app.analysis.estimates import Finding
 from experiments.study.cells import cells
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 Order = Mapping[str, Sequence[str]]
 """The values of columns of estimates' `groups`, in the order in which they are shown."""

@@ -18,7 +18,7 @@ from app.bots.simulate import START_US, label_of, simulate, simulate_session
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import open_database
 from storage.reports.model_calls import attempts
 

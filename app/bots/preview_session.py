@@ -24,9 +24,10 @@ from experiments.events import Event
 from experiments.session.telemetry import without_indices
 from experiments.study.cells import Cell, cells
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
 from experiments.study.schema import Loop, Node
 from experiments.study.step import Step
+from experiments.study.study import Study
 from storage.db.engine import open_database
 from storage.registers.origins import Origin
 

@@ -18,7 +18,7 @@ from app.config.settings import Settings
 from app.errors import UserFailed
 from app.session.service import SessionService
 from experiments.errors import Refused
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ParleyError
 
 NEVER = 10**9

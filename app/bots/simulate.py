@@ -23,9 +23,9 @@ from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.seeded_random import uniform
 from experiments.session.state import State, current_location
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study
 from experiments.study.screen import Screen
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.bonus import ATTENTION
 from storage.registers.origins import Origin
 from storage.reports.costs import USER

@@ -19,7 +19,7 @@ from app.bots.users.registry import USERS, Kind
 from app.errors import NotYaml, UserUnknown
 from app.studies.yaml_loader import parse_yaml
 from experiments.session.seeded_random import uniform
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.reports.costs import SIMULATED_PREFIX
 
 TEMPERATURE = 1.0

@@ -15,7 +15,7 @@ from app.errors import UserFailed
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from experiments.events import PendingTask
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.reports.costs import USER
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from app.batch.runner import run
 from app.cli.commands import group
 from app.cli.common import AsJson, StudyName, err, existing_database, finish, name_of, out, print_json, settings_in_use
 from app.studies.loader import load_study, shipped
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.ai_alone.answers import MethodProgress, method_progress, sum_of
 from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database, open_database

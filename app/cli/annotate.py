@@ -47,7 +47,7 @@ from app.session.service import AnnotationCount
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.annotators import AnnotatorsFile, AnnotatorSpec
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.study.validation_errors import issues_of
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by

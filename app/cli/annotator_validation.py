@@ -23,7 +23,7 @@ from app.cli.common import AsJson, OriginOption, StudyName, existing_database, n
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of

@@ -17,7 +17,7 @@ from app.cli.recruitment import cell_of
 from app.clock import SystemClock
 from experiments.session.study_status import EVERYBODY
 from experiments.session.study_status import Where as Cell
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.log.seats import cell_key
 from storage.registers.studies import Studies

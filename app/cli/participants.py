@@ -22,7 +22,7 @@ from app.errors import SettingsError
 from app.session.service import Sessions
 from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
 from experiments.errors import suggestion
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import writer
 from storage.db.private_files import writing
 from storage.errors import StorageError

@@ -16,7 +16,7 @@ from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
 from experiments.study.cells import cell_statuses, parse_cell
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params

@@ -27,7 +27,7 @@ from app.studies.outline import outline, to_rich_tree
 from app.web.participant.recruiter_links import recruitment_links
 from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.plugins import nowhere
 from storage.db.addresses import without_password
 from storage.db.engine import Database, open_database

@@ -28,7 +28,7 @@ from app.errors import SettingsError
 from app.studies.drafts import create_draft
 from app.studies.loader import load_study, shipped
 from app.web.console.formatting import format_time
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of

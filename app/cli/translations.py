@@ -13,7 +13,7 @@ from app.i18n.catalogues import catalogue, catalogues, is_supported
 from app.studies.loader import load_study
 from app.studies.translations import missing_translations
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.translatable_texts import unused_translations
 from storage.yaml_text import yaml_text
 

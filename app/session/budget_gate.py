@@ -23,7 +23,7 @@ from app.clock import Clock
 from app.single_flight import SingleFlight
 from experiments.session.study_status import EVERYBODY, StudyStatus, Where
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.quota import is_full

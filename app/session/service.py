@@ -59,7 +59,7 @@ from experiments.session.telemetry import TelemetryRecord, kept
 from experiments.session.timing import overdue
 from experiments.study.model_spec import ModelSpec
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.advisory_locks import claims_of
 from storage.db.engine import Database
 from storage.db.retry import attempts

@@ -25,7 +25,7 @@ from app.studies.translations import missing_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.lint import advice
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place

@@ -17,7 +17,7 @@ from app.errors import NotYaml
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.pools import load_pool
 from problems.problem import Problem

@@ -10,9 +10,9 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from experiments.study.base_model import Condition
-from experiments.study.resolve import Study
 from experiments.study.schema import FromTag, Loop, Node, Phase, weights
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 Kind = Literal["languages", "problems", "model", "factor", "flow", "phase", "each", "step"]
 

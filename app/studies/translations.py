@@ -11,7 +11,8 @@ from typing import Any
 
 from app.i18n.catalogues import catalogue, catalogues, is_supported, primary
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from experiments.views.translatable_texts import normalize_whitespace, prompts_of, texts_of
 from problems.problem import Problem
 

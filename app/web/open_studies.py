@@ -16,7 +16,7 @@ from app.session.service import SessionService
 from app.single_flight import SingleFlight
 from experiments.errors import StudyError
 from experiments.session.study_status import StudyStatus
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.study_versions import status_of_all
 

@@ -34,7 +34,7 @@ from app.web.participant.tickets import Tickets
 from app.web.redaction import redacted_path
 from app.web.security import SecurityMiddleware
 from experiments.errors import StudyError
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ParleyError
 from problems.plugins import whose
 from storage.db.engine import Database

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.errors import Refused
 from experiments.events import Event
@@ -12,10 +12,6 @@ from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
 from experiments.study.screen import ChatMessage, Ended
 from experiments.study.step import RatingSubject
-
-if TYPE_CHECKING:
-    from experiments.session.state import Location
-
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}

@@ -37,9 +37,9 @@ from experiments.session.state import (
 )
 from experiments.session.timing import can_extend, check_minimum_time, expired, timing
 from experiments.study.recruitment import EndPage
-from experiments.study.resolve import Study
 from experiments.study.screen import Block, CodeBlock, Panel, ProgressView, Screen, TextBlock
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
 NOT_OFFERED = "This action is not available at the moment."

@@ -8,15 +8,13 @@ from the defaults here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 from urllib.parse import quote
 
 from experiments.events import Data
 from experiments.study.recruitment import EndPage, OutcomeName
+from experiments.study.study import Study
 from experiments.study.template import fill
-
-if TYPE_CHECKING:
-    from experiments.study.resolve import Study
 
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}

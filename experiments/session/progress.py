@@ -19,9 +19,9 @@ from experiments.session.state import (
     visited_path,
 )
 from experiments.study.i18n import lazy
-from experiments.study.resolve import Study
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.screen import ProgressView
+from experiments.study.study import Study
 
 STEPS = frozenset({"enrolled", "assigned", "drawn"})
 """The kinds of events that decide the number of steps and the language."""

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from experiments.session.state import Location, State, current_location, visited
 from experiments.study.base_model import Name, StrictModel
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 DISCLOSED = (
     "While you take part, this page also records how long each page is shown and how long you read and type on it, how "

@@ -14,9 +14,9 @@ from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, is_activity
 from experiments.session.state import Location, State, current_location, memoized
 from experiments.study.i18n import lazy
-from experiments.study.resolve import Study
 from experiments.study.screen import Timing
 from experiments.study.step import Step, TimeLimit
+from experiments.study.study import Study
 
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US

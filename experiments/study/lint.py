@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
-
-if TYPE_CHECKING:
-    from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
 """Recruiters whose ids others may know or guess."""

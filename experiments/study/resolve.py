@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -22,71 +21,16 @@ from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.instruments.query_labels import LABELS, WRITE_IN
 from experiments.instruments.scales import QUESTIONS, SCALES
-from experiments.study.admission import admitting
 from experiments.study.base_model import StrictModel
 from experiments.study.latin_square import order_factors
-from experiments.study.model_spec import ModelSpec
-from experiments.study.schema import ByFactor, Factor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
+from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.study.validation import validate
 from experiments.study.validation_errors import drop_consequential, issues_of, parse_leniently
 from problems.problem import Problem
 
 Json = Any
-
-
-@dataclass(frozen=True)
-class Study:
-    """A resolved study, which the engine interprets. It is made by `resolve` or, from its `document`, by `restore`,
-    and never changed."""
-
-    file: StudyFile
-    flow: tuple[Node, ...]
-    pools: Mapping[str, tuple[Problem, ...]]
-    document: str
-    hash: str
-    factors: Mapping[str, Factor] = field(default_factory=dict)
-    """The factors to which participants are assigned: those of the file, and the rows of its Latin squares."""
-    _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The study's name in links and on the command line."""
-        return self.file.study
-
-    @property
-    def constants(self) -> dict[str, str]:
-        """The names that are in scope everywhere: `model`, if the study has only one."""
-        return {"model": next(iter(self.file.models))} if len(self.file.models) == 1 else {}
-
-    @cached_property
-    def admission(self) -> str:
-        """The path of the consent step at which participants are admitted; "" if they are admitted at the start."""
-        return admitting(self.flow, self.factors)
-
-    @cached_property
-    def steps(self) -> tuple[tuple[str, Step], ...]:
-        """Every step with its path without turn numbers (`question[*]/answer`), in the order of the file."""
-        return tuple(_steps(self.flow))
-
-    def translate(self, text: str, language: str) -> str:
-        """The translation of a text of the study; the text itself if there is none."""
-        return self.file.translations.get(language, {}).get(text, text)
-
-    def problem(self, pool: str, problem_id: str) -> Problem:
-        return self._index[pool, problem_id]
-
-    def model(self, name: str) -> ModelSpec:
-        return self.file.models[name]
-
-
-def _steps(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, Step]]:
-    for node in nodes:
-        if isinstance(node, Step):
-            yield prefix + node.id, node
-        else:
-            turn = "[*]" if isinstance(node, Loop) else ""
-            yield from _steps(node.flow, f"{prefix}{node.id}{turn}/")
 
 
 def resolve(

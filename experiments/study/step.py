@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -22,8 +22,9 @@ from experiments.study.recruitment import EndPage
 from experiments.study.screen import Panel
 from problems.plugins import Registry
 
-if TYPE_CHECKING:
-    from experiments.session.state import Location
+Location = Any
+"""An `experiments.session.state.Location`. Sessions import steps, so the type cannot be named here; each kind of step
+names it."""
 
 
 class TimeLimit(StrictModel):

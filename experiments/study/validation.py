@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from experiments.errors import ValidationIssue, suggestion
 from experiments.instruments.dices_safety import REASONS
-from experiments.study.ai_alone import validate_ai_alone
+from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
@@ -25,13 +24,10 @@ from experiments.study.model_spec import ModelSpec, PromptByFactor
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.study.template import SLOT, names
 from experiments.study.two_step_simulator import DEFAULT, validate_prompts
 from problems.problem import Problem
-
-if TYPE_CHECKING:
-    from experiments.study.resolve import Study
-
 
 MOST_ROWS = 26
 PROBLEM_NAMES = ("id", "text", "dataset")

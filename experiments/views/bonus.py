@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.session.state import State
 from experiments.study.recruitment import Bonus
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, problem_turns
 from problems.problem import Problem
 

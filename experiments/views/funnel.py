@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from experiments.session.state import Location, State, matches_value
 from experiments.session.telemetry import without_indices
 from experiments.study.base_model import Condition
-from experiments.study.resolve import Study
 from experiments.study.schema import Loop, Node
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 COMPLETE = "complete"
 Prefixes = Callable[[], Iterator[str]]

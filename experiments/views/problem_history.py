@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 from experiments.events import NOTES, Event
 from experiments.session.conversation import turns
 from experiments.session.state import LASTING, NO_EVENTS, TRAIL, State, VisitedNode, visited, visited_path
-from experiments.study.resolve import Study
 from experiments.study.schema import Phase
 from experiments.study.step import Step
+from experiments.study.study import Study
 from problems.problem import Problem
 
 T = TypeVar("T")

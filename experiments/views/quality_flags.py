@@ -23,8 +23,8 @@ from experiments.events import Event
 from experiments.session.state import Location, State, visited
 from experiments.session.timing import spans
 from experiments.study.fields import Checkbox, Field, Scale, SingleChoice, Slider
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 LEAK = "leak"
 SAME_ID = "same_id"

@@ -19,9 +19,9 @@ from experiments.session.annotations import ANNOTATED
 from experiments.session.engine import apply, fold, pending_tasks, screen
 from experiments.session.state import Location, State, current_location, language_of, visited
 from experiments.session.timing import LEAVING_EVENTS, shown_us
-from experiments.study.resolve import Study
 from experiments.study.screen import Screen, TranscriptBlock
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered
 from experiments.views.conversations import ConversationView, conversations_of
 

@@ -13,9 +13,10 @@ from typing import Any
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import disclosure
 from experiments.study.base_model import StrictModel
-from experiments.study.resolve import Study, nodes_of
+from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, Phase
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.study.template import SLOT
 
 NOT_READ = frozenset(

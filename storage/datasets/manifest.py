@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.dataset_info import DatasetInfo
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.schemas.base import Column, ReleasedTable, Schema
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 
 from experiments.session.engine import fold
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.ai_alone.answers import alone_rows
 from storage.db.engine import Database, writer

@@ -14,7 +14,7 @@ from experiments.events import NOTES
 from experiments.session.study_status import StudyStatus
 from experiments.study.cells import Counts, cells, open_cells
 from experiments.study.recruitment import Quota
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import counts

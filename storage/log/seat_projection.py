@@ -17,7 +17,7 @@ from experiments.session.remarks import excluded
 from experiments.session.state import State, current_location, holds_place, language_of, memoized
 from experiments.session.telemetry import without_indices
 from experiments.session.timing import deadlines
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.funnel import furthest
 from experiments.views.quality_flags import LEAK, SAME_ID, flags, is_leak
 from storage import tables

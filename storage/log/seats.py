@@ -18,7 +18,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, bindparam, func, insert, or_, select, update
 
 from experiments.study.cells import Cell, Counts, cells
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin

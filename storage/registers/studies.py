@@ -11,7 +11,8 @@ from threading import Lock
 from cachetools import LRUCache
 from sqlalchemy import URL, Engine, insert, select, union
 
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
+from experiments.study.study import Study
 from problems.errors import did_you_mean
 from storage import tables
 from storage.db.engine import writer

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, select
 
 from experiments.events import Actor
 from experiments.session.study_status import StudyStatus
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream

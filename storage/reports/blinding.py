@@ -18,7 +18,7 @@ from sqlalchemy import Select, and_, case, false, or_, select
 from experiments.errors import suggestion
 from experiments.session.guesses import UNSURE, Verdict, repliers, true_options, verdict
 from experiments.steps.guess import GuessStep
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.errors import StorageError

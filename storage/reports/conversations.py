@@ -20,7 +20,7 @@ from experiments.session.conversation import messages_of
 from experiments.session.engine import fold
 from experiments.session.side_by_side import histories, models_by_slot, rounds
 from experiments.session.state import Location, State, visited
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.problem import DialogueMessage
 from storage import tables
 from storage.column_types import literal

@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Integer, and_, cast, func, lit
 from experiments.events import NOTES
 from experiments.session.study_status import Where
 from experiments.study.cells import matches
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.origins import Origin

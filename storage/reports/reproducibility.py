@@ -18,7 +18,7 @@ from experiments.session.assignment import assignment_fact
 from experiments.session.engine import apply
 from experiments.session.sampling import draw_fact
 from experiments.session.state import State, current_location
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage import tables
 from storage.db.engine import Database

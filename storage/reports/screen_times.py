@@ -17,8 +17,8 @@ from experiments.session.engine import fold
 from experiments.session.state import State, visited
 from experiments.session.telemetry import without_indices
 from experiments.session.timing import shown_us
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 from storage import tables
 from storage.db.engine import Database

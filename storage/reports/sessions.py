@@ -15,7 +15,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, false, func, or_, select
 
 from experiments.events import Event
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.datasets.tidy.columns import own_id, session_id
 from storage.db.engine import Database

@@ -29,7 +29,7 @@ from experiments.session.side_by_side import (
     winner,
 )
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.problem_history import comparisons
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable, Schema

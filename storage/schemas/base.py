@@ -21,7 +21,7 @@ from sqlalchemy import Column as SqlColumn
 from sqlalchemy.types import TypeEngine
 
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.column_types import ColumnType, Kind
 from storage.tables import metadata
 

@@ -18,7 +18,7 @@ from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OP
 from experiments.session.seeded_random import public_number
 from experiments.session.state import State
 from experiments.steps.rate_dialogue import RateDialogueStep
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.problem_history import answers, problem_turns, took_ms
 from problems.dices import DOMAINS, HARM_TYPES, TAGS, context
 from problems.problem import Problem

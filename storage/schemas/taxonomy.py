@@ -13,7 +13,7 @@ from typing import Any
 from experiments.events import Event
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns
 from problems.problem import DialogueMessage, Problem
 from storage.column_types import ChoiceColumn, IntegerColumn, TextColumn

@@ -18,7 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
+from experiments.study.study import Study
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import FORMULA_STARTS, escaped, is_formula
 from storage.datasets.describe.zip_file import zip_export

@@ -17,7 +17,8 @@ from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_R
 from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from problems import dices
 from problems.problem import DialogueMessage, Problem
 from storage.datasets.imports.importer import deviations

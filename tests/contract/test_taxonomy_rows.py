@@ -11,7 +11,8 @@ import pytest
 from experiments.events import Action
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from problems.problem import DialogueMessage, Problem
 from storage.schemas.base import Column
 from storage.schemas.taxonomy import SCHEMA

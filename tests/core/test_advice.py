@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from experiments.study.lint import advice
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from problems.problem import Problem
 
 CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}

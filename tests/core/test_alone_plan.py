@@ -11,7 +11,7 @@ import pytest
 from app.ai_alone.plan import AiAloneRequest, cells, models_of
 from app.errors import AloneError, MethodUnknown, ModelUnknown
 from app.studies.loader import load_study
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import SOUND

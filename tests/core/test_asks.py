@@ -10,8 +10,9 @@ import pytest
 
 from experiments.session.state import Location, current_location
 from experiments.study.fields import Field
-from experiments.study.resolve import Study, nodes_of
+from experiments.study.resolve import nodes_of
 from experiments.study.step import Step, kinds
+from experiments.study.study import Study
 from storage.schemas.registry import schemas
 from tests.fakes.sessions import NAMES, play, study
 

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from experiments.errors import Refused
 from experiments.session.assignment import assignment_fact, balanced
 from experiments.study.cells import Cell, cells
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
 from experiments.study.schema import Factor
+from experiments.study.study import Study
 from tests.fakes.examples import examples
 
 Factors = Mapping[str, Factor]

@@ -17,7 +17,8 @@ from experiments.events import Event
 from experiments.session.engine import fold
 from experiments.session.outcomes import OUTCOMES
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve, restore
+from experiments.study.resolve import resolve, restore
+from experiments.study.study import Study
 from experiments.views.bonus import bonus_of, checks_failed, earned
 from problems.problem import Option, Problem
 from storage.log.projections import rows_of

@@ -12,7 +12,8 @@ from experiments.errors import Refused, StudyError
 from experiments.events import Action
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from tests.fakes.sessions import enrolment, whole, world
 
 MODELS = ("canary-one", "canary-two", "canary-three")

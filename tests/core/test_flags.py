@@ -15,7 +15,7 @@ from app.studies.loader import load_study
 from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.quality_flags import Flag, flags
 from tests.fakes import studies
 from tests.fakes.sessions import NAMES, enrolment, study, whole, world

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from experiments.session.engine import fold
 from experiments.session.state import State, current_location, visited
 from experiments.session.telemetry import without_indices
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.funnel import SessionGroup, StepCount, funnel, funnel_steps, furthest
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, study, whole

@@ -14,7 +14,8 @@ from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.guesses import repliers, replies, verdict
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from tests.fakes.sessions import STUDIES, enrolment, study, whole
 
 MODELS = ("canary-one", "canary-two", "canary-three")

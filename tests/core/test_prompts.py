@@ -13,7 +13,8 @@ from experiments.errors import StudyError
 from experiments.events import PendingTask
 from experiments.session.engine import fold, pending_tasks
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from problems.problem import Option, Problem
 from tests.fakes.sessions import play
 

@@ -15,8 +15,9 @@ from experiments.instruments.dices_safety import COMPREHENSION, COMPREHENSION_OP
 from experiments.instruments.query_labels import HEADERS, LABELS, WRITE_IN, WRITE_IN_HEADER
 from experiments.session.engine import decide, fold, screen
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
 from experiments.study.screen import TranscriptBlock
+from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns, took_ms
 from problems.problem import DialogueMessage, Problem
 from tests.fakes.sessions import play, study

@@ -19,7 +19,7 @@ from experiments.session.assignment import assignment_fact
 from experiments.session.engine import decide, fold
 from experiments.session.state import State
 from experiments.study.latin_square import apply_order, square
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from tests.fakes import studies
 from tests.fakes.sessions import enrolment
 

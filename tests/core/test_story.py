@@ -13,7 +13,8 @@ from experiments.events import NOTES, Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.session.timing import GRACE_US
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from experiments.views.transcript import (
     LEAVING_EVENTS,
     PAGES,

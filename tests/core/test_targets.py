@@ -15,7 +15,8 @@ from experiments.events import Action, Data, Event
 from experiments.session.engine import decide, fold, pending_tasks
 from experiments.session.seeded_random import shuffled
 from experiments.session.state import State
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
 from problems.problem import Problem
 from tests.fakes.examples import examples
 from tests.fakes.sessions import enrolment

@@ -23,8 +23,8 @@ from experiments.session.telemetry import (
     kept,
     records_telemetry,
 )
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.screen_measures import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole

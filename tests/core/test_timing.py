@@ -14,8 +14,9 @@ from experiments.events import Action
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.session.timing import GRACE_US, SECOND_US, Deadline, deadlines, overdue
-from experiments.study.resolve import Study, resolve
+from experiments.study.resolve import resolve
 from experiments.study.screen import Timing
+from experiments.study.study import Study
 from tests.fakes.sessions import enrolment
 
 START_US = 5_000 * SECOND_US

@@ -15,7 +15,8 @@ from experiments.events import Action
 from experiments.session.engine import decide, fold
 from experiments.session.state import State, current_location
 from experiments.session.telemetry import disclosure
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
+from experiments.study.study import Study
 from experiments.views.translatable_texts import unused_translations
 from storage.yaml_text import yaml_text
 from tests.fakes.sessions import enrolment

@@ -13,7 +13,8 @@ from ruamel.yaml import YAML
 from app.studies.drafts import check_text
 from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
+from experiments.study.study import Study
 from storage.yaml_text import yaml_text
 
 TYPED = (

@@ -14,7 +14,7 @@ from app.cli import app as command_line
 from app.config.settings import Settings, env_name
 from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
 

@@ -10,7 +10,7 @@ from experiments.events import Action, Event
 from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import decide
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 EFFORTS = ("tried", "known", "low effort")
 ANSWERS: Sequence[dict[str, Any]] = (

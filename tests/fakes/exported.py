@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.column_types import MESSAGES, JsonColumn, PythonLiteral, Shape
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column, ReleasedTable

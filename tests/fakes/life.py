@@ -22,7 +22,7 @@ from app.web.participant.recruiter_links import Links
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.start_page import StartPage
 from app.web.participant.tickets import Tickets
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.participants import Participants

@@ -14,7 +14,7 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.events import Action, Event
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.problem_history import problem_turns
 from storage import tables
 from storage.db.engine import open_database, writer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.ai_alone.plan import AloneCell
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database
 from storage.registers.studies import Studies

@@ -15,7 +15,7 @@ from experiments.events import Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.seeded_random import uniform
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 STUDIES = Path(__file__).parent.parent / "core" / "studies"
 NAMES = ("chatbench", "mathconverse", "dices-350", "dices-990", "demo", "arena", str(STUDIES / "everything.yaml"))

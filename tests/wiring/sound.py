@@ -11,8 +11,8 @@ from app.session.service import SessionService
 from experiments.events import NOTES, Event
 from experiments.session.engine import end_page, fold, screen
 from experiments.session.state import State
-from experiments.study.resolve import Study
 from experiments.study.screen import CodeBlock
+from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
 from storage.log.event_log import load

@@ -20,8 +20,8 @@ from app.session.service import AnnotationCount, Sessions, SessionService
 from app.studies.loader import load_study
 from experiments.session.annotations import Annotation, ConversationRef
 from experiments.session.engine import fold
-from experiments.study.resolve import Study
 from experiments.study.screen import Screen
+from experiments.study.study import Study
 from experiments.views.transcript import transcript_of
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, open_database

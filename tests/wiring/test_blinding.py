@@ -18,7 +18,7 @@ from app.errors import BackendRejected
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.reports.blinding import Blinding, GuessCount, blinding
 from tests.fakes import studies

@@ -20,7 +20,7 @@ from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.engine import pending_tasks
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
 from storage.log.write_requests import Append, AppendWithCounts

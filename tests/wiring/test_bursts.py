@@ -22,7 +22,7 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
 from storage.reports.monitoring.sessions import tally_of

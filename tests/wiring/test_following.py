@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from app.studies.loader import load_study, read_yaml
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.study_status import set_status
 from storage.registers.study_versions import publish

@@ -11,7 +11,7 @@ from app.errors import SettingsError
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from experiments.errors import StudyError
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.served import settings_for

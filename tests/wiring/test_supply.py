@@ -17,7 +17,7 @@ from app.config.settings import Settings
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.log.quota import item_counts
 from tests.fakes import studies

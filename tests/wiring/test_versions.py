@@ -17,7 +17,8 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.open_studies import OpenStudies
 from experiments.errors import Refused, StudyError
-from experiments.study.resolve import Study, restore
+from experiments.study.resolve import restore
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.studies import BUILT, MOST_CHARS, Studies

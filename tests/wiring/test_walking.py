@@ -18,7 +18,7 @@ from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen
 from experiments.session.telemetry import without_indices
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws

@@ -13,7 +13,7 @@ from app.bots.simulate import START_US
 from experiments.session.engine import fold
 from experiments.session.state import State, current_location
 from experiments.session.telemetry import without_indices
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.quality_flags import flags
 from storage import tables
 from storage.db.engine import Database, writer

@@ -11,7 +11,7 @@ from app.analysis.report.quality_and_costs import DataQuality, ModelCosts, quali
 from app.analysis.report.wording import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
 from experiments.study.cells import cells
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies

@@ -17,7 +17,7 @@ from app.errors import BackendBroken, BackendError
 from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
 from experiments.session.identity_leaks import leaks
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 STOPPED = "stopped"
 """The finish reason of a reply that the participant stopped."""

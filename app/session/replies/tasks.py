@@ -22,7 +22,7 @@ from experiments.errors import Refused
 from experiments.events import Action, PendingTask
 from experiments.session.engine import pending_tasks
 from experiments.session.state import State
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.errors import StorageError
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
 from app.web.rendering import markdown
 from experiments.session.outcomes import status_label
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database

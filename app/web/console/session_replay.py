@@ -22,8 +22,8 @@ from app.web.participant.page import STATIC, STYLES
 from app.web.participant.view import render_page, study_context_of
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
-from experiments.study.resolve import Study
 from experiments.study.screen import CodeBlock, Screen
+from experiments.study.study import Study
 from experiments.views.answers import as_sent
 from experiments.views.transcript import PAGES, given_by, state_at, timeline
 from storage.reports.sessions import SessionRecord

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from experiments.study.recruitment import Recruitment
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 
 ID = re.compile(r"[\w.@:+=~-]{1,100}")

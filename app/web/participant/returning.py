@@ -18,7 +18,7 @@ from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.session_cookie import SessionCookie
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.registers.participants import MOST_GAP, Participants
 

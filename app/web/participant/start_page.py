@@ -33,7 +33,7 @@ from app.web.throttled_log import MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWa
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.accounts.login_throttle import client_network
 from storage.errors import Conflict
 from storage.registers.origins import Origin

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from experiments.study.fields import Field
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 
 
 @dataclass(frozen=True, slots=True)

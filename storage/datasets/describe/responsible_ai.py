@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from experiments.study.recruitment import Bonus
-from experiments.study.resolve import Study
 from experiments.study.schema import FromTag
+from experiments.study.study import Study
 from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.publication import is_imported, original_origins, publication
 from storage.datasets.describe.summary_text import ORIGINS, left_out, participants_text

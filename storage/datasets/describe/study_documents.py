@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 STUDY = "study.json"
 HASH_CHARS = 12

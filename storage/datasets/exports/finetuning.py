@@ -21,7 +21,7 @@ import orjson
 from sqlalchemy import Connection
 
 from experiments.session.seeded_random import shuffled
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.study.two_step_simulator import DEFAULT, Prompt, Said, SimulatorPrompts, SimulatorQuestion, examples
 from storage.column_types import MESSAGES as SAID
 from storage.column_types import JsonColumn

@@ -19,8 +19,8 @@ from experiments.events import Event
 from experiments.session.conversation import ended
 from experiments.session.state import Location, State, visited
 from experiments.session.timing import shown_us
-from experiments.study.resolve import Study
 from experiments.study.step import Step
+from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered
 from experiments.views.problem_history import problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown

@@ -13,7 +13,7 @@ from threading import Lock
 
 from experiments.session.study_status import StudyStatus
 from experiments.study.cells import CellStatus, cell_statuses
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params

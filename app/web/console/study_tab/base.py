@@ -16,7 +16,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from experiments.session.study_status import StudyStatus
 from experiments.study.dataset_info import DatasetInfo
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import StudyVersion, versions

@@ -19,7 +19,7 @@ from app.web.console.study_tab.recruitment import cell_of, pairs
 from app.web.console.tab import TabLocation, dropdown
 from app.web.participant.preview_links import PreviewLinks
 from experiments.errors import suggestion
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 
 WRITTEN, PUBLISHED = "Draft (with unpublished changes)", "Published version"
 START = ("The beginning", "")

@@ -17,7 +17,7 @@ from app.web.console.tab import TabLocation, dropdown
 from app.web.participant.recruiter_links import recruitment_links
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.log.seats import cell_key
 from storage.registers.origins import Origin
 from storage.registers.study_status import set_status

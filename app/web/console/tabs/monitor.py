@@ -17,7 +17,7 @@ from app.web.console.study_tab.recruitment import quota_note, quota_set
 from app.web.console.tab import LocationValues, TabLocation, dropdown
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import cells
-from experiments.study.resolve import Study
+from experiments.study.study import Study
 from storage.errors import StorageError
 from storage.log.seats import cell_key
 from storage.registers.origins import Origin

@@ -1,0 +1,66 @@
+"""The questions that a study's models answer alone, and the check of these settings against its problems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.ai_alone import ATTENTION, SLOTS, AiAloneSpec
+from experiments.study.study import Study
+from experiments.study.template import names
+from problems.problem import Problem
+
+
+def ai_alone_of(study: Study) -> AiAloneSpec:
+    """The study's `ai_alone` settings, or the defaults (ChatBench's)."""
+    return study.file.ai_alone or AiAloneSpec()
+
+
+def validate_ai_alone(study: Study) -> Iterator[ValidationIssue]:
+    """Errors in the names under `ai_alone`."""
+    alone = ai_alone_of(study)
+    datasets = {problem.dataset for pool in study.pools.values() for problem in pool}
+    for name in alone.dataset_labels:
+        if name not in datasets:
+            yield ValidationIssue(
+                f"ai_alone.dataset_labels.{name}", f"no problem is of the dataset {name!r}{suggestion(name, datasets)}"
+            )
+    if alone.examples and alone.examples not in study.file.problems:
+        hint = suggestion(alone.examples, study.file.problems)
+        yield ValidationIssue("ai_alone.examples", f"no pool of problems is called {alone.examples!r}{hint}")
+    elif any(not problem.options or problem.answer is None for problem in study.pools.get(alone.examples, ())):
+        yield ValidationIssue(
+            "ai_alone.examples", f"{alone.examples!r} has problems without options or without a known answer"
+        )
+    if alone.extractor and ":" not in alone.extractor and alone.extractor not in study.file.models:
+        hint = suggestion(alone.extractor, study.file.models)
+        yield ValidationIssue(
+            "ai_alone.extractor", f"no model is called {alone.extractor!r}{hint} Or write `backend:name`."
+        )
+    for name, text in alone.prompts:
+        yield from _slots(f"ai_alone.prompts.{name}", text, *SLOTS[name])
+
+
+def _slots(where: str, text: str, needed: Sequence[str], more: Sequence[str]) -> Iterator[ValidationIssue]:
+    used, allowed = list(names(text)), (*needed, *more)
+    for name in used:
+        if name not in allowed:
+            yield ValidationIssue(where, f"{{{{{name}}}}} is not defined here{suggestion(name, allowed)}")
+    for name in needed:
+        if name not in used:
+            yield ValidationIssue(where, f"does not contain {{{{{name}}}}}, so the model would not see it")
+
+
+def questions(study: Study) -> Iterator[Problem]:
+    """The study's questions with options, each once: without attention checks, and without the examples."""
+    pools = (pool for name, pool in study.pools.items() if name != ai_alone_of(study).examples)
+    found = {problem.id: problem for pool in pools for problem in pool if problem.options}
+    return (problem for problem in found.values() if problem.dataset != ATTENTION)
+
+
+def examples(study: Study) -> dict[str, tuple[Problem, ...]]:
+    """The examples that may be shown with their answers, by dataset, in the order of the pool."""
+    found: dict[str, tuple[Problem, ...]] = {}
+    for problem in study.pools.get(ai_alone_of(study).examples, ()):
+        found[problem.dataset] = (*found.get(problem.dataset, ()), problem)
+    return found
