@@ -17,7 +17,7 @@ from app.config.settings import load as settings
 from storage.datasets.exports.plan import ExportRequest, FileRows, plan_export
 from storage.datasets.exports.session_filter import ALL, SessionFilter
 from storage.datasets.tidy.columns import NAME, TIME
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 
@@ -96,7 +96,7 @@ def load(
 def _database() -> Database:
     """The database of the settings; none is made."""
     url = settings().database_url
-    file = file_of(url)
+    file = sqlite_path(url)
     if file is not None and not file.exists():
         raise StorageError(
             f"There is no database {file.resolve()}. Is this the right folder? Another database: "

@@ -19,7 +19,7 @@ from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
@@ -120,7 +120,7 @@ def existing_database(settings: Settings) -> Database:
 
     Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
     """
-    file = file_of(settings.database_url)
+    file = sqlite_path(settings.database_url)
     if file is not None and not file.exists():
         raise StorageError(
             f"There is no database {file.resolve()}, and this command makes none. Is this the right folder? "

@@ -7,7 +7,7 @@ from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
 from app.config.settings import Settings
-from storage.db.addresses import without_password
+from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 
 
@@ -18,7 +18,7 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
     out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
-    out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
+    out.print(f"  data: {redact_password(settings.database_url)}", highlight=False)
     invite_first(settings, opened)
     serve_console(settings, opened)
 

@@ -20,7 +20,7 @@ from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.addresses import without_password
+from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.registers.publication_metadata import record_dataset_info
 from storage.reports.costs import Cost, costs
@@ -72,7 +72,7 @@ def simulate_(
     number = count - len(done.stopped)
     are = f"{'is' if number == 1 else 'are'} complete ({done.clicks} clicks)"
     complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
-    out.print(f"{complete}, in {without_password(settings.database_url)}", highlight=False)
+    out.print(f"{complete}, in {redact_password(settings.database_url)}", highlight=False)
     if speaker:
         _print_cost(settings, crowd)
     if done.stopped:

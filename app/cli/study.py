@@ -29,7 +29,7 @@ from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.study import Study
 from problems.plugins import nowhere
-from storage.db.addresses import without_password
+from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 from storage.db.file_lock import serving_lock
 from storage.registers.studies import Studies
@@ -93,7 +93,7 @@ def serve_studies(
         address = settings.address
         out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
         _print_links(studies, database, address)
-        out.print(f"  data: {without_password(settings.database_url)}", highlight=False)
+        out.print(f"  data: {redact_password(settings.database_url)}", highlight=False)
         if invite:
             invite_first(settings, database)
         if open_browser and sys.stdout.isatty():

@@ -10,7 +10,7 @@ from app.clock import SystemClock
 from app.config.settings import Settings
 from app.errors import SettingsError
 from storage.accounts.secret_fingerprint import verify_secret
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from storage.db.private_files import create
 
@@ -19,7 +19,7 @@ def load_secret(settings: Settings) -> str:
     """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
     if settings.secret is not None:
         return settings.secret.get_secret_value()
-    file = file_of(settings.database_url)
+    file = sqlite_path(settings.database_url)
     if file is None:
         raise SettingsError(
             "PARLEY_SECRET is not set. With PostgreSQL it is required, and the same for every process: 32 characters"

@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, Sett
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from app.errors import SettingsError
 from problems.errors import did_you_mean
-from storage.db.addresses import without_password
+from storage.db.database_url import redact_password
 
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"
@@ -265,7 +265,7 @@ def _shown(value: object) -> str:
         case dict():
             return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
         case _:
-            return without_password(str(value))
+            return redact_password(str(value))
 
 
 def _is_secret(field: FieldInfo) -> bool:

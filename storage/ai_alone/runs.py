@@ -17,8 +17,8 @@ from sqlalchemy import Connection, case, func, select
 
 from experiments.events import Event
 from storage import tables
-from storage.db.addresses import file_of
 from storage.db.append_events import append_events
+from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, writer
 from storage.db.file_lock import beside, locked
 from storage.errors import StorageError
@@ -93,7 +93,7 @@ def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
 @contextmanager
 def asking(database: Database) -> Iterator[None]:
     """Be the only one who asks over a database; raises StorageError if somebody else does."""
-    if path := file_of(str(database.url)):
+    if path := sqlite_path(str(database.url)):
         with locked(beside(path, "asking"), TAKEN):
             yield
         return

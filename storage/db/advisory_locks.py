@@ -17,7 +17,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy import BigInteger, Connection, Engine, func, literal, select
 from sqlalchemy.sql.functions import Function
 
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 from storage.db.file_lock import beside
 from storage.errors import StorageError
 
@@ -47,7 +47,7 @@ def claims_of(engine: Engine, *, shared: bool) -> AdvisoryLocks | None:
     workers."""
     if engine.dialect.name == "postgresql":
         return PostgresLocks(engine)
-    file = file_of(str(engine.url))
+    file = sqlite_path(str(engine.url))
     return FileLocks(beside(file, "claims")) if shared and file is not None else None
 
 

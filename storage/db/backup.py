@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from hashlib import file_digest
 from pathlib import Path
 
-from storage.db.addresses import file_of
 from storage.db.checksums import sums
+from storage.db.database_url import sqlite_path
 from storage.db.private_files import create, restrict_to_owner, write_private, writing
 from storage.errors import StorageError
 
@@ -70,7 +70,7 @@ def _silent(done: int, total: int) -> None:
 
 def sqlite_file(url: str) -> Path:
     """The file of an SQLite database; raises StorageError that says what to use for another."""
-    file = file_of(url)
+    file = sqlite_path(url)
     if file is None:
         raise StorageError(
             "Parley backs up SQLite only. For PostgreSQL use its own tools: pg_dump --format=custom --file=parley.dump "
@@ -151,7 +151,7 @@ def check_backup(file: Path) -> BackupCheck:
 
 def files_of(url: str) -> list[Path]:
     """The files of an SQLite database that hold what people gave: it, its journal, the secret and backups beside it."""
-    file = file_of(url)
+    file = sqlite_path(url)
     if file is None or not file.absolute().parent.is_dir():
         return []
     own = {file.name, f"{file.name}-wal", f"{file.name}-shm", file.with_suffix(".secret").name}
@@ -179,7 +179,7 @@ def exclusive_lock(file: Path) -> Iterator[sqlite3.Connection]:
 
 def must_be_unused(url: str) -> None:
     """Raise StorageError while anybody has an SQLite database open; of PostgreSQL nobody can tell."""
-    file = file_of(url)
+    file = sqlite_path(url)
     if file is not None and file.is_file():
         with exclusive_lock(file):
             pass

@@ -31,7 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from storage.db.addresses import file_of, parsed, without_password
+from storage.db.database_url import parse_database_url, redact_password, sqlite_path
 from storage.db.private_files import create
 from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
@@ -66,7 +66,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     Tables made from the log that an older Parley made are an error, unless they may be `outdated`.
     """
     engine = connect(url)
-    _own(file_of(url))
+    _own(sqlite_path(url))
     try:
         with writer(engine) as connection, connection.begin():
             advisory_xact_lock(connection, SCHEMA_LOCK)
@@ -82,7 +82,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     if old and not outdated:
         engine.dispose()
         raise StorageError(
-            f"{without_password(str(engine.url))}: the table {old[0]} is of an older version. "
+            f"{redact_password(str(engine.url))}: the table {old[0]} is of an older version. "
             "The event log is unchanged. Stop the server and rebuild the tables: parley db rebuild"
         )
     return engine
@@ -92,7 +92,7 @@ def connect(url: str) -> Engine:
     """An engine on a database as it is, whatever tables it has; raises StorageError where it is no address."""
     try:
         engine = create_engine(
-            parsed(url),
+            parse_database_url(url),
             json_serializer=dumps,
             json_deserializer=orjson.loads,
             hide_parameters=True,  # what somebody wrote is in them, and errors are logged
@@ -109,9 +109,9 @@ def connect(url: str) -> Engine:
 
 def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     """Why a database cannot be opened, with what to do."""
-    file, code = file_of(str(engine.url)), _code(error.orig)
+    file, code = sqlite_path(str(engine.url)), _code(error.orig)
     if file is None:
-        return StorageError(f"the database {without_password(str(engine.url))} cannot be opened: {cause(error)}")
+        return StorageError(f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}")
     if code in DAMAGED:
         return StorageError(
             f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "

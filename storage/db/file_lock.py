@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from storage.errors import StorageError
 
@@ -21,7 +21,7 @@ from storage.errors import StorageError
 def serving_lock(database: Database) -> AbstractContextManager[object]:
     """Held by the one server, with its workers, over an SQLite file; entering it raises StorageError where there is one
     already, as both would ask models for the same replies. Servers over PostgreSQL share it (`claims.py`)."""
-    file = file_of(str(database.url))
+    file = sqlite_path(str(database.url))
     if file is None:
         return nullcontext()
     return locked(

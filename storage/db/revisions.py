@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, MetaData, PrimaryKeyConstraint, String, Table, insert, inspect, select
 
-from storage.db.addresses import without_password
+from storage.db.database_url import redact_password
 from storage.errors import StorageError
 from storage.tables import events
 
@@ -92,7 +92,7 @@ def require_current_revision(connection: Connection, revisions: Revisions) -> No
     found = revision_of(connection, revisions) or revisions.names[-1]
     if waiting := revisions.after(found):
         raise StorageError(
-            f"{without_password(str(connection.engine.url))}: the tables are of an older version (revision {found}; "
+            f"{redact_password(str(connection.engine.url))}: the tables are of an older version (revision {found}; "
             f"needed: {waiting[-1]}). Nothing is lost. Stop every process that uses it, then: parley db migrate"
         )
     stamp(connection, found)

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine
 
-from storage.db.addresses import file_of
+from storage.db.database_url import sqlite_path
 
 log = logging.getLogger(__name__)
 EVERY_S = 1.0
@@ -38,7 +38,7 @@ class WalCheckpoints:
         self.idle = threading.Lock()
         """Held by whoever makes a checkpoint: two at once are refused."""
         self._thread = threading.Thread(target=self._run, name="parley-checkpoints", daemon=True)
-        if file_of(str(engine.url)) is not None:
+        if sqlite_path(str(engine.url)) is not None:
             self._thread.start()
 
     def close(self) -> None:

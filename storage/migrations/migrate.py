@@ -17,8 +17,8 @@ from sqlalchemy import Connection, column, inspect, select, table
 from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from storage.db.addresses import file_of
 from storage.db.backup import Told, back_up, must_be_unused, sqlite_file
+from storage.db.database_url import sqlite_path
 from storage.db.engine import (
     SCHEMA_LOCK,
     advisory_xact_lock,
@@ -67,7 +67,7 @@ class TableContent:
 
 def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
     """How a database stands; nothing is changed. An empty one has no revision and waits for nothing."""
-    if (file := file_of(url)) is not None and not file.exists():
+    if (file := sqlite_path(url)) is not None and not file.exists():
         return MigrationStatus(None, (), ())
     engine = connect(url)
     try:
@@ -94,7 +94,7 @@ def migrate(
     before = migration_status(url, revisions)
     kept = None
     if before.waiting and before.revision is not None:
-        if file_of(url) is not None:
+        if sqlite_path(url) is not None:
             must_be_unused(url)
             kept = back_up(sqlite_file(url), backup(before.revision), told).file
         _upgrade(url, before.revision, revisions)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.db.addresses import parsed, without_password
+from storage.db.database_url import parse_database_url, redact_password
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
@@ -29,7 +29,7 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
         f"postgresql+psycopg://ada:{quote(guarded, safe='')}@host:5432/name",
         f"postgresql://host/name?password={quote(guarded, safe='')}&sslmode=require",
     ):
-        shown = without_password(url)
+        shown = redact_password(url)
         assert guarded not in shown
         assert quote(guarded, safe="") not in shown
         assert "host" in shown
@@ -38,13 +38,13 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
 
 @given(PASSWORDS)
 def test_a_password_that_is_quoted_is_read_as_it_is(password: str) -> None:
-    address = parsed(f"postgresql://ada:{quote(password, safe='')}@host/name")
+    address = parse_database_url(f"postgresql://ada:{quote(password, safe='')}@host/name")
     assert (address.password, address.host, address.drivername) == (password, "host", "postgresql+psycopg")
 
 
 @pytest.mark.parametrize("begins", ["postgres", "postgresql", "postgresql+psycopg"])
 def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
-    assert parsed(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
+    assert parse_database_url(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
 
 
 @pytest.mark.parametrize(
