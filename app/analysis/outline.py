@@ -49,7 +49,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class OutlineTopic:
     """Figures about one subject."""
 
     title: str
@@ -61,7 +61,7 @@ class Outline:
     """The presentation of a schema's findings."""
 
     contrasts: tuple[Contrast, ...]
-    topics: tuple[Topic, ...]
+    topics: tuple[OutlineTopic, ...]
     order: Order = field(default_factory=dict)
     """The papers' order of values."""
 

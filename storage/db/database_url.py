@@ -47,4 +47,6 @@ def sqlite_path(url: str) -> Path | None:
 
 
 def _error(url: str, why: str) -> StorageError:
-    return StorageError(f"PARLEY_DATABASE_URL={redact_password(url)!r} is not the URL of a database: {why}. {_EXAMPLES}")
+    return StorageError(
+        f"PARLEY_DATABASE_URL={redact_password(url)!r} is not the URL of a database: {why}. {_EXAMPLES}"
+    )

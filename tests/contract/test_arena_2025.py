@@ -25,7 +25,7 @@ def votes(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Votes:
 
 @pytest.fixture(scope="module")
 def pairs(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Votes:
-    """The same votes in the form of 2023."""
+    """These votes in the form of 2023."""
     folder = tmp_path_factory.mktemp("pairs")
     export(filled, "arena", "arena", folder)
     return json.loads((folder / "arena_conversations.json").read_bytes())

@@ -1,6 +1,6 @@
 """The presentation of the arena's findings."""
 
-from app.analysis.outline import Contrast, Line, Outline, Topic, one
+from app.analysis.outline import Contrast, Line, Outline, OutlineTopic, one
 
 OUTLINE = Outline(
     contrasts=(
@@ -16,7 +16,7 @@ OUTLINE = Outline(
         ),
     ),
     topics=(
-        Topic(
+        OutlineTopic(
             "Which model is preferred",
             (
                 one("arena.win_rate"),

@@ -1,6 +1,6 @@
 """The presentation of ChatBench's findings. Datasets and models are in the order of the paper's Tables A1 and A2."""
 
-from app.analysis.outline import Contrast, Figure, Line, Outline, Topic, one
+from app.analysis.outline import Contrast, Figure, Line, Outline, OutlineTopic, one
 
 OUTLINE = Outline(
     contrasts=(
@@ -45,7 +45,7 @@ OUTLINE = Outline(
         ),
     ),
     topics=(
-        Topic(
+        OutlineTopic(
             "Models alone, people alone, and people with models",
             (
                 one("chatbench.mean_gap"),
@@ -54,7 +54,7 @@ OUTLINE = Outline(
                 one("chatbench.gap", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Question by question",
             (
                 one("chatbench.above_model"),
@@ -69,7 +69,7 @@ OUTLINE = Outline(
                 one("chatbench.noise_ceiling", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "What the chatbot changed",
             (
                 one("chatbench.accuracy_by_condition"),
@@ -79,7 +79,7 @@ OUTLINE = Outline(
                 one("chatbench.odds", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Answers, work and times",
             (
                 one("chatbench.filter", folded=True),

@@ -1,6 +1,6 @@
 """The presentation of DICES's findings."""
 
-from app.analysis.outline import Contrast, Figure, Line, Outline, Topic, one
+from app.analysis.outline import Contrast, Figure, Line, Outline, OutlineTopic, one
 
 GRASP = {
     "irr": "IRR",
@@ -44,7 +44,7 @@ OUTLINE = Outline(
         ),
     ),
     topics=(
-        Topic(
+        OutlineTopic(
             "Agreement",
             (
                 Figure(
@@ -59,7 +59,7 @@ OUTLINE = Outline(
                 one("dices.filtered", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "What raters say",
             (
                 Figure(
@@ -73,7 +73,7 @@ OUTLINE = Outline(
                 one("dices.reason"),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Who says unsafe",
             (
                 Figure(
@@ -84,7 +84,7 @@ OUTLINE = Outline(
                 one("dices.yes_by_type"),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Agreement within and between groups of raters",
             (
                 _grasp("dices", "Agreement of groups of raters (GRASP)"),

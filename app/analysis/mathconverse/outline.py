@@ -1,6 +1,6 @@
 """The presentation of MathConverse's findings and of CheckMate's annotated queries; models are in the paper's order."""
 
-from app.analysis.outline import Contrast, Figure, Line, Outline, Topic, one
+from app.analysis.outline import Contrast, Figure, Line, Outline, OutlineTopic, one
 
 
 def _both(by: str, title: str, *, folded: bool = False) -> Figure:
@@ -43,7 +43,7 @@ OUTLINE = Outline(
         ),
     ),
     topics=(
-        Topic(
+        OutlineTopic(
             "Helpfulness and correctness",
             (
                 one("mathconverse.distribution"),
@@ -63,7 +63,7 @@ OUTLINE = Outline(
                 one("mathconverse.divergence", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Preference",
             (
                 Figure(
@@ -92,7 +92,7 @@ OUTLINE = Outline(
                 ),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Over the conversation",
             (
                 _both("turn", "Mean ratings by turn"),
@@ -102,14 +102,14 @@ OUTLINE = Outline(
                 one("mathconverse.stopped_after", folded=True),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "By experience and confidence",
             (
                 _both("expertise", "Mean ratings by experience with mathematics"),
                 _both("confidence", "Mean ratings by confidence to solve the problem alone"),
             ),
         ),
-        Topic(
+        OutlineTopic(
             "Backgrounds of the participants",
             (
                 one("mathconverse.participants.expertise", folded=True),
@@ -125,7 +125,7 @@ TAXONOMY = Outline(
         Contrast("What people ask for", ((Line("taxonomy.label.<label>", "Most frequent kinds of messages", 3),),)),
     ),
     topics=(
-        Topic(
+        OutlineTopic(
             "Kinds of queries",
             (
                 one("taxonomy.label"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.analysis.estimates import Estimate, Finding, format_interval, format_value
 from app.analysis.figure_names import matches, plain
-from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline, Topic
+from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline, OutlineTopic
 from app.analysis.report.wording import family
 from app.analysis.results import OUTLINES
 
@@ -139,7 +139,7 @@ def _sizes(some: Sequence[tuple[Finding, Estimate]]) -> str:
     return f"n = {least:,}{f' to {most:,}' if most > least else ''} {some[0][0].counts}"
 
 
-def _topics(topics: Sequence[Topic], findings: Sequence[Finding]) -> Iterator[ReportTopic]:
+def _topics(topics: Sequence[OutlineTopic], findings: Sequence[Finding]) -> Iterator[ReportTopic]:
     rest = list(findings)
     for topic in topics:
         figures = tuple(one for figure in topic.figures for one in _figures(figure, findings))

@@ -49,7 +49,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Items:
+class BulletList:
     """A list; an item may end with code."""
 
     items: tuple[tuple[str, str], ...]
@@ -63,7 +63,7 @@ class CodeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TextTable:
     """A table; the first `words` columns are text, the others numbers."""
 
     title: str
@@ -72,7 +72,7 @@ class Table:
     words: int = 1
 
 
-Block: TypeAlias = Heading | Contents | Paragraph | Items | CodeLine | Table
+Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
 
 
 WIDTH = 62
@@ -92,7 +92,7 @@ def blocks(report: Report) -> Iterator[Block]:
     known = (("study", report.study), ("data of", f"{report.whose} ({report.origin})"), *versions)
     records = ", ".join(report.results.schemas) or "none that Parley has an analysis for"
     made = f"{wording.when(report.made_us)}, by Parley {report.parley}"
-    yield Items(
+    yield BulletList(
         tuple((f"{name}: {told}", "") for name, told in (*known, ("recorded schemas", records), ("created", made)))
     )
     yield from _main(report)
@@ -108,7 +108,7 @@ def _main(report: Report) -> Iterator[Block]:
     found = tuple(main_results(report.results.findings))
     if found:
         yield Heading(2, wording.MAIN)
-        yield Items(tuple((f"{result.title}: {line}", "") for result in found for line in result.lines))
+        yield BulletList(tuple((f"{result.title}: {line}", "") for result in found for line in result.lines))
 
 
 def _contents(report: Report) -> Iterator[Block]:
@@ -135,14 +135,14 @@ def _participants(report: Report) -> Iterator[Block]:
             why = "; ".join(f"{reason}: {number:,}" for number, reason in stage.out.items)
             told.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
         told.append(f"{stage.number:,} {stage.words}" + (f" ({stage.note})" if stage.note else ""))
-    yield Items(tuple((one, "") for one in told))
+    yield BulletList(tuple((one, "") for one in told))
     if report.arms:
         rows = (
             (a.factor, a.value, f"{a.arrived:,}", f"{a.complete:,}", wording.share(a.share), wording.share(a.target))
             for a in report.arms
         )
         head = ("Factor", "Value", "Started", "Completed", "Share", "Target")
-        yield Table("Conditions against their targets", head, tuple(rows), 2)
+        yield TextTable("Conditions against their targets", head, tuple(rows), 2)
         yield Paragraph(wording.ARMS)
 
 
@@ -173,7 +173,7 @@ def _figure(figure: ReportFigure) -> Iterator[Block]:
     if len(told) > MANY:
         yield Paragraph(f"The names of these {len(told):,} figures, and a sentence for each, are in the JSON report.")
     elif told:
-        yield Items(tuple((wording.sentence(finding, one), one.name) for finding, one in told))
+        yield BulletList(tuple((wording.sentence(finding, one), one.name) for finding, one in told))
     for finding in figure.findings:
         if (why := wording.reason(finding)) and finding.unit != COUNT:
             yield Paragraph(f"No interval: {why}")
@@ -194,7 +194,7 @@ def _table(finding: Finding) -> Iterator[Block]:
         for one in finding.estimates
     )
     if finding.estimates:
-        yield Table(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
+        yield TextTable(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
 
 
 def _grid(title: str, table: Grid) -> Iterator[Block]:
@@ -215,7 +215,9 @@ def _grid(title: str, table: Grid) -> Iterator[Block]:
             for row, texts in zip(table.rows, cells, strict=True)
         )
         which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
-        yield Table(f"{title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows))
+        yield TextTable(
+            f"{title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows)
+        )
     tests = [cell.estimate.further for row in table.rows for cell in row.cells if cell and "p" in cell.estimate.further]
     if tests:
         yield Paragraph(STARS[1] if any("p_adjusted" in further for further in tests) else STARS[0])
@@ -247,7 +249,7 @@ def _compared(report: Report) -> Iterator[Block]:
     )
     if report.compared:
         head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
-        yield Table(f"Comparison with {report.against.title}", head, tuple(rows), 2)
+        yield TextTable(f"Comparison with {report.against.title}", head, tuple(rows), 2)
     yield Paragraph(report.told_against)
 
 
@@ -256,7 +258,7 @@ def _conduct(report: Report) -> Iterator[Block]:
         yield Heading(2, "Data quality")
         odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
         if odd:
-            yield Table("Data quality", ("Issue", "Count", "Of"), odd)
+            yield TextTable("Data quality", ("Issue", "Count", "Of"), odd)
         yield Paragraph(wording.FLAGGED if odd else wording.UNTOLD)
     if report.costs is not None:
         yield Heading(2, "Cost")
@@ -266,5 +268,5 @@ def _conduct(report: Report) -> Iterator[Block]:
         )
         if rows:
             head = ("Model", "Calls", "Failed", "Input tokens", "Output tokens", f"Cost ({report.costs.currency})")
-            yield Table("Cost", head, rows)
+            yield TextTable("Cost", head, rows)
         yield Paragraph(report.costs.note)

@@ -15,13 +15,13 @@ from typing import assert_never
 from app.analysis.report.build import Report
 from app.analysis.report.document import (
     Block,
+    BulletList,
     CodeLine,
     Contents,
     ContentsEntry,
     Heading,
-    Items,
     Paragraph,
-    Table,
+    TextTable,
     blocks,
 )
 
@@ -103,12 +103,12 @@ def _written(block: Block) -> str:
             return "\n".join(map(_entry, entries))
         case Paragraph(text, loud):
             return f"\\textbf{{{escaped(text)}}}" if loud else _running(text)
-        case Items(items):
+        case BulletList(items):
             lines = (f"  \\item {_running(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
             return "\n".join((LIST, *lines, "\\end{itemize}"))
         case CodeLine(text):
             return _code(text)
-        case Table():
+        case TextTable():
             return _table(block)
         case _ as other:
             assert_never(other)
@@ -132,7 +132,7 @@ def _breakable(text: str) -> str:
     return told
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     heads = list(_heads(table))
     numbers = heads[table.words :]
     cells = [[row[number] for row in table.rows] for number in range(table.words, len(table.head))]
@@ -156,7 +156,7 @@ def _table(table: Table) -> str:
     )
 
 
-def _heads(table: Table) -> Iterator[list[str]]:
+def _heads(table: TextTable) -> Iterator[list[str]]:
     """The lines of each head: over numbers no longer than these, or than its longest word."""
     for number, head in enumerate(table.head):
         longest = max(map(len, [*head.split(), *(row[number] for row in table.rows)]))

@@ -6,7 +6,7 @@ import re
 from typing import assert_never
 
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, CodeLine, Contents, Heading, Items, Paragraph, Table, blocks
+from app.analysis.report.document import Block, BulletList, CodeLine, Contents, Heading, Paragraph, TextTable, blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """Characters with a special meaning in Markdown and its tables."""
@@ -45,17 +45,17 @@ def _written(block: Block) -> str:
             )
         case Paragraph(text, loud):
             return f"> **{escaped(text)}**" if loud else escaped(text)
-        case Items(items):
+        case BulletList(items):
             return "\n".join(f"- {escaped(text)}" + (f" {_code(code)}" if code else "") for text, code in items)
         case CodeLine(text):
             return f"    {' '.join(text.split())}"
-        case Table():
+        case TextTable():
             return _table(block)
         case _ as other:
             assert_never(other)
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     sides = ["---" if number < table.words else "---:" for number in range(len(table.head))]
     lines = [[escaped(cell) for cell in table.head], sides, *([escaped(cell) for cell in row] for row in table.rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

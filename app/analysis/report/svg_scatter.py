@@ -90,7 +90,7 @@ def scatter_chart(finding: Finding) -> ScatterChart | None:
     plot = finding.scatter
     if plot is None or not plot.points:
         return None
-    axes = _Axes(plot, MARGIN if plot.margins else 0)
+    axes = _ScatterAxes(plot, MARGIN if plot.margins else 0)
     series = tuple(dict.fromkeys(point.series for point in plot.points))
     looks = {
         name: MarkStyle(SHAPES[shape], fill, name)
@@ -111,7 +111,7 @@ def scatter_chart(finding: Finding) -> ScatterChart | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Axes:
+class _ScatterAxes:
     """Where a value stands; with distributions, marks keep off the edges."""
 
     plot: Scatter
@@ -140,7 +140,12 @@ def _looks(number: int) -> Iterator[tuple[str, str]]:
 
 
 def _panel(
-    title: str, points: Sequence[ScatterPoint], plot: Scatter, axes: _Axes, looks: dict[str, MarkStyle], unit: Unit
+    title: str,
+    points: Sequence[ScatterPoint],
+    plot: Scatter,
+    axes: _ScatterAxes,
+    looks: dict[str, MarkStyle],
+    unit: Unit,
 ) -> ScatterPanel:
     most = max(point.n for point in points)
     marks = tuple(
@@ -160,7 +165,7 @@ def _told(point: ScatterPoint, plot: Scatter, unit: Unit) -> str:
     return f"{named}{values}, n = {point.n:,}"
 
 
-def _bars(points: Sequence[ScatterPoint], axes: _Axes) -> Iterator[Bar]:
+def _bars(points: Sequence[ScatterPoint], axes: _ScatterAxes) -> Iterator[Bar]:
     """The distribution of x above the plot and that of y to its right."""
     deep, wide = MARGIN - 8, 22.0
     for values, place in (("x", axes.across), ("y", axes.upright)):

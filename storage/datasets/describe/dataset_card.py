@@ -337,7 +337,7 @@ PEOPLE_GAPS: Mapping[str, str] = {
     "pay": "What participants were paid.",
     "ethics_approval": "Whether an ethics board approved the study.",
 }
-"""The same about participants, for data that were not simulated."""
+"""What is asked about participants in addition, for data that were not simulated."""
 
 
 def _gaps(exported: ExportManifest) -> Iterator[str]:

@@ -19,7 +19,7 @@ from storage import tables
 from storage.datasets.describe.csv_injection import is_formula
 from storage.datasets.exports.rows import Rows
 from storage.datasets.tidy.columns import Layout
-from storage.datasets.tidy.rows import SessionRecord, rows
+from storage.datasets.tidy.rows import TidySession, rows
 from storage.schemas.base import Column, ReleasedTable
 
 AT_ONCE = 50
@@ -78,7 +78,7 @@ class SessionRows:
             if left == 0:
                 return
 
-    def records(self, connection: Connection) -> Iterator[SessionRecord]:
+    def records(self, connection: Connection) -> Iterator[TidySession]:
         """The sessions in the order of arrival, with what the table needs of them."""
         studies = {one.hash: one for one in self.layout.studies}
         for page in self._pages(connection):
@@ -92,7 +92,7 @@ class SessionRows:
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
                     page_told = _by_path(telemetry.get(found.stream, ()))
-                    yield SessionRecord(studies[found.hash], state, found._asdict(), page_told, calls)
+                    yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls)
 
     def _pages(self, connection: Connection) -> Iterator[Sequence[Found]]:
         ours = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)

@@ -34,7 +34,7 @@ WHOLE = re.compile(r"-?[0-9]{1,15}")
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRecord:
+class TidySession:
     """What is stored of a session: its study, its state, and its row in `seat`.
 
     `telemetry` are the page's records by path, and `attempts` the calls of models, in order. They are read only for
@@ -48,7 +48,7 @@ class SessionRecord:
     attempts: Sequence[Mapping[str, Any]] = ()
 
 
-def rows(table: str, record: SessionRecord, layout: Layout) -> Iterator[Values]:
+def rows(table: str, record: TidySession, layout: Layout) -> Iterator[Values]:
     """The rows of a session in a table, in order."""
     seed = record.state.seed
     keys = {"participant": layout.ids["participant"](seed), "session": session_id(seed)}
@@ -60,7 +60,7 @@ def rows(table: str, record: SessionRecord, layout: Layout) -> Iterator[Values]:
 class _Places:
     """The places that a session has reached, and the columns that say where they are; each is made once."""
 
-    def __init__(self, record: SessionRecord) -> None:
+    def __init__(self, record: TidySession) -> None:
         self.steps = tuple(place for place in visited(record.study, record.state) if isinstance(place.node, Step))
         self._by_path = {place.path: place for place in self.steps}
         self._positions = {unit.prefix: unit.position for unit in problem_turns(record.study, record.state)}
@@ -92,7 +92,7 @@ def _model(place: Location) -> Values:
     return {"model": place.scope.values.get("model")}
 
 
-def _sessions(record: SessionRecord, layout: Layout) -> Iterator[Values]:
+def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
     seat, state = record.seat, record.state
     yield {
         **{column: of(state.seed) for column, of in layout.ids.items()},
@@ -110,7 +110,7 @@ def _sessions(record: SessionRecord, layout: Layout) -> Iterator[Values]:
     }
 
 
-def _answers(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
     for place, event, view in _given(places.steps):
         if view.name not in _ratings(place, event):
             asked = {"question": view.name, "wording": view.question or None}
@@ -118,7 +118,7 @@ def _answers(record: SessionRecord, places: _Places) -> Iterator[Values]:
             yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct}
 
 
-def _answers_rated(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _answers_rated(record: TidySession, places: _Places) -> Iterator[Values]:
     for place, event, view in _given(places.steps):
         about = _ratings(place, event).get(view.name)
         if about is not None:
@@ -186,7 +186,7 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _wide(record: SessionRecord, layout: Layout) -> Iterator[Values]:
+def _wide(record: TidySession, layout: Layout) -> Iterator[Values]:
     facts = record.state.facts
     yield {
         column.name: _stored(_last(facts.get(path, ()), name), column.kind)
@@ -203,7 +203,7 @@ def _stored(value: Any, kind: str) -> Any:
     return text(value) if kind == "text" else value
 
 
-def _messages(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _messages(record: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
         turn = 0
         for event in place.facts:
@@ -223,21 +223,21 @@ def _replied(event: Event) -> Values:
     return {"role": "assistant", "text": data["text"], **about}
 
 
-def _events(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _events(record: TidySession, places: _Places) -> Iterator[Values]:
     for event in record.state.events:
         if event.by != "researcher":
             known = {"seq": event.seq, "time": time(event.at_us), "by": event.by, "event": event.kind}
             yield {**places.columns(event.path), **known}
 
 
-def _timings(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _timings(record: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
         told = asdict(added_up(record.telemetry.get(place.path, ())))
         shown = {"time": time(shown_us(place)), "seconds": seconds_shown(place)}
         yield {**places.columns(place.path), **_model(place), **shown, **told}
 
 
-def _calls(record: SessionRecord, places: _Places) -> Iterator[Values]:
+def _calls(record: TidySession, places: _Places) -> Iterator[Values]:
     for one in record.attempts:
         said = (event.kind == "said" and event.seq <= one["turn"] for event in record.state.facts.get(one["path"], ()))
         yield {
@@ -264,10 +264,10 @@ def time(us: int | None) -> str | None:
     return None if us is None else (EPOCH + timedelta(microseconds=us)).isoformat(timespec="milliseconds")
 
 
-_WHOLE: Mapping[str, Callable[[SessionRecord, Layout], Iterator[Values]]] = MappingProxyType(
+_WHOLE: Mapping[str, Callable[[TidySession, Layout], Iterator[Values]]] = MappingProxyType(
     {"sessions": _sessions, "answers_wide": _wide}
 )
-_BY_EVENT: Mapping[str, Callable[[SessionRecord, _Places], Iterator[Values]]] = MappingProxyType(
+_BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = MappingProxyType(
     {
         "answers": _answers,
         "ratings": _answers_rated,
