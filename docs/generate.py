@@ -35,14 +35,14 @@ from docs.methods import methods
 from docs.rooms import drawn
 from docs.tables import about, keys, table
 from experiments.instruments.scales import QUESTIONS, SCALES
-from experiments.study import ai_alone, dataset_info, recruitment
 from experiments.study import fields as asked
-from experiments.study import model_spec as replying
 from experiments.study import schema as parts
-from experiments.study.annotators import AnnotatorSpec
 from experiments.study.json_schema import json_schema
+from experiments.study.sections import ai_alone, dataset_info, recruitment
+from experiments.study.sections import model_spec as replying
+from experiments.study.sections.annotators import AnnotatorSpec
+from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import Step, kinds
-from experiments.study.two_step_simulator import SimulatorPrompts
 from problems import registry as sources
 from storage.datasets.tidy import columns as tidy
 from storage.schemas.base import Column

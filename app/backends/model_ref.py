@@ -8,7 +8,7 @@ from typing import Any
 
 from app.backends import registry
 from app.errors import ModelUnknown
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from problems.errors import did_you_mean
 

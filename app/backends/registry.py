@@ -18,7 +18,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from app.backends.base import JSON, Backend, BackendOptions, PreparableBackend, Sleep, option_faults
 from app.config.settings import Settings
 from app.errors import BackendRejected, SettingsError
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from problems.plugins import Registry
 
 

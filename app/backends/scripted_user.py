@@ -22,7 +22,7 @@ from app.backends.tutor.turn import FINAL, chance
 from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
 from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM, IQA_EVAL_LAST, LAST, NEXT, RULE, TALK
-from experiments.study.two_step_simulator import SimulatorQuestion
+from experiments.study.sections.two_step_simulator import SimulatorQuestion
 
 ANSWERS = 0.6
 """How often it answers when it could go on talking."""

@@ -23,9 +23,9 @@ from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.events import Event
 from experiments.session.telemetry import without_indices
 from experiments.study.cells import Cell, cells
-from experiments.study.recruitment import Quota
 from experiments.study.resolve import restore
 from experiments.study.schema import Loop, Node
+from experiments.study.sections.recruitment import Quota
 from experiments.study.step import Step
 from experiments.study.study import Study
 from storage.db.engine import open_database

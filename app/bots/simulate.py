@@ -22,8 +22,8 @@ from app.session.transitions import LoadedSession
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.seeded_random import uniform
 from experiments.session.state import State, current_location
-from experiments.study.recruitment import Quota
 from experiments.study.screen import Screen
+from experiments.study.sections.recruitment import Quota
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.bonus import ATTENTION

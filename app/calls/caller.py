@@ -17,7 +17,7 @@ from app.calls.model_pool import ModelAccess
 from app.calls.retry import RetryPolicy, is_busy
 from app.clock import Clock
 from app.errors import BackendBroken, BackendError, PriceUnknown, SettingsError
-from experiments.study.model_spec import ModelSpec, Price
+from experiments.study.sections.model_spec import ModelSpec, Price
 
 LONGEST = 4_096
 """The tokens that a reply may have where `max_tokens` does not say so."""

@@ -11,7 +11,7 @@ from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
 from app.config.settings import Settings
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 
 
 @dataclass(frozen=True, slots=True)

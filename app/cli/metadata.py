@@ -13,7 +13,7 @@ from app.cli.common import AsJson, StudyName, existing_database, name_of, out, p
 from app.clock import SystemClock
 from app.studies.loader import read_yaml
 from experiments.errors import StudyError, suggestion
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.validation_errors import issues_of
 from storage.db.engine import Database
 from storage.errors import StorageError

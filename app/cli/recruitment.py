@@ -15,7 +15,7 @@ from app.clock import SystemClock
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
 from experiments.study.cells import cell_statuses, parse_cell
-from experiments.study.recruitment import Quota
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.db.engine import Database

@@ -22,7 +22,7 @@ from app.calls.caller import Budget
 from app.clock import Clock
 from app.single_flight import SingleFlight
 from experiments.session.study_status import EVERYBODY, StudyStatus, Where
-from experiments.study.recruitment import Quota
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.errors import StorageError

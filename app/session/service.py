@@ -57,8 +57,8 @@ from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
 from experiments.session.telemetry import TelemetryRecord, kept
 from experiments.session.timing import overdue
-from experiments.study.model_spec import ModelSpec
-from experiments.study.recruitment import Quota
+from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage.db.advisory_locks import claims_of
 from storage.db.engine import Database

@@ -17,8 +17,8 @@ from experiments.session.assignment import open_cells_or_refuse
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State, holds_place, language_of
 from experiments.session.study_status import StudyStatus
-from experiments.study.recruitment import Quota
 from experiments.study.screen import Screen
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage.log.projections import changed_rows, rows_of
 from storage.log.quota import StudyCounts

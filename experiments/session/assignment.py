@@ -22,8 +22,8 @@ from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.events import Data
 from experiments.session.seeded_random import pick
 from experiments.study.cells import Cell, Counts, Pools, cells, open_cells, options_of
-from experiments.study.recruitment import Quota
 from experiments.study.schema import Factor
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 
 BALANCED = "balanced@2"

@@ -36,8 +36,8 @@ from experiments.session.state import (
     memoized,
 )
 from experiments.session.timing import can_extend, check_minimum_time, expired, timing
-from experiments.study.recruitment import EndPage
 from experiments.study.screen import Block, CodeBlock, Panel, ProgressView, Screen, TextBlock
+from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
 from experiments.study.study import Study
 

@@ -12,7 +12,7 @@ from typing import get_args
 from urllib.parse import quote
 
 from experiments.events import Data
-from experiments.study.recruitment import EndPage, OutcomeName
+from experiments.study.sections.recruitment import EndPage, OutcomeName
 from experiments.study.study import Study
 from experiments.study.template import fill
 

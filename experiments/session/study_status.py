@@ -22,7 +22,7 @@ from typing import Literal, get_args
 
 from experiments.errors import NotPossible
 from experiments.events import Data, Event
-from experiments.study.recruitment import Quota
+from experiments.study.sections.recruitment import Quota
 
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described"]

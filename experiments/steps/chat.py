@@ -30,8 +30,8 @@ from experiments.session.conversation import (
 from experiments.session.state import Location
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
-from experiments.study.recruitment import EndPage, Paste
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
+from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step
 from problems.problem import Problem
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from experiments.events import PendingTask
 from experiments.session.state import Location
-from experiments.study.recruitment import Address, EndPage
 from experiments.study.screen import Panel
+from experiments.study.sections.recruitment import Address, EndPage
 from experiments.study.step import Step, step
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.ai_alone import ATTENTION, SLOTS, AiAloneSpec
+from experiments.study.sections.ai_alone import ATTENTION, SLOTS, AiAloneSpec
 from experiments.study.study import Study
 from experiments.study.template import names
 from problems.problem import Problem

@@ -12,8 +12,8 @@ from itertools import islice
 from typing import Literal
 
 from experiments.errors import NoSuchCell, suggestion
-from experiments.study.recruitment import Quota
 from experiments.study.schema import Factor, FromTag, weights
+from experiments.study.sections.recruitment import Quota
 from experiments.study.template import fill
 from problems.problem import Problem
 

@@ -18,7 +18,7 @@ from pydantic import Field as About
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import Name, StrictModel, typed
 from experiments.study.i18n import lazy
-from experiments.study.recruitment import Paste
+from experiments.study.sections.recruitment import Paste
 from problems.problem import Option
 
 

@@ -13,14 +13,14 @@ from typing import Annotated, Any, Literal, Self, Union
 
 from pydantic import Discriminator, Field, Tag, WithJsonSchema, field_validator, model_validator
 
-from experiments.study.ai_alone import AiAloneSpec
-from experiments.study.annotators import AnnotatorSpec
 from experiments.study.base_model import Condition, Level, Slug, StrictModel
-from experiments.study.dataset_info import DatasetInfo
-from experiments.study.model_spec import ModelSpec
-from experiments.study.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
+from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.annotators import AnnotatorSpec
+from experiments.study.sections.dataset_info import DatasetInfo
+from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
+from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import kinds
-from experiments.study.two_step_simulator import SimulatorPrompts
 
 
 class ProblemGroups(StrictModel):

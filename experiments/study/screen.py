@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from experiments.study.fields import Field, draft_chars
-from experiments.study.recruitment import Paste
+from experiments.study.sections.recruitment import Paste
 from problems import problem
 
 

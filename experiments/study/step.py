@@ -18,8 +18,8 @@ from experiments.errors import Refused
 from experiments.events import Action, Event, Fact, PendingTask
 from experiments.study.base_model import Condition, Slug, StrictModel
 from experiments.study.fields import Field, TextField, read_form
-from experiments.study.recruitment import EndPage
 from experiments.study.screen import Panel
+from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
 
 Location = Any

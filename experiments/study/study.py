@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from experiments.study.admission import admitting
-from experiments.study.model_spec import ModelSpec
 from experiments.study.schema import Factor, Loop, Node, StudyFile
+from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
 from problems.problem import Problem
 

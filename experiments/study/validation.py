@@ -20,13 +20,13 @@ from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
-from experiments.study.model_spec import ModelSpec, PromptByFactor
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
+from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
+from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.template import SLOT, names
-from experiments.study.two_step_simulator import DEFAULT, validate_prompts
 from problems.problem import Problem
 
 MOST_ROWS = 26

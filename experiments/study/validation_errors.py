@@ -16,12 +16,8 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from experiments.errors import ValidationIssue, suggestion
-from experiments.study.ai_alone import AiAloneSpec
 from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES, ONE_LINE
-from experiments.study.dataset_info import Author, DatasetInfo, Grant
-from experiments.study.model_spec import ModelSpec, PromptByFactor
-from experiments.study.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
 from experiments.study.schema import (
     ByFactor,
     FromTag,
@@ -33,6 +29,10 @@ from experiments.study.schema import (
     models,
     tag_of,
 )
+from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.dataset_info import Author, DatasetInfo, Grant
+from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
+from experiments.study.sections.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
 
 PATTERNS = {
     NAMES: "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`",

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from experiments.session.state import State
-from experiments.study.recruitment import Bonus
+from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, problem_turns
 from problems.problem import Problem

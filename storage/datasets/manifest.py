@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
 from storage.schemas.base import Column, ReleasedTable, Schema
 

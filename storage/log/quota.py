@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, and_, func, or_, select
 from experiments.events import NOTES
 from experiments.session.study_status import StudyStatus
 from experiments.study.cells import Counts, cells, open_cells
-from experiments.study.recruitment import Quota
+from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, select
 
 from experiments.events import Actor
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream

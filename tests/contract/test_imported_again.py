@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files

@@ -15,7 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 from sqlalchemy import select, update
 
-from experiments.study.dataset_info import DATA_LICENSES, DatasetInfo, spdx_id
+from experiments.study.sections.dataset_info import DATA_LICENSES, DatasetInfo, spdx_id
 from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.citation_files import citation_files

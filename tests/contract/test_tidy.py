@@ -27,7 +27,7 @@ from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
 from app.studies.loader import read_yaml
 from experiments.session.conversation import messages_of
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage import tables
 from storage.datasets.describe.tidy_documents import dataset_description
 from storage.datasets.exports import exporter, session_rows

@@ -16,8 +16,8 @@ from app.annotation.annotators.registry import annotators
 from app.backends.model_ref import ModelRef
 from app.errors import AnnotatorUnknown
 from experiments.session.annotations import ConversationRef
-from experiments.study.annotators import AnnotatorSpec
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.annotators import AnnotatorSpec
+from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import DialogueMessage
 from storage.reports.conversations import Conversation, ConversationProblem
 

@@ -18,7 +18,7 @@ from app.calls.rate_limit import RateLimiter
 from app.calls.retry import RetryPolicy
 from app.clock import VirtualClock
 from app.errors import BackendError, BackendRejected, BackendUnavailable
-from experiments.study.model_spec import ModelSpec, Price
+from experiments.study.sections.model_spec import ModelSpec, Price
 
 pytestmark = pytest.mark.anyio
 REQUEST = Request("gpt", (PromptMessage("user", "Hello"),), max_tokens=100, seed="1")

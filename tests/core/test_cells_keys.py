@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.backends.base import PromptMessage, Request
 from app.backends.model_ref import ModelRef
 from app.batch.task import Prompt, key_of, request_parts
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 
 QUESTION = Prompt(
     ModelRef("gpt", ModelSpec(backend="openai", model="gpt-4o")),

@@ -22,9 +22,9 @@ from app.ai_alone.methods.registry import METHODS
 from app.annotation.annotators.registry import annotators
 from app.backends.model_ref import ModelRef
 from experiments.session.annotations import ConversationRef
-from experiments.study.ai_alone import AiAloneSpec
-from experiments.study.model_spec import ModelSpec
-from experiments.study.two_step_simulator import (
+from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.sections.two_step_simulator import (
     DEFAULT,
     Said,
     SimulatorQuestion,

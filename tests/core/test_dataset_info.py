@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from app.studies.loader import load_study
 from experiments.errors import StudyError
-from experiments.study.dataset_info import Author, DatasetInfo, check_digit
 from experiments.study.resolve import restore
+from experiments.study.sections.dataset_info import Author, DatasetInfo, check_digit
 
 STUDY = """
 study: tiny

@@ -12,8 +12,8 @@ from app.ai_alone.methods.multiple_choice import read_letter
 from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import ModelRef
 from app.errors import AloneError, MethodUnknown
-from experiments.study.ai_alone import SLOTS, AiAlonePrompts, AiAloneSpec
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.ai_alone import SLOTS, AiAlonePrompts, AiAloneSpec
+from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import Option, Problem
 
 NAMES = registry.names()

@@ -19,7 +19,7 @@ from app.clock import SystemClock
 from app.config.model_servers import Server as Server_
 from app.config.settings import Settings
 from app.errors import BackendUnavailable
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from tests.fakes.examples import examples
 
 TOKENS = 100

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.study import two_step_simulator
-from experiments.study.two_step_simulator import SimulatorPrompts, SimulatorQuestion
+from experiments.study.sections import two_step_simulator
+from experiments.study.sections.two_step_simulator import SimulatorPrompts, SimulatorQuestion
 
 SUM = SimulatorQuestion("What is 1 + 1?", {"A": "3", "B": "2", "C": "B", "D": "A lot"})
 SAID = [("You", "is it 2?"), ("Bot", "Yes."), ("You", "sure?"), ("Bot", "Quite.")]

@@ -9,7 +9,7 @@ import pytest
 from app.backends import registry
 from app.config.settings import Settings
 from app.studies.yaml_loader import parse_yaml
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from app.batch.runner import run
 from app.batch.task import Prompt, key_of
 from app.config.settings import Settings
 from app.errors import BackendBroken, BackendDenied, BackendRejected, BackendUnavailable
-from experiments.study.model_spec import ModelSpec, Price
+from experiments.study.sections.model_spec import ModelSpec, Price
 from storage.ai_alone.replies import stored
 from storage.db.engine import Database, open_database
 from tests.fakes.sampled import Row, sampled

@@ -12,7 +12,7 @@ from app.batch.plan import RunLimits, RunPlan
 from app.batch.runner import run
 from app.batch.task import Prompt, key_of
 from app.config.settings import Settings
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from storage.db.engine import open_database
 
 CONCURRENCY = 16

@@ -28,7 +28,7 @@ from app.batch.plan import RunLimits, RunPlan, RunProgress
 from app.batch.runner import run
 from app.batch.task import Prompt, key_of, request_parts
 from app.config.settings import Settings
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from storage.db.engine import open_database
 from tests.fakes.fast_server import FastServer
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.studies.loader import load_study
 from experiments.session.study_status import Decision
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.publication_metadata import dataset_info_of, record_dataset_info

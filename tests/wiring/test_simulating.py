@@ -18,7 +18,7 @@ from app.errors import UserUnknown
 from app.session.service import SessionService
 from app.studies.loader import STUDIES, load_study, read_yaml
 from experiments.instruments.chatbench_prompts import FIRST
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database, open_database

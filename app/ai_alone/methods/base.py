@@ -14,7 +14,7 @@ from app.backends.base import PromptMessage, Request
 from app.backends.model_ref import ModelRef
 from app.batch.task import Prompt
 from app.errors import AloneError
-from experiments.study.ai_alone import AiAloneSpec
+from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.template import fill
 from problems.problem import Problem
 

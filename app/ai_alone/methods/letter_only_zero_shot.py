@@ -8,7 +8,7 @@ from app.ai_alone.methods.base import LETTER_TOKENS, MethodContext, SampleResult
 from app.ai_alone.methods.multiple_choice import read_letter, slots
 from app.ai_alone.methods.registry import method
 from app.batch.task import Prompt
-from experiments.study.ai_alone import subject_of
+from experiments.study.sections.ai_alone import subject_of
 from problems.problem import Problem
 
 

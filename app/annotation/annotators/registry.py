@@ -16,7 +16,7 @@ from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.custom import CustomAnnotator
 from app.errors import AnnotatorUnknown
 from experiments.errors import suggestion
-from experiments.study.annotators import AnnotatorSpec
+from experiments.study.sections.annotators import AnnotatorSpec
 from problems.plugins import Registry
 
 ANNOTATORS: Registry[type[Annotator]] = Registry(

@@ -12,7 +12,7 @@ from app.bots.users.base import Ask, UnusableReply, UserAction
 from app.bots.users.random import Random
 from experiments.study.fields import SingleChoice
 from experiments.study.screen import ProblemBlock, Screen
-from experiments.study.two_step_simulator import (
+from experiments.study.sections.two_step_simulator import (
     DEFAULT,
     Prompt,
     Said,

@@ -11,7 +11,7 @@ import re
 
 from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
-from experiments.study.two_step_simulator import Prompt, iqa_eval
+from experiments.study.sections.two_step_simulator import Prompt, iqa_eval
 
 ANSWERED = re.compile(r"so,? the answer is:?\s*(.+)", re.IGNORECASE)
 

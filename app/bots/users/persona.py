@@ -15,7 +15,7 @@ from app.bots.users.registry import user
 from app.bots.users.two_step import TwoStep
 from experiments.study.fields import Checkbox, Field
 from experiments.study.screen import Screen
-from experiments.study.two_step_simulator import Prompt
+from experiments.study.sections.two_step_simulator import Prompt
 
 SYSTEM = (
     "You are a person who takes part in a study, and everything that you write is what this person would write. Stay "

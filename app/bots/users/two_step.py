@@ -1,7 +1,7 @@
 """ChatBench's two-step users: one prompt for the first message, another for each further step.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, section 5 and appendix B.4 (generate_conversations.py). What the model is
-asked is in experiments/study/two_step_simulator.py, where fine-tuning examples take it from as well.
+asked is in experiments/study/sections/two_step_simulator.py, where fine-tuning examples take it from as well.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from app.bots.users.base import Ask, UserAction
 from app.bots.users.chat_user import ChatTask, ChatUser
 from app.bots.users.registry import user
-from experiments.study import two_step_simulator as prompts
-from experiments.study.two_step_simulator import Prompt
+from experiments.study.sections import two_step_simulator as prompts
+from experiments.study.sections.two_step_simulator import Prompt
 
 
 @user("two_step", model=True)

@@ -13,7 +13,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
-from experiments.study.recruitment import Recruitment
+from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 

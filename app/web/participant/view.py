@@ -27,8 +27,8 @@ from app.web.participant.forms import FieldView, groups, view_of
 from app.web.rendering import markdown
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
-from experiments.study.recruitment import Paste
 from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
+from experiments.study.sections.recruitment import Paste
 from storage.registers.origins import Origin
 
 NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from experiments.study.dataset_info import Author, DatasetInfo
+from experiments.study.sections.dataset_info import Author, DatasetInfo
 from storage.datasets.describe.publication import common_license, license_url, publication, title
 from storage.datasets.describe.responsible_ai import collection_facts
 from storage.datasets.describe.summary_text import summary

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from experiments.study.dataset_info import Author
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.dataset_info import Author
+from experiments.study.sections.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.huggingface import header
 from storage.datasets.describe.markdown import bullets, code, count, join, table

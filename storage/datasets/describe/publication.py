@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from experiments.study.dataset_info import DatasetInfo, spdx_id
+from experiments.study.sections.dataset_info import DatasetInfo, spdx_id
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 

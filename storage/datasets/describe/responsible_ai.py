@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from experiments.study.recruitment import Bonus
 from experiments.study.schema import FromTag
+from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from storage.datasets.describe.markdown import code, count
 from storage.datasets.describe.publication import is_imported, original_origins, publication

@@ -1,7 +1,7 @@
 """Training examples for fine-tuning a user simulator on conversations: JSON lines in OpenAI's `messages` format.
 
 Chang, Anderson, Hofman: ChatBench. ACL 2025, appendix B.4: a conversation with k messages of the user gives k + 1
-examples, with the prompts of the simulated user `two_step` (experiments/study/two_step_simulator.py); the last
+examples, with the prompts of the simulated user `two_step` (experiments/study/sections/two_step_simulator.py); the last
 example gives the answer. A seeded split assigns each question either to training or to testing.
 
 The examples have no tables of their own. They are made from ChatBench's `conversations` and `questions` of a study,
@@ -21,8 +21,15 @@ import orjson
 from sqlalchemy import Connection
 
 from experiments.session.seeded_random import shuffled
+from experiments.study.sections.two_step_simulator import (
+    DEFAULT,
+    Prompt,
+    Said,
+    SimulatorPrompts,
+    SimulatorQuestion,
+    examples,
+)
 from experiments.study.study import Study
-from experiments.study.two_step_simulator import DEFAULT, Prompt, Said, SimulatorPrompts, SimulatorQuestion, examples
 from storage.column_types import MESSAGES as SAID
 from storage.column_types import JsonColumn
 from storage.datasets.describe import describe

@@ -15,7 +15,7 @@ from app.studies.loader import FILE
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from experiments.session.study_status import StudyStatus
-from experiments.study.dataset_info import DatasetInfo
+from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
 from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of

@@ -18,7 +18,7 @@ from experiments.study.fields import (
     Slider,
     TextField,
 )
-from experiments.study.recruitment import Paste
+from experiments.study.sections.recruitment import Paste
 
 COLUMN_CHARS = 12
 """The longest option that fits into a table's column, in characters."""
