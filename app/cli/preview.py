@@ -8,7 +8,7 @@ import typer
 
 from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.cli.commands import command
-from app.cli.common import StudyFile, Where, existing_database, out, settings_in_use
+from app.cli.common import StudyFile, Where, out, settings_in_use
 from app.cli.recruitment import cell_of
 from app.cli.session_actions import act_on
 from app.config.secret import secret_for
@@ -16,6 +16,7 @@ from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.web.participant.preview_links import PreviewLinks
 from experiments.errors import suggestion
+from storage.db.engine import open_database
 from storage.registers.studies import Studies
 
 
@@ -45,7 +46,7 @@ def walk(
         raise SettingsError(
             f"--language {language!r}: the study is not in this language{suggestion(language, found.file.offered)}"
         )
-    database = existing_database(settings)
+    database = open_database(settings.database_url)
     Studies(database).register(found)
     stream = act_on(database, lambda sessions: advance_to_step(sessions, found, target))
     print(PreviewLinks(secret_for(settings, database)).link(settings, stream))

@@ -57,9 +57,15 @@ def imported(database: Database, release: Path) -> Database:
 def test_a_study_is_exported_as_a_pilot_in_its_released_folder(release: Path) -> None:
     whole, pilot = files(release / FULL), files(release / FIRST)
     assert {name for name in whole if "/" in name} == {
-        f"{FULL}/{name}" for name in ("user_answers.csv", "user_answers_filtered.csv", "conversations.json")
+        f"{FULL}/{name}"
+        for name in (
+            *("user_answers.csv", "user_answers.jsonl", "conversations.json"),
+            *("user_answers_filtered.csv", "user_answers_filtered.jsonl"),
+        )
     }
-    assert {name for name in pilot if "/" in name} == {f"{FIRST}/user_answers.csv", f"{FIRST}/conversations.json"}
+    assert {name for name in pilot if "/" in name} == {
+        f"{FIRST}/{name}" for name in ("user_answers.csv", "user_answers.jsonl", "conversations.json")
+    }
     assert "questions.csv" in pilot, "what belongs to the whole release is beside the folder"
     assert f"{FIRST}/user_answers.csv" in pilot["README.md"].decode()
     assert [one for one in deviations("chatbench", [release / FIRST]) if isinstance(one, CellDeviation)] == []
@@ -112,7 +118,9 @@ def test_of_a_release_without_the_full_study_the_first_part_is_reported(database
 def test_only_a_part_is_exported_again(imported: Database, release: Path, tmp_path: Path) -> None:
     export(imported, ExportRequest("published", "chatbench", part=FIRST), tmp_path / "again")
     again, there = files(tmp_path / "again"), files(release / FIRST)
-    assert {name for name in again if "/" in name} == {f"{FIRST}/user_answers.csv", f"{FIRST}/conversations.json"}
+    assert {name for name in again if "/" in name} == {
+        f"{FIRST}/{name}" for name in ("user_answers.csv", "user_answers.jsonl", "conversations.json")
+    }
     assert again[f"{FIRST}/user_answers.csv"] == there[f"{FIRST}/user_answers.csv"]
 
 

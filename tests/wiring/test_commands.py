@@ -182,6 +182,7 @@ AS_JSON = {
     "budget": ("demo", "5"),
     "costs": ("demo",),
     "items": (str(ITEMS / "questions.csv"),),
+    "metadata": ("demo",),
     "model-calls": ("demo",),
     "payments": ("demo", "-o", "out"),
     "quota": ("demo", "9"),
@@ -208,7 +209,7 @@ def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
             done = parley(*name.split(), *words, "--json", folder=tmp_path)
             assert done.returncode == 0, f"{name}: {done.stderr}"
             empty += [] if json.loads(done.stdout) else [name]
-    assert empty == ["annotate status"]
+    assert empty == ["annotate status", "metadata"]
 
 
 def _parts(command: Any) -> dict[str, Any]:

@@ -102,6 +102,8 @@ async def victims(served: Served) -> list[str]:
             await bot.arrive("everything")
             for _ in range(12 + 6 * number):
                 await bot.step()
+            while bot.screen.panel.chat and bot.screen.panel.chat.waiting:  # or a reply is added to their log later
+                await bot.step()
             streams.append(bot.stream)
     return streams
 

@@ -90,7 +90,7 @@ NAMES: Mapping[str, str] = {
     "taxonomy.by_confidence.<confidence>.<label>": (
         "share of labelled messages with the label, by confidence to solve the problem alone, 0 to 6"
     ),
-    "taxonomy.by_turn.<turn>.<label>": "share of labelled messages with the label, by turn: 1, ..., `5+`",
+    "taxonomy.by_turn.<turn>.<label>": "share of labelled messages with the label, by turn: 1, ..., `5-or-later`",
     "taxonomy.labels.<number>": "share of labelled messages with `none` of the ten labels, or `several`",
 }
 QUESTIONS: Mapping[str, tuple[str, ...]] = {

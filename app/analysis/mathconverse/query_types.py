@@ -83,7 +83,7 @@ def joined(queries: pd.DataFrame, interactions: pd.DataFrame) -> pd.DataFrame:
     `uid`, `mth_bkgrd`, `solo_solve` and `turn` (text, the later ones together)."""
     said = pd.DataFrame(
         [
-            (_key(before, query), str(turn) if turn < LAST else f"{LAST}+", *rest)
+            (_key(before, query), str(turn) if turn < LAST else f"{LAST}-or-later", *rest)
             for *rest, people, replies in interactions[
                 ["model", "uid", "mth_bkgrd", "solo_solve", "human_interactions", "model_responses"]
             ].itertuples(index=False)

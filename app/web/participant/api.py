@@ -342,11 +342,17 @@ def _nobody(request: Request) -> Response:
     return JSONResponse(told, status_code=401)
 
 
+HIDDEN = ("plain", "plain_options")
+"""Fields of blocks that only simulated users inside the server read."""
+
+
 def screen_json(screen: Screen) -> dict[str, Any]:
-    """A screen as plain JSON values, for bots."""
+    """A screen as plain JSON values, for bots; without what participants do not see."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
     for block, told in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
         told["block"] = block.kind
+        for hidden in HIDDEN:
+            told.pop(hidden, None)
     return plain
 
 
