@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,13 @@ SPEAKERS = {"said": "user", "replied": "assistant"}
 """The role of a message in a request to a model, by the kind of event."""
 STOPPED = "You stopped the reply. Your message is saved."
 """Shown in place of a reply that was stopped before its first word."""
+UNANSWERED = "Your message could not be answered. You can change it and send it again."
+"""Shown in place of the reply to a message that was refused."""
+REFUSED = frozenset({"content_filter", "refusal", "context_length_exceeded", "status_413"})
+"""The reasons of failed replies that lie in the message or the length of the conversation: the same request would fail
+again. All others lie in the model's server."""
+RETRIES = 1
+"""The default for the number of further failures in a row after which participants can go on without a reply."""
 MESSAGE_BOX = "message"
 """The name of the message box in telemetry."""
 MESSAGE_CHARS = 4_000
@@ -32,8 +40,11 @@ def messages_of(facts: Sequence[Event]) -> list[Event]:
 
 def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
     """The messages as participants see them, with the senders You and Bot."""
+    refused = refused_messages(facts)
     return tuple(
-        ChatMessage("You" if event.kind == "said" else "Bot", event.data["text"], ended(event))
+        ChatMessage("Bot", event.data["text"], ended(event))
+        if event.kind == "replied"
+        else ChatMessage("You", event.data["text"], "unanswered" if event.seq in refused else "")
         for event in messages_of(facts)
     )
 
@@ -51,6 +62,38 @@ def stopped_by_user(failed: Event) -> bool:
 def cut(outcome: Event) -> bool:
     """Whether the participant stopped a reply, before its first word or later."""
     return ended(outcome) == "stopped" or stopped_by_user(outcome)
+
+
+def is_refusal(outcome: Event) -> bool:
+    """Whether a reply failed because of the message."""
+    return outcome.kind == "failed" and outcome.data.get("reason") in REFUSED
+
+
+def refused_messages(facts: Sequence[Event]) -> frozenset[int]:
+    """The numbers (`seq`) of the messages that were refused. They get no reply: the next message takes their place,
+    in the prompts and in the number of messages."""
+    refused, said = set[int](), 0
+    for event in facts:
+        if event.kind == "said":
+            said = event.seq
+        elif event.kind == "retried":
+            refused.discard(said)
+        elif is_refusal(event):
+            refused.add(said)
+    return frozenset(refused)
+
+
+def failures_in_a_row(facts: Sequence[Event]) -> int:
+    """How many replies failed since the last one that came; of several models, the most of any. Replies that the
+    participant stopped do not count."""
+    failures = Counter[str]()
+    for event in facts:
+        slot = str(event.data.get("slot", ""))
+        if event.kind == "replied":
+            failures[slot] = 0
+        elif event.kind == "failed" and not stopped_by_user(event):
+            failures[slot] += 1
+    return max(failures.values(), default=0)
 
 
 def turns(facts: Sequence[Event]) -> list[tuple[Event, Event]]:

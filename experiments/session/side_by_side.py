@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.events import Data, Event
+from experiments.session.conversation import is_refusal
 
 SLOTS = "abcd"
 TIE, BAD = "tie", "bad"
@@ -27,6 +28,11 @@ class ComparisonRound:
     stopped: bool = False
     """Whether the participant has stopped the replies in progress."""
 
+    @property
+    def refused(self) -> bool:
+        """Whether a model gave no reply because of the message."""
+        return any(map(is_refusal, self.outcomes.values()))
+
     def reply(self, slot: str) -> Event | None:
         """A column's reply; None if it failed or is in progress."""
         found = self.outcomes.get(slot)
@@ -34,11 +40,13 @@ class ComparisonRound:
 
 
 def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
-    """The rounds of the conversation, in order."""
+    """The rounds of the conversation, in order. A round whose message was refused is replaced by the next one."""
     found: list[ComparisonRound] = []
     for event in facts:
         match event.kind:
             case "said":
+                if found and found[-1].refused:
+                    found.pop()
                 found.append(ComparisonRound(event))
             case "replied" | "failed":
                 found[-1].outcomes[event.data["slot"]] = event

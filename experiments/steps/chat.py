@@ -2,7 +2,8 @@
 
 Events: said, replied, failed (no reply from the model), retried, stopped (the participant stopped the reply), rated,
 submitted, skipped. A reply is pending after `said` or `retried`. The prompt is built from these events alone. With
-`rate_each`, each reply must be rated before the next message.
+`rate_each`, each reply must be rated before the next message. A reply that failed because of its message cannot be
+retried: the next `said` replaces that message.
 """
 
 from __future__ import annotations
@@ -17,14 +18,19 @@ from experiments.events import Action, Event, Fact, PendingTask
 from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
+    RETRIES,
     STOPPED,
+    UNANSWERED,
     count,
+    failures_in_a_row,
+    is_refusal,
     messages,
     messages_left,
     messages_of,
     prompt,
     rated_reply,
     read_message,
+    refused_messages,
     stopped_by_user,
 )
 from experiments.session.state import Location
@@ -43,13 +49,17 @@ GIVEN_UP = (
 
 
 class OnFailure(StrictModel):
-    """What happens when the model gives no reply after all automatic retries."""
+    """What happens when the model gives no reply after all automatic retries. If the message is the reason (a content
+    filter, a refusal, a conversation that is too long for the model), participants can change it and send it again,
+    and it does not count as one of their messages. Otherwise they can ask again."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
-    """`retry`: participants can ask again, as often as they like. `skip`: they can also skip the problem, with all of
-    its steps. `stop`: the session ends, with the code below."""
-    after_retries: Annotated[int, About(ge=0, le=20)] = 1
-    """The number of retries by the participant before the problem can be skipped or the session ends."""
+    """What happens after that number of tries in vain. `retry`: participants can try again as often as they like, or
+    leave the screen, whatever `min_messages` is. `skip`: they can also skip the problem, with all of its steps. `stop`:
+    the session ends, with the code below; not if the message is the reason."""
+    after_retries: Annotated[int, About(ge=0, le=20)] = RETRIES
+    """The number of tries by the participant, after the first failure, before the screen can be left, the problem can
+    be skipped or the session ends."""
     text: str = NO_REPLY
     """The message to participants."""
     stop_text: str = GIVEN_UP
@@ -72,7 +82,8 @@ class ChatStep(Step):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
-    """The minimum number of messages before participants can leave the screen."""
+    """The minimum number of messages before participants can leave the screen. It does not hold once the model has
+    given no reply after the tries of `on_failure`."""
     answer: bool = False
     """Whether the problem's options are shown next to the chat and must be answered to continue."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
@@ -117,8 +128,7 @@ class ChatStep(Step):
     def panel(self, place: Location) -> Panel:
         """The problem on one side, the conversation on the other."""
         text = (TextBlock(place.fill(self.text)),) if self.text else ()
-        waits, said = _waits(place.facts), count(place.facts, "said")
-        left = messages_left(place, self.max_messages - said)
+        waits, sent, left = _waits(place.facts), _sent(place.facts), self._left(place)
         chat = ChatView(
             title=place.fill(self.assistant_label),
             messages=messages(place.facts),
@@ -127,7 +137,8 @@ class ChatStep(Step):
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
             failed=self._no_reply(place) if waits == "failed" else "",
-            minimum=min(self.min_messages, said + left),
+            refused=self._refused(place),
+            minimum=0 if self._given_up(place) else min(self.min_messages, sent + left),
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
@@ -136,8 +147,21 @@ class ChatStep(Step):
 
     def _no_reply(self, place: Location) -> str:
         """The text shown in place of a failed reply."""
-        *_, failed = (event for event in place.facts if event.kind == "failed")
-        return STOPPED if stopped_by_user(failed) else place.fill(self.on_failure.text)
+        if self._refused(place):
+            return UNANSWERED
+        stopped = stopped_by_user(_last_failed(place.facts))
+        return STOPPED if stopped else place.fill(self.on_failure.text)
+
+    def _left(self, place: Location) -> int:
+        """How many more messages can be sent."""
+        return messages_left(place, self.max_messages - _sent(place.facts))
+
+    def _refused(self, place: Location) -> str:
+        """The last message, if it was refused and another can be sent in its place."""
+        *_, said = (None, *(event for event in place.facts if event.kind == "said"))
+        if said is None or said.seq not in refused_messages(place.facts) or not self._left(place):
+            return ""
+        return str(said.data["text"])
 
     def offers(self, place: Location) -> tuple[str, ...]:
         """say, rate, stop, retry, skip and submit, each when it is its turn."""
@@ -146,20 +170,18 @@ class ChatStep(Step):
             return () if _stopped(place.facts) else ("stop",)
         if self.rating(place):
             return ("rate",)
-        said = count(place.facts, "said")
-        left = messages_left(place, self.max_messages - said)
-        leave = ("submit",) if said >= min(self.min_messages, said + left) else ()
-        if waits == "failed":
-            skip = ("skip",) if self.on_failure.action == "skip" and self._given_up(place) else ()
-            return ("retry", *skip, *leave)
-        return (*(("say",) if left else ()), *leave)
+        sent, left, given_up = _sent(place.facts), self._left(place), self._given_up(place)
+        leave = ("submit",) if given_up or sent >= min(self.min_messages, sent + left) else ()
+        say = ("say",) if left else ()
+        if waits != "failed":
+            return (*say, *leave)
+        again = say if is_refusal(_last_failed(place.facts)) else ("retry",)
+        skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
+        return (*again, *skip, *leave)
 
     def _given_up(self, place: Location) -> bool:
-        """Whether the participant's retries are used up and the last one failed."""
-        tries = 0
-        for event in place.facts:
-            tries = 0 if event.kind == "said" else tries + (event.kind == "failed" and not stopped_by_user(event))
-        return tries > self.on_failure.after_retries
+        """Whether the participant's tries are used up, all in vain."""
+        return failures_in_a_row(place.facts) > self.on_failure.after_retries
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply to the last message that has none; or the end of the session, if the study ends after failures."""
@@ -167,9 +189,12 @@ class ChatStep(Step):
         if waits in ("said", "retried"):
             name = place.fill(self.model)
             stopped = {"stopped": True} if _stopped(place.facts) else {}
-            said = prompt(place, name, messages_of(place.facts), problem_in_prompt=self.problem_in_prompt)
+            refused = refused_messages(place.facts)
+            held = [event for event in messages_of(place.facts) if event.seq not in refused]
+            said = prompt(place, name, held, problem_in_prompt=self.problem_in_prompt)
             return (PendingTask("reply", place.path, {"model": name, "messages": said, **stopped}),)
-        if waits != "failed" or self.on_failure.action != "stop" or not self._given_up(place):
+        stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(place)
+        if not stops or is_refusal(_last_failed(place.facts)):
             return ()
         return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
 
@@ -231,6 +256,16 @@ def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:
 def _waits(facts: Sequence[Event]) -> str | None:
     """The kind of the last event that decides whether a reply is pending."""
     return _last(facts, "said", "replied", "failed", "retried")
+
+
+def _sent(facts: Sequence[Event]) -> int:
+    """How many messages were sent; one that was refused does not count."""
+    return count(facts, "said") - len(refused_messages(facts))
+
+
+def _last_failed(facts: Sequence[Event]) -> Event:
+    *_, failed = (event for event in facts if event.kind == "failed")
+    return failed
 
 
 def _stopped(facts: Sequence[Event]) -> bool:

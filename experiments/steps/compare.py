@@ -1,7 +1,8 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
 Events: said (the first with the drawn models by slot), replied and failed (with their slot), retried (with its slot),
-stopped (by the participant: all replies in progress), voted, submitted. The models and their columns are drawn for each
+stopped (by the participant: all replies in progress), voted, submitted. A message that a model refused is replaced by
+the next `said`. The models and their columns are drawn for each
 conversation from the session's seed and the path. A vote is possible only when all models have replied. If a stopped
 reply has no text, a retry requests all replies again that were stopped with it.
 """
@@ -20,15 +21,20 @@ from experiments.session import side_by_side as reading
 from experiments.session.conversation import (
     MESSAGE_BOX,
     MESSAGE_CHARS,
+    RETRIES,
     STOPPED,
+    UNANSWERED,
     cut,
     ended,
+    failures_in_a_row,
+    is_refusal,
     messages,
     messages_left,
     prompt,
     rated_reply,
     read_message,
     stopped_by_user,
+    turn_of,
 )
 from experiments.session.seeded_random import shuffled
 from experiments.session.side_by_side import BAD, SLOTS, TIE, ComparisonRound, histories, models_by_slot, rounds, winner
@@ -58,7 +64,8 @@ class CompareStep(Step):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
-    """The minimum number of messages before participants can end the conversation."""
+    """The minimum number of messages before participants can end the conversation. It does not hold once a model has
+    given no reply twice in a row."""
     vote: Literal["choice", "slider"] = "choice"
     """`choice`: a vote for one column, a tie, or none. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
@@ -151,7 +158,8 @@ class CompareStep(Step):
         if place.scope.problem:
             blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
         found = rounds(place.facts)
-        left = messages_left(place, self.max_messages - len(found))
+        sent, left = _sent(found), self._left(place, found)
+        refused = found[-1].said.data["text"] if found and found[-1].refused and left else ""
         chat = ChatView(
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
@@ -159,7 +167,8 @@ class CompareStep(Step):
             max_chars=MESSAGE_CHARS,
             rating=self.fields(place),
             waiting=bool(self._waiting(found)),
-            minimum=min(self.min_messages, len(found) + left),
+            refused=str(refused),
+            minimum=0 if _given_up(place) else min(self.min_messages, sent + left),
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
             columns=self.columns,
@@ -172,12 +181,18 @@ class CompareStep(Step):
         for slot, called in self._slots.items():
             outcome = one.outcomes.get(slot)
             missing = outcome if outcome is not None and outcome.kind == "failed" else None
-            failed = "" if missing is None else STOPPED if stopped_by_user(missing) else place.fill(self.no_reply_text)
+            failed = "" if missing is None else self._no_reply(place, missing)
             reply = one.reply(slot)
             text = reply.data["text"] if reply else ""
             how = ended(reply) if reply else ""
             replies.append(ReplyView(slot, place.fill(called), text, failed, outcome is None, how))
         return RoundView(one.said.data["text"], tuple(replies), self._voted(place, one))
+
+    def _no_reply(self, place: Location, failed: Event) -> str:
+        """The text shown in place of a failed reply."""
+        if is_refusal(failed):
+            return UNANSWERED
+        return STOPPED if stopped_by_user(failed) else place.fill(self.no_reply_text)
 
     def _voted(self, place: Location, one: ComparisonRound) -> str:
         """The participant's vote as text."""
@@ -205,14 +220,19 @@ class CompareStep(Step):
         found = rounds(place.facts)
         if self._waiting(found):
             return () if found[-1].stopped else ("stop",)
-        left = messages_left(place, self.max_messages - len(found))
-        enough = len(found) >= min(self.min_messages, len(found) + left)
+        sent, left = _sent(found), self._left(place, found)
+        enough = _given_up(place) or sent >= min(self.min_messages, sent + left)
+        say, leave = ("say",) if left else (), ("submit",) if enough else ()
         if self._failed(found):
-            return ("retry", *(("submit",) if enough else ()))
+            return (*(say if found[-1].refused else ("retry",)), *leave)
         if self.vote_when == "each_turn" and found and found[-1].vote is None:
             return ("vote",)
         end = "vote" if self.vote_when == "at_end" and found else "submit"
-        return (*(("say",) if left else ()), *((end,) if enough else ()))
+        return (*say, *((end,) if enough else ()))
+
+    def _left(self, place: Location, found: Sequence[ComparisonRound]) -> int:
+        """How many more messages can be sent."""
+        return messages_left(place, self.max_messages - _sent(found))
 
     def pending_tasks(self, place: Location) -> tuple[PendingTask, ...]:
         """A reply in each column that has none yet."""
@@ -268,13 +288,15 @@ class CompareStep(Step):
             return {}
         turn, given = event.data["turn"], event.data
         rated = {"winner": given.get("winner", ""), **{f"score_{slot}": slot for slot in SLOTS}}
-        return {
-            name: self._rated(place, found[turn], turn, name, slot) for name, slot in rated.items() if name in given
-        }
+        return {name: self._rated(place, found[turn], name, slot) for name, slot in rated.items() if name in given}
 
-    def _rated(self, place: Location, one: ComparisonRound, turn: int, name: str, slot: str) -> RatingSubject:
+    def _rated(self, place: Location, one: ComparisonRound, name: str, slot: str) -> RatingSubject:
         scale, reply = name.partition("_")[0], one.reply(slot)
-        return rated_reply(scale, place.facts, reply) if reply else RatingSubject(scale, place.path, turn + 1)
+        return (
+            rated_reply(scale, place.facts, reply)
+            if reply
+            else RatingSubject(scale, place.path, turn_of(place.facts, one.said))
+        )
 
     def references(self) -> tuple[str, ...]:
         """`better` and `score` have a `{{assistant_label}}` of their own."""
@@ -302,3 +324,13 @@ class CompareStep(Step):
             *(f"no model is called {name!r}{suggestion(name, models)}" for name in unknown),
             *([f"has {len(self.models or models)} models for {self.columns} columns"] if few else []),
         ]
+
+
+def _sent(found: Sequence[ComparisonRound]) -> int:
+    """How many messages were sent; one that was refused does not count."""
+    return sum(not one.refused for one in found)
+
+
+def _given_up(place: Location) -> bool:
+    """Whether a model gave no reply again after the participant's tries."""
+    return failures_in_a_row(place.facts) > RETRIES

@@ -38,8 +38,9 @@ class ProblemBlock:
     plain_options: tuple[tuple[str, str], ...] = ()
 
 
-Ended = Literal["", "cut_off", "stopped"]
-"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant; empty if complete."""
+Ended = Literal["", "cut_off", "stopped", "unanswered"]
+"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant; empty if complete. A
+message of "You" is `unanswered` if it was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,8 @@ class ChatView:
     rating: tuple[Field, ...] = ()
     waiting: bool = False
     failed: str = ""
+    refused: str = ""
+    """The message that was refused, while it can be changed and sent again."""
     minimum: int = 0
     dollar_maths: bool = False
     columns: int = 0

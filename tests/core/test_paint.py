@@ -281,6 +281,27 @@ def test_a_reply_that_is_not_whole_says_so() -> None:
         assert mark in looked_back.updates["left"]["value"]
 
 
+def test_a_refused_message_is_marked_and_is_in_the_box_unless_something_was_typed_since() -> None:
+    said = tuple(ChatMessage("You", "No.", "unanswered") for _ in range(2))
+    chat = replace(CHAT, messages=said[:1], failed="It could not be answered.", refused="No.", minimum=1, remaining=3)
+    screen = screen_of(Panel(chat=chat), "say")
+    first = painted(screen)
+    assert first.updates["box"]["value"] == "No."
+    assert painted(screen, draft={"text": "Or else"}).updates["box"]["value"] == "Or else"
+    assert "This message was not answered." in first.updates["chat"]["value"]
+    side = first.updates["side"]["value"]
+    assert ('role="alert">It could not be answered.' in side, "Try again" in side, "data-none" in side) == (
+        True,
+        False,
+        False,
+    )
+    assert "Please send at least 1" in side, "it does not count"
+    marks = first.marks["box"]
+    again = screen_of(Panel(chat=replace(chat, messages=said)), "say")
+    assert painted(screen, shown=marks).updates["box"].keys() == {"max_length"}
+    assert painted(again, shown=marks).updates["box"]["value"] == "No.", "it was refused once more"
+
+
 def test_the_json_says_what_the_page_needs_and_no_more() -> None:
     painting = painted(screen_of(Panel(chat=CHAT), "say"), note="No.", faults={"text": "Too long."})
     answer = json.loads(json.dumps(painting.as_json()))

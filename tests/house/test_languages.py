@@ -12,7 +12,7 @@ from app.i18n.catalogues import catalogues
 from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
 from experiments.instruments import dices_safety, query_labels, scales
-from experiments.session.conversation import STOPPED
+from experiments.session.conversation import STOPPED, UNANSWERED
 from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
@@ -125,6 +125,7 @@ def used() -> frozenset[str]:
     shown = (
         "The conversation",
         STOPPED,
+        UNANSWERED,
         *disclosed,
         *NOUNS,
         *NOT_WHOLE.values(),

@@ -31,8 +31,12 @@ from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen
 from experiments.study.sections.recruitment import Paste
 from storage.registers.origins import Origin
 
-NOT_WHOLE = {"cut_off": "This reply was cut off.", "stopped": "You stopped this reply."}
-"""The note below an incomplete reply."""
+NOT_WHOLE = {
+    "cut_off": "This reply was cut off.",
+    "stopped": "You stopped this reply.",
+    "unanswered": "This message was not answered.",
+}
+"""The note below an incomplete reply, or below a message that got none."""
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
 MOST_KEPT = 2_000
@@ -261,7 +265,7 @@ class ScreenView:
         self._parts |= {"talk": _talk(screen, study), "chat": _chat(screen, study)}
         self._digests = {name: digest_of(screen, name, part.about) for name, part in self._parts.items()}
         self._marks = {name: digest[:MARK_CHARS] for name, digest in self._digests.items()}
-        self._marks["box"] = digest_of(screen, "box", ())[:MARK_CHARS]
+        self._marks["box"] = digest_of(screen, "box", _refused(screen.panel.chat))[:MARK_CHARS]
 
     def needs_draft(self, shown: str | None) -> bool:
         """Whether a form or a message box has to be rendered that the browser does not show yet; it gets the draft."""
@@ -288,7 +292,8 @@ class ScreenView:
         }
         updates |= labels(study.words) if shown is None else {}
         if panel.chat:
-            box = _box(panel.chat, None if marks["box"] in known else str(draft.get("text") or ""))
+            text = str(draft.get("text") or panel.chat.refused)
+            box = _box(panel.chat, None if marks["box"] in known else text)
             updates["box"] = {**updates.get("box", {}), **box}
         return PageUpdate(
             path=screen.path,
@@ -369,7 +374,8 @@ def _side(screen: Screen) -> Fragment:
     if chat is None:
         return NOTHING
     said = _said(chat)
-    missing = max(0, chat.minimum - said)
+    unanswered = sum(message.ended == "unanswered" for message in chat.messages)
+    missing = max(0, chat.minimum - (said - unanswered))
     actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
 
     def values(draft: Draft) -> Mapping[str, Any]:
@@ -408,6 +414,11 @@ def _chat(screen: Screen, study: StudyContext) -> Fragment:
 
 def _said(chat: ChatView) -> int:
     return sum(message.role == "You" for message in chat.messages)
+
+
+def _refused(chat: ChatView | None) -> tuple[Any, ...]:
+    """The refused message that the box holds again, and which one it is: the next one may have the same text."""
+    return (chat.refused, _said(chat)) if chat and chat.refused else ()
 
 
 def _box(chat: ChatView, text: str | None) -> Update:

@@ -86,6 +86,7 @@ async function show(painting) {
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
   const { talk, chat, ...others } = now.updates;
+  if (!moved && box()?.value.trim()) delete others.box?.value; // what was typed meanwhile stays, also after a refusal
   paint(others);
   converse("talk", talk?.value);
   converse("chat", chat?.value);
@@ -106,17 +107,18 @@ async function show(painting) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });
   }
-  if (now.actions.includes("retry")) showFailed(inBox);
+  if (now.updates.side || now.updates.talk) showFailed(inBox || (!moved && document.activeElement === document.body));
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
 }
 
-// While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button.
+// While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button. A message
+// that was refused is in the box again, to be changed.
 function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
   card?.scrollIntoView({ block: "nearest" });
-  if (inBox) card?.focus({ preventScroll: true });
+  if (inBox) (now.actions.includes("say") ? box() : card)?.focus({ preventScroll: true });
 }
 
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be

@@ -1,0 +1,262 @@
+"""A conversation whose model gives no reply: what can be done then, what counts, and that the end is in reach."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.bots.random_bot import RandomBot
+from app.bots.users.chat_user import chat_task_of
+from experiments.errors import Refused
+from experiments.events import Action, Event
+from experiments.session.conversation import REFUSED, turns
+from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.state import State
+from experiments.study.resolve import resolve
+from experiments.study.screen import ChatView, Screen
+from experiments.views.problem_history import problem_turns
+from problems.problem import Option, Problem
+from tests.fakes.examples import examples
+from tests.fakes.sessions import enrolment, world
+
+FILTER, DOWN = "content_filter", "status_503"
+PROBLEM = Problem(
+    id="p", text="1 + 1?", plain="", dataset="d", options=(Option("A", "2", ""), Option("B", "3", "")), answer="A"
+)
+GIVEN: Mapping[str, Mapping[str, Any]] = {"submit": {"answer": "A"}, "say": {"text": "Again"}}
+
+
+class Talk:
+    """A session at a conversation, moved by hand."""
+
+    def __init__(self, step: str = "chat", **keys: Any) -> None:
+        own = {"model": "one"} if step == "chat" else {}
+        loop = {"each": "item", "of": "pool", "flow": [{"step": step, "id": "chat", **own, **keys}]}
+        raw = {
+            "study": "small",
+            "title": "Small",
+            "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
+            "models": {name: {"backend": "scripted", "system": ""} for name in ("one", "two")},
+            "flow": [loop, {"step": "finish"}],
+        }
+        self.study = resolve(json.loads(json.dumps(raw)), {}, {"pool": [PROBLEM]})
+        self.state = self.settled(fold(decide(self.study, State(), enrolment("1"))))
+
+    def settled(self, state: State) -> State:
+        """The state once all is done but for replies."""
+        while (due := world(self.study, state, 0)) is not None and due.by == "system":
+            state = fold(decide(self.study, state, due), state)
+        return state
+
+    @property
+    def screen(self) -> Screen:
+        return screen(self.study, self.state)
+
+    @property
+    def chat(self) -> ChatView:
+        assert self.screen.panel.chat
+        return self.screen.panel.chat
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.screen.actions
+
+    def do(self, kind: str, by: Any = "participant", **values: Any) -> Talk:
+        path = self.screen.path
+        act = Action(kind, path, values, 0, seen=self.screen.seen, by=by)
+        self.state = self.settled(fold(decide(self.study, self.state, act), self.state))
+        return self
+
+    def fails(self, reason: str, slot: str = "") -> Talk:
+        """A pending reply fails, of that column if there are several."""
+        return self.do("fail", "model", reason=reason, model="one", **({"slot": slot} if slot else {}))
+
+    def say(self, text: str, reason: str) -> Talk:
+        """A message that gets no reply."""
+        return self.do("say", text=text).fails(reason)
+
+    def prompts(self) -> list[list[str]]:
+        """The texts that models are asked with."""
+        return [[said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)]
+
+    @property
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.state.facts[self.screen.path]]
+
+
+@pytest.mark.parametrize("reason", sorted(REFUSED))
+def test_a_refused_message_is_changed_and_sent_again_and_counts_once(reason: str) -> None:
+    talk = Talk(max_messages=2, min_messages=1).say("Something bad", reason)
+    assert talk.actions == ("say",)
+    assert (talk.chat.refused, talk.chat.remaining, bool(talk.chat.failed)) == ("Something bad", 2, True)
+    assert [(said.role, said.ended) for said in talk.chat.messages] == [("You", "unanswered")]
+    with pytest.raises(Refused):
+        talk.do("retry")
+    talk.do("say", text="Something good")
+    assert talk.prompts() == [["Something good"]]
+    talk.do("reply", "model", text="Well.", model="one")
+    assert talk.kinds == ["said", "failed", "said", "replied"], "nothing is overwritten"
+    assert (talk.actions, talk.chat.remaining, talk.chat.refused) == (("say", "submit"), 1, "")
+    assert [said.ended for said in talk.chat.messages] == ["unanswered", "", ""]
+    talk.do("say", text="More")
+    assert talk.prompts() == [["Something good", "Well.", "More"]]
+
+
+def test_the_pairs_that_released_files_hold_have_no_refused_message() -> None:
+    talk = Talk(rate_each=["helpfulness"]).say("Bad", FILTER).do("say", text="Good")
+    talk.do("reply", "model", text="Well.", model="one").do("rate", helpfulness="2")
+    (unit,) = problem_turns(talk.study, talk.state)
+    (turn,) = unit.spoken()
+    assert (turn.message.data["text"], turn.reply.data["text"], turn.ratings) == ("Good", "Well.", {"helpfulness": 2})
+    assert len(turns(talk.state.facts[talk.screen.path])) == 1
+
+
+def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the_tries() -> None:
+    talk = Talk(min_messages=2, on_failure={"after_retries": 2}).say("Hello", DOWN)
+    for _ in range(2):
+        assert (talk.actions, talk.chat.refused, talk.chat.minimum) == (("retry",), "", 2)
+        talk.do("retry").fails(DOWN)
+    assert (talk.actions, talk.chat.minimum) == (("retry", "submit"), 0)
+    talk.do("retry").do("reply", "model", text="Well.", model="one")
+    assert (talk.actions, talk.chat.minimum) == (("say",), 2), "a reply makes it as it was"
+
+
+def test_a_log_in_which_a_refused_message_was_retried_means_what_it_did() -> None:
+    """As builds wrote it that offered to try again."""
+    talk = Talk(max_messages=3).say("Hello", FILTER)
+    retried = Event(talk.state.seq + 1, 0, "participant", talk.screen.path, "retried", {})
+    talk.state = fold([retried], talk.state)
+    assert talk.prompts() == [["Hello"]]
+    talk.do("reply", "model", text="Well.", model="one")
+    assert [said.ended for said in talk.chat.messages] == ["", ""]
+    assert talk.chat.remaining == 2
+
+
+@pytest.mark.parametrize(
+    ("action", "refusal", "server"),
+    [
+        ("retry", ("say", "submit"), ("retry", "submit")),
+        ("skip", ("say", "skip", "submit"), ("retry", "skip", "submit")),
+        ("stop", ("say", "submit"), ()),
+    ],
+)
+def test_what_the_study_says_after_the_tries(action: str, refusal: tuple[str, ...], server: tuple[str, ...]) -> None:
+    keys = {"min_messages": 1, "on_failure": {"action": action}}
+    assert Talk(**keys).say("Bad", FILTER).say("Worse", FILTER).actions == refusal
+    talk = Talk(**keys).say("Hello", DOWN).do("retry").fails(DOWN)
+    assert talk.actions == server
+    assert talk.screen.outcome == ("technical_failure" if action == "stop" else "")
+
+
+def test_a_reply_that_was_stopped_is_no_failure() -> None:
+    talk = Talk(min_messages=2)
+    talk.do("say", text="Hello")
+    for _ in range(3):
+        talk.do("stop").fails("stopped")
+        assert talk.actions == ("retry",)
+        talk.do("retry")
+
+
+def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> None:
+    talk = Talk("compare", max_messages=2, continue_with="winner")
+    talk.do("say", text="Bad").do("reply", "model", text="Well.", model="one", slot="a").fails(FILTER, "b")
+    assert (talk.actions, talk.chat.refused, talk.chat.remaining) == (("say",), "Bad", 2)
+    assert "could not be answered" in talk.chat.rounds[-1].replies[1].failed
+    talk.do("say", text="Good")
+    assert talk.prompts() == [["Good"], ["Good"]]
+    assert [one.message for one in talk.chat.rounds] == ["Good"]
+    for slot in "ab":
+        talk.do("reply", "model", text=slot, model="one", slot=slot)
+    assert (talk.actions, talk.chat.remaining) == (("vote",), 1)
+    talk.do("vote", winner="b")
+    assert talk.state.events[-1].data["turn"] == 0
+    talk.do("say", text="More")
+    assert talk.prompts() == [["Good", "b", "More"]] * 2
+    said = [event for event in talk.state.events if event.kind == "said"]
+    assert (len(said), "models" in said[0].data, "models" in said[1].data) == (3, True, False)
+
+
+def test_a_column_that_never_comes_holds_nobody() -> None:
+    talk = Talk("compare", min_messages=3).do("say", text="Hello")
+    talk.do("reply", "model", text="Well.", model="one", slot="a").fails(DOWN, "b")
+    assert talk.actions == ("retry",)
+    assert talk.do("retry", slot="b").fails(DOWN, "b").actions == ("retry", "submit")
+
+
+reasons = st.sampled_from([FILTER, "context_length_exceeded", DOWN, "timeout_first_token", "empty_reply"])
+failing = st.fixed_dictionaries(
+    {
+        "min_messages": st.integers(0, 3),
+        "max_messages": st.integers(3, 4),
+        "answer": st.booleans(),
+        "on_failure": st.fixed_dictionaries(
+            {"action": st.sampled_from(["retry", "skip", "stop"]), "after_retries": st.integers(0, 3)}
+        ),
+    }
+)
+
+
+def some_of(talk: Talk, moves: st.DataObject, most: int) -> None:
+    """Some of what can be done where models always fail."""
+    for _ in range(moves.draw(st.integers(0, most))):
+        if talk.screen.ended:
+            return
+        jobs = pending_tasks(talk.study, talk.state)
+        stops = "stop" in talk.actions and moves.draw(st.booleans())
+        if jobs and not stops:
+            reason = "stopped" if jobs[0].data.get("stopped") else moves.draw(reasons)
+            talk.fails(reason, jobs[0].slot)
+        else:
+            kind = moves.draw(st.sampled_from(talk.actions))
+            talk.do(kind, **GIVEN.get(kind, {}))
+
+
+def goes_on_to_the_end(talk: Talk, reason: str) -> bool:
+    """Whether somebody who tries as long as nothing else can be done comes to the end without any reply."""
+    for _ in range(40):
+        if talk.screen.ended:
+            return "replied" not in [event.kind for event in talk.state.events]
+        if jobs := pending_tasks(talk.study, talk.state):
+            talk.fails(reason, jobs[0].slot)
+        else:
+            kind = next(kind for kind in ("submit", "skip", "retry", "say") if kind in talk.actions)
+            talk.do(kind, **GIVEN.get(kind, {}))
+    return False
+
+
+@given(failing, reasons, st.data())
+@examples(60)
+def test_a_chat_whose_model_always_fails_can_be_left(keys: dict[str, Any], reason: str, moves: st.DataObject) -> None:
+    talk = Talk(**keys)
+    some_of(talk, moves, 12)
+    assert goes_on_to_the_end(talk, reason)
+
+
+@given(st.integers(0, 3), st.sampled_from(["each_turn", "at_end"]), reasons, st.data())
+@examples(40)
+def test_columns_whose_models_always_fail_can_be_left(least: int, when: str, reason: str, moves: st.DataObject) -> None:
+    talk = Talk("compare", min_messages=least, max_messages=4, vote_when=when)
+    some_of(talk, moves, 12)
+    assert goes_on_to_the_end(talk, reason)
+
+
+@pytest.mark.parametrize("reason", [FILTER, DOWN])
+def test_bots_do_what_is_offered(reason: str) -> None:
+    """A random one leaves in the end where each of its messages is refused; one that talks is asked for another."""
+    talk, bot = Talk(min_messages=2, answer=True).say("Hello", reason), RandomBot("1")
+    task = chat_task_of(talk.screen)
+    assert (task is not None and task.may_say, task is None) == ((True, False) if reason == FILTER else (False, True))
+    for _ in range(30):
+        if talk.screen.ended:
+            break
+        kind, values = bot.act(talk.screen)
+        assert kind in talk.actions
+        talk.do(kind, **values)
+        if pending_tasks(talk.study, talk.state):
+            talk.fails(reason)
+    assert talk.screen.ended == (reason == FILTER)
