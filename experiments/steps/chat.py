@@ -54,12 +54,11 @@ class OnFailure(StrictModel):
     and it does not count as one of their messages. Otherwise they can ask again."""
 
     action: Literal["retry", "skip", "stop"] = "retry"
-    """What happens after that number of tries in vain. `retry`: participants can try again as often as they like, or
-    leave the screen, whatever `min_messages` is. `skip`: they can also skip the problem, with all of its steps. `stop`:
+    """What happens when the tries of `after_retries` fail as well. `retry`: participants can go on trying, or leave the
+    screen, whatever `min_messages` is. `skip`: they can also skip the problem, with all of its steps. `stop`:
     the session ends, with the code below; not if the message is the reason."""
     after_retries: Annotated[int, About(ge=0, le=20)] = RETRIES
-    """The number of tries by the participant, after the first failure, before the screen can be left, the problem can
-    be skipped or the session ends."""
+    """The number of tries by the participant, after a first failure, before this happens."""
     text: str = NO_REPLY
     """The message to participants."""
     stop_text: str = GIVEN_UP
@@ -82,8 +81,8 @@ class ChatStep(Step):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
-    """The minimum number of messages before participants can leave the screen. It does not hold once the model has
-    given no reply after the tries of `on_failure`."""
+    """The minimum number of messages before participants can leave the screen. It no longer applies once the tries of
+    `on_failure` have failed."""
     answer: bool = False
     """Whether the problem's options are shown next to the chat and must be answered to continue."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()

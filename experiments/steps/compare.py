@@ -64,8 +64,8 @@ class CompareStep(Step):
     max_messages: Annotated[int, About(ge=1, le=100)] = 20
     """The maximum number of messages a participant can send."""
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
-    """The minimum number of messages before participants can end the conversation. It does not hold once a model has
-    given no reply twice in a row."""
+    """The minimum number of messages before participants can end the conversation. It no longer applies once a model
+    has failed twice in a row."""
     vote: Literal["choice", "slider"] = "choice"
     """`choice`: a vote for one column, a tie, or none. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"

@@ -21,10 +21,9 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 HELLO = "Good day, could you help me?"
 CALM = "No reply could be generated. Your message is saved."
-CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "content-filter": "content_filter",
-           "flood": "too_long"}  # fmt: skip
+CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "flood": "too_long"}
 """A fault of each class, and the reason that the researcher is given."""
-SHORT = ("500", "content-filter")
+SHORT = ("500", "drop")
 """Before any word, and after some; of every fault wiring/test_failures looks at what a browser is sent."""
 CAUSES = (
     "fault:", "openai", "scripted", "Backend", "httpx", "Traceback", "status_", "timeout_", "too_long", "refused with",
@@ -69,12 +68,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         probe.bind(("127.0.0.1", 0))
         closed = probe.getsockname()[1]
     one = failing.model
-    files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in (*CLASSES, "429-soon", "length")]
+    faults = (*CLASSES, "429-soon", "length", "content-filter")
+    files = [failing.talk(folder, f"case-{fault}", {"only": one(fault)}) for fault in faults]
     files.append(
         failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"action": "stop", "after_retries": 0}})
     )
     files.append(failing.talk(folder, "case-refused", {"only": one("", "http-sse", server="later")}))
     files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
+    files.append(failing.columns(folder, "case-refusals", {"good": one(""), "bad": one("content-filter")}))
     with serve_models() as models:
         settings = failing.settings(folder, models.base_url, later=closed, model_attempts=2, retry_wait_s=0.1)
         with serving_aside(settings, *dict.fromkeys(files)) as served:
@@ -162,6 +163,50 @@ def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visi
     assert all(cause for _, cause in tries)
     assert last == (None, None)
     assert (statuses - {"204"}, visitor.complaints, visitor.elsewhere) == ({"200"}, [], set())
+
+
+def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place, visitor: Visitor) -> None:
+    page = come(visitor, "case-content-filter")
+    box, refused = page.locator("#box textarea"), page.locator("#side .failed [role=alert]")
+    for number in (1, 2):
+        expect(page.locator("#chat .message.you .not-whole")).to_have_count(number)
+        expect(refused).to_have_text("Your message could not be answered. You can change it and send it again.")
+        expect(box).to_have_value(HELLO)
+        expect(box).to_be_focused()
+        assert page.get_by_role("button", name="Try again").count() == 0
+        if number == 1:
+            page.keyboard.press("Enter")
+    assert (bubbles(page), tells(place, page)) == ([f"you: {HELLO}"] * 2, [])
+    visitor.reload()
+    expect(box).to_have_value(HELLO)
+    place.models.mended = True
+    box.fill("Could you help me?")
+    box.press("Enter")
+    visitor.hear_out()
+    expect(box).to_have_value("")
+    expect(refused).to_have_count(0)
+    assert [one.split(":")[0] for one in bubbles(page)] == ["you", "you", "you", "bot"]
+    assert [event.kind for event in place.newest()] == ["said", "failed", "said", "failed", "said", "replied"]
+    sent = [one["content"] for one in place.models.requests[-1].body["messages"] if one["role"] == "user"]
+    assert sent == ["Could you help me?"]
+    assert (tells(place, page), visitor.complaints) == ([], [])
+
+
+def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, visitor: Visitor) -> None:
+    visitor.arrive("case-refusals")
+    visitor.until("Write a message")
+    visitor.ask_both(HELLO)
+    page = visitor.page
+    expect(page.locator("#talk .no-reply")).to_contain_text("could not be answered")
+    box = page.locator("#box textarea")
+    expect(box).to_have_value(HELLO)
+    expect(box).to_be_focused()
+    place.models.mended = True
+    box.fill("Could you help me?")
+    box.press("Enter")
+    visitor.vote("A is better")
+    assert page.locator("#talk .round").count() == 1
+    assert (tells(place, page), visitor.complaints) == ([], [])
 
 
 def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visitor) -> None:

@@ -13,7 +13,8 @@ from tests.browser.waiting import settled, until
 MARK = "document.querySelector('#left [data-mark]')?.dataset.mark"
 REPLIED = """() => {
   const count = (kind) => document.querySelectorAll(`#chat .message.${kind}`).length;
-  return count("you") && count("bot") >= count("you") && !document.querySelector("#chat .live")
+  const answerable = count("you:not(:has(.not-whole))");
+  return answerable && count("bot") >= answerable && !document.querySelector("#chat .live")
     && document.documentElement.dataset.waiting === "false";
 }"""
 COMPARED = """() => {

@@ -1,7 +1,10 @@
 # ruff: noqa: E501  (texts as a researcher's file has them)
 """One screen of every kind, as values; what the gallery shows and the tests of paint paint."""
 
+from dataclasses import replace
+
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
+from experiments.session.conversation import UNANSWERED
 from experiments.session.engine import screen
 from experiments.study.fields import (
     Checkbox,
@@ -232,6 +235,16 @@ SCREENS: dict[str, Screen] = {
             failed="No reply could be generated. Your message is saved.",
         ),
         "retry",
+        "submit",
+    ),
+    "chat-refused": _working(
+        _chat(
+            messages=(*TALK, replace(TALK[0], ended="unanswered")),
+            remaining=18,
+            failed=UNANSWERED,
+            refused=TALK[0].text,
+        ),
+        "say",
         "submit",
     ),
     "chat-waiting": _working(_chat(messages=TALK[:3], remaining=18, waiting=True)),

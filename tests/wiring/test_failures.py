@@ -78,20 +78,23 @@ def asked(models: Server, fault: str) -> int:
 
 
 async def fails(faulty: Served, models: Server, fault: str) -> None:
-    """Say something to it, and try again."""
+    """Say something to it, and try again: with other words, if it was the message that was refused."""
+    refused = fault == "content-filter"
     async with AsyncExitStack() as stack:
         bot = await talker(stack, faulty, f"fault-{fault}")
         for attempt in (1, 2):
-            await (bot.do("say", {"text": "Good day"}) if attempt == 1 else bot.do("retry", {}))
+            again = attempt == 2 and not refused
+            await (bot.do("retry", {}) if again else bot.do("say", {"text": f"Good day {attempt}"}))
             await bot.until(waiting=False)
             await bot.send("POST", "/api/look", {})
             chat = bot.screen.panel.chat
             assert chat
             assert chat.failed
-            assert [message.text for message in chat.messages] == ["Good day"], "no part of a reply is shown as one"
-            assert "retry" in bot.screen.actions
+            sent = ["Good day 1", "Good day 2"][: attempt if refused else 1]
+            assert [message.text for message in chat.messages] == sent, "no part of a reply is shown as one"
+            assert ("retry" in bot.screen.actions, "say" in bot.screen.actions) == (not refused, refused)
             *_, before, failed = facts(faulty.database, bot.stream)
-            assert (before.kind, failed.kind) == ("said" if attempt == 1 else "retried", "failed")
+            assert (before.kind, failed.kind) == ("retried" if again else "said", "failed")
             assert (failed.data["model"], bool(failed.data["reason"])) == ("only", True)
             assert asked(models, fault) == attempt
         told = b"".join(bot.heard)
@@ -99,6 +102,37 @@ async def fails(faulty: Served, models: Server, fault: str) -> None:
         assert {word for word in SECRETS if word in told} <= allowed, "words stream in before they are known to fail"
         await bot.do("submit", {"answer": "A"})
         assert bot.screen.ended, "a participant is not held by a model that fails"
+
+
+async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None:
+    """The server's filter refuses what is said at first."""
+    study = studies.chat(tmp_path, backend="openai", options={}, model="fault:400-filter")
+    with serve_models() as models:
+        settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **SHORT)
+        async with serving(settings, study) as served, AsyncExitStack() as stack:
+            bot = await talker(stack, served)
+            before = (await bot.look()).panel.chat
+            await bot.do("say", {"text": "Something bad"})
+            chat = (await bot.until(failed=True)).panel.chat
+            assert (chat.refused, chat.remaining) == ("Something bad", before.remaining)
+            assert (await bot.look()).panel.chat == chat, "a reload changes nothing"
+            assert "retry" not in bot.screen.actions
+            models.mended = True
+            await bot.do("say", {"text": "Something good"})
+            chat = (await bot.until(waiting=False)).panel.chat
+            assert [(said.role, said.ended) for said in chat.messages] == [
+                ("You", "unanswered"),
+                ("You", ""),
+                ("Bot", ""),
+            ]
+            assert [m["content"] for m in models.requests[-1].body["messages"] if m["role"] == "user"] == [
+                "Something good"
+            ]
+            said = [event for event in facts(served.database, bot.stream) if event.path == bot.screen.path]
+            assert [event.kind for event in said][-4:] == ["said", "failed", "said", "replied"]
+            assert [event.data["text"] for event in said if event.kind == "said"] == ["Something bad", "Something good"]
+            await bot.finish()
+            check_sound(served.database)
 
 
 async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Path, models: Server) -> None:
