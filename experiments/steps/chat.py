@@ -58,7 +58,7 @@ class OnFailure(StrictModel):
     screen, whatever `min_messages` is. `skip`: they can also skip the problem, with all of its steps. `stop`:
     the session ends, with the code below; not if the message is the reason."""
     after_retries: Annotated[int, About(ge=0, le=20)] = RETRIES
-    """The number of tries by the participant, after a first failure, before this happens."""
+    """The number of tries by the participant, after a first failure, before `action` applies."""
     text: str = NO_REPLY
     """The message to participants."""
     stop_text: str = GIVEN_UP
