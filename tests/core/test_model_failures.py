@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from experiments.study.resolve import resolve
 from experiments.study.screen import ChatView, Screen
 from experiments.views.problem_history import problem_turns
 from problems.problem import Option, Problem
+from storage.schemas import arena, arena_2025
 from tests.fakes.examples import examples
 from tests.fakes.sessions import enrolment, world
 
@@ -177,6 +179,9 @@ def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> Non
     assert talk.state.events[-1].data["turn"] == 0
     talk.do("say", text="More")
     assert talk.prompts() == [["Good", "b", "More"]] * 2
+    for released in (arena, arena_2025):
+        texts = orjson.dumps([row.values for row in released.rows(talk.study, talk.state)]).decode()
+        assert ("Good" in texts, "Bad" in texts) == (True, False), released.__name__
     said = [event for event in talk.state.events if event.kind == "said"]
     assert (len(said), "models" in said[0].data, "models" in said[1].data) == (3, True, False)
 
