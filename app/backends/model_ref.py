@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.backends import registry
+from pydantic import ValidationError
+
+from app.backends import providers, registry
+from app.backends.providers import how_reached
+from app.config.settings import env_name
 from app.errors import ModelUnknown
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from problems.errors import did_you_mean
+
+SERVERS = env_name("model_servers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +46,13 @@ def parse_model_ref(study: Study | None, text: str) -> ModelRef:
         name, _, server = rest.partition("@")
         if faults := registry.check_server(backend, server or None):
             raise ModelUnknown(f"{text!r}: {' '.join(faults)}")
-        return ModelRef(name, ModelSpec(backend=backend, model=name, server=server or None))
+        try:
+            return ModelRef(name, ModelSpec(backend=backend, model=name, server=server or None))
+        except ValidationError:
+            raise ModelUnknown(f"{text!r}: {server!r} cannot be the name of a server in {SERVERS}.") from None
+    server_of = providers.named(backend) if colon and rest else None
+    hint = f" Write {providers.BACKEND}:{rest}@{server_of}.{how_reached(backend)}" if server_of else ""
     raise ModelUnknown(
         f"{text!r} is not a model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with "
-        f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known)}"
+        f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known) or hint}"
     )

@@ -34,6 +34,7 @@ PANELS = {
         "new": Entry("study_versions", "Create a study from one that comes with Parley."),
         "items": Entry("items", "Show how a table of your questions is understood."),
         "check": Entry("study", "Check a study file, and show its structure."),
+        "models": Entry("models", "Test the connection to the models of a study."),
         "preview": Entry("preview", "Print a link to take part yourself, from any step."),
         "simulate": Entry("simulate", "Run simulated participants through a study."),
         "translations": Entry("translations", "Print the texts of a study that lack a translation."),

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from app.backends import registry as backends
+from app.backends.providers import how_reached
 from app.errors import NotYaml
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.study import Study
-from problems.errors import ProblemError
+from problems.errors import ProblemError, did_you_mean
 from problems.pools import load_pool
 from problems.problem import Problem
 from storage.schemas.registry import schemas
@@ -180,8 +181,7 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
     for name, model in models.items() if isinstance(models, dict) else ():
         backend = model.get("backend") if isinstance(model, dict) else None
         if isinstance(backend, str) and backend not in backends.names():
-            hint = suggestion(backend, backends.names())
-            yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{hint}")
+            yield ValidationIssue(f"models.{name}.backend", f"no backend is called {backend!r}{_instead(backend)}")
         elif isinstance(backend, str) and isinstance(model.get("options", {}), dict):
             for text in backends.check_server(backend, model.get("server")):
                 yield ValidationIssue(f"models.{name}.server", text)
@@ -193,6 +193,12 @@ def _validate_external(raw: Mapping[str, Any]) -> Iterator[ValidationIssue]:
             yield ValidationIssue(
                 "export_schemas", f"no schema is called {name!r}{suggestion(str(name), list(schemas()))}"
             )
+
+
+def _instead(backend: str) -> str:
+    """The backends that there are; and how a server is reached, unless one of them was meant."""
+    known = backends.names()
+    return suggestion(backend, known) + ("" if did_you_mean(backend, known) else how_reached(backend))
 
 
 def _annotators(raw: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[ValidationIssue]:

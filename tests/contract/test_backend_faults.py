@@ -20,6 +20,7 @@ TABLE = {
     "400": (REJECTED, "status_400"),
     "400-context": (REJECTED, "context_length_exceeded"),
     "400-filter": (REJECTED, "content_filter"),
+    "400-system": (REJECTED, "status_400"),
     "401": (DENIED, "status_401"),
     "401-quote": (DENIED, "status_401"),
     "402": (DENIED, "insufficient_quota"),

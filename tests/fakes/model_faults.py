@@ -191,6 +191,7 @@ FAULTS: dict[str, Fault] = {
     "400": partial(_error, status=400, message="Unsupported value: 'temperature'"),
     "400-context": partial(_error, status=400, message=OVERFLOW, code="context_length_exceeded"),
     "400-filter": partial(_error, status=400, message="content management policy", code="content_filter"),
+    "400-system": partial(_error, status=400, message="System role not supported"),
     "401": partial(_error, status=401, message="Incorrect API key provided: sk-***", code="invalid_api_key"),
     "401-quote": _quote,
     "402": partial(_error, status=402, message="Payment required", code="billing_error"),

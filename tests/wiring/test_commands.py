@@ -184,6 +184,7 @@ AS_JSON = {
     "items": (str(ITEMS / "questions.csv"),),
     "metadata": ("demo",),
     "model-calls": ("demo",),
+    "models test": ("demo",),
     "payments": ("demo", "-o", "out"),
     "quota": ("demo", "9"),
     "screen-times": ("demo",),

@@ -18,9 +18,10 @@ from app.errors import BackendBroken, BackendDenied, BackendError, BackendReject
 
 EXCERPT = 500
 RETRIABLE = (408, 409, 425, 429)
+NO_QUOTA = "insufficient_quota"
 REJECTING = {
-    "insufficient_quota": "insufficient_quota",
-    "billing_error": "insufficient_quota",
+    "insufficient_quota": NO_QUOTA,
+    "billing_error": NO_QUOTA,
     "context_length_exceeded": "context_length_exceeded",
     "exceed_context_size_error": "context_length_exceeded",
     "content_filter": "content_filter",
@@ -31,11 +32,24 @@ REJECTING = {
 """Codes of OpenAI, Anthropic and llama.cpp that say more than the status, and our words for them: no waiting helps."""
 OVERFLOW = re.compile(r"maximum context length|context (length|window|size|limit)|prompt is too long", re.I)
 """How servers without a code say that the conversation is too long for the model (vLLM, Anthropic, Ollama)."""
+NO_SYSTEM = re.compile(
+    r"(system|developer)\W+(role|messages?|prompts?|instructions?)\W.*\bnot\b|not support\W+(the\W+)?system",
+    re.I | re.S,
+)
+"""How servers refuse a system prompt: vLLM for Gemma 2, Gemini for Gemma 3, OpenAI for o1-mini."""
+CHECK = {
+    NO_QUOTA: "Add credit at the provider, or raise the limit of the key.",
+    "context_length_exceeded": "Shorten the conversation or the prompt, or use a model with a longer context.",
+    "content_filter": "Change the text, or the provider's filter.",
+    401: "Check the key.",
+    403: "Check at the provider what the key may be used for.",
+    404: "Check the study's `model`, and the server's address.",
+}
+"""What to do about a reason or a status."""
 WRONG = ("invalid_request_error",)
 DENIED = ("authentication_error", "permission_error", "not_found_error")
 DENYING = (401, 402, 403, 404)
 """Types and statuses with which a server refuses a request, and with which it refuses all of them."""
-NO_QUOTA = "insufficient_quota"
 
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
@@ -50,10 +64,9 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
     if (status in RETRIABLE or status >= 500) and reason is None:
         after = retry_after_s(headers)
         return BackendUnavailable(f"{message}. Try again.", reason=f"status_{status}", retry_after_s=after)
-    advice = "Check the server's address." if status < 400 else "Check the key, the model's name and the request."
     every = reason == NO_QUOTA or (reason is None and status in DENYING)
     leaf = BackendDenied if every else BackendRejected
-    return leaf(f"{message}. {advice}", reason=reason or f"status_{status}")
+    return leaf(f"{message}. {_advice(status, reason, text)}", reason=reason or f"status_{status}")
 
 
 def error_in_stream(error: object) -> BackendError:
@@ -83,7 +96,7 @@ def timeout(server: Server, reason: str) -> BackendUnavailable:
 def connect_failed(server: Server, why: str) -> BackendUnavailable:
     """The error that a connection is which could not be opened."""
     return BackendUnavailable(
-        f"No connection to {server.url} ({why}). Is the address right, and up?", reason="connection"
+        f"No connection to {server.url} ({why}). Check the address, and that the server runs.", reason="connection"
     )
 
 
@@ -159,6 +172,15 @@ def _told(content: bytes) -> tuple[str | None, str]:
     code = next((word for word in codes if word in REJECTING), codes[0] if codes else None)
     message = error.get("message") or error.get("detail")
     return code, message if isinstance(message, str) else text
+
+
+def _advice(status: int, reason: str | None, text: str) -> str:
+    """What to do about a refusal that comes again if nothing changes."""
+    if advice := CHECK.get(reason or status):
+        return advice
+    if NO_SYSTEM.search(text):
+        return 'Let the model do without a system prompt: `system: ""` in the study.'
+    return "Check the server's address." if status < 400 else "Check the key, the model's options and the request."
 
 
 def _reason(code: str | None, text: str) -> str | None:

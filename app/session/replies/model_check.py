@@ -1,0 +1,82 @@
+"""Test a model: send it one short message by the way of a participant's reply, once, and without its fallbacks."""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+
+from app.backends.base import Backend, PromptMessage, Request
+from app.backends.guard import ReplyLimits
+from app.backends.model_ref import ModelRef
+from app.calls.caller import Attempt, Budget, Caller, Result
+from app.calls.model_pool import ModelPool
+from app.calls.retry import RetryPolicy
+from app.clock import Clock
+from app.config.settings import Settings, env_name
+from app.session.replies.buffer import ReplyBuffer
+from app.session.replies.request import stream_reply
+from experiments.study.model_spec import ModelSpec
+
+MESSAGE = "Reply with one short sentence."
+
+
+@dataclass(slots=True)
+class _CheckCall:
+    """The one call of a test."""
+
+    limits: ReplyLimits
+    clock: Clock
+    reply: ReplyBuffer
+    made: list[Attempt] = field(default_factory=list)
+    who: str = "test"
+
+    def is_over(self) -> bool:
+        return False
+
+    def wanted(self) -> AbstractAsyncContextManager[None]:
+        return self.reply.stopping.heeded()
+
+    async def ready(self) -> None:
+        """Nothing is stored, so nothing is waited for."""
+
+    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
+        return await stream_reply(backend, request, self.limits, self.reply, self.clock)
+
+    def record(self, attempt: Attempt) -> None:
+        self.made.append(attempt)
+
+
+async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock: Clock, reply: ReplyBuffer) -> Attempt:
+    """Call a model once and stream its text into `reply`. An error, also of the settings, is part of the result."""
+    call = _CheckCall(settings, clock, reply)
+    once = RetryPolicy(1, settings.retry_wait_s, settings.max_retry_wait_s, settings.max_retry_wait_s)
+    try:
+        await Caller(once, clock, Budget()).call(pool.access(ref.label, ref.model), check_request(ref), call)
+    finally:
+        reply.end()
+    return call.made[-1]
+
+
+def check_request(ref: ModelRef) -> Request:
+    """The request: the message with all that the study says of the model.
+
+    `{{names}}` in its system prompt are sent as they stand, and of one prompt for each value the first is sent.
+    """
+    model = ref.model
+    system = model.system if isinstance(model.system, str) else next(iter(model.system.pick.values()), "")
+    start = (PromptMessage("system", system),) if system else ()
+    return Request(
+        model=ref.name,
+        messages=(*start, PromptMessage("user", MESSAGE)),
+        temperature=model.temperature,
+        max_tokens=model.max_tokens,
+        options=model.options,
+    )
+
+
+def settings_of(model: ModelSpec) -> tuple[str, ...]:
+    """The variables that set the address and the key of a model's server; none for a model that asks no server."""
+    if model.server:
+        return (env_name("model_servers"),)
+    fields = (f"{model.backend}_base_url", f"{model.backend}_api_key")
+    return tuple(env_name(name) for name in fields if name in Settings.model_fields)

@@ -1,0 +1,160 @@
+"""`parley models test`: one message to each model, by the engine of replies, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.commanding import Done, parley
+from tests.fakes.model_reply import TOKENS
+from tests.fakes.model_server import Server, serve
+
+KEY = "sk-a-key-that-nobody-may-see"
+STUDY = """\
+study: mine
+title: Mine
+currency: EUR
+problems: {questions: {source: chatbench}}
+models:
+  priced: {backend: openai, model: gpt-fake, system: "Be {{tone}}.", price: {prompt: 2, completion: 3}}
+  unpriced: {backend: openai, server: lab, model: gpt-fake, system: "", max_tokens: 50, temperature: 0.5}
+  broken: {backend: openai, model: "fault:401", fallback: [unpriced]}
+factors: {tone: [warm, cold], model: [priced, unpriced, broken]}
+flow:
+  - {each: question, of: questions, take: 1, do: direct-to-AI}
+  - step: finish
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serve() as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.yaml").write_text(STUDY, encoding="utf-8")
+    return tmp_path
+
+
+def test_(folder: Path, *words: str, server: Server | None, **settings: str) -> Done:
+    """Run the command with the fake as OpenAI's server, and as the one called `lab`."""
+    if server is not None:
+        lab = json.dumps({"lab": {"url": server.base_url, "key": KEY}})
+        settings = {"PARLEY_OPENAI_BASE_URL": server.base_url, "PARLEY_MODEL_SERVERS": lab, **settings}
+    done = parley("models", "test", *words, folder=folder, **{"PARLEY_OPENAI_API_KEY": KEY, **settings})
+    assert KEY not in done.stdout + done.stderr
+    return done
+
+
+test_.__test__ = False  # type: ignore[attr-defined]
+
+
+def result(folder: Path, *words: str, server: Server | None, code: int, **settings: str) -> list[dict[str, Any]]:
+    done = test_(folder, *words, "--json", server=server, **settings)
+    assert done.returncode == code, done.stderr
+    found: list[dict[str, Any]] = json.loads(done.stdout)
+    return found
+
+
+def test_a_reply_is_measured_and_counted(folder: Path, server: Server) -> None:
+    priced, unpriced = result(folder, "mine.yaml", "priced", "unpriced", server=server, code=0)
+    prompt, completion = TOKENS
+    assert priced["error"] is None
+    assert priced["reply"]
+    assert (priced["prompt_tokens"], priced["completion_tokens"]) == TOKENS
+    assert priced["cost"] == pytest.approx((2 * prompt + 3 * completion) / 1e6)
+    assert (priced["currency"], unpriced["cost"]) == ("EUR", None)
+    assert 0 < priced["first_token_s"] <= priced["total_s"]
+    assert priced["version"].startswith("gpt-fake")
+    assert [row["server"] for row in (priced, unpriced)] == [None, "lab"]
+    assert unpriced["settings"] == ["PARLEY_MODEL_SERVERS"]
+
+
+def test_a_request_is_the_one_that_the_study_makes(folder: Path, server: Server) -> None:
+    result(folder, "mine.yaml", "priced", "unpriced", server=server, code=0)
+    first, second = (received.body for received in server.requests)
+    assert [message["role"] for message in first["messages"]] == ["system", "user"]
+    assert [message["role"] for message in second["messages"]] == ["user"]
+    assert (second["max_tokens"], second["temperature"], second["stream"]) == (50, 0.5, True)
+    assert server.requests[1].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_the_reply_and_its_measures_are_printed(folder: Path, server: Server) -> None:
+    done = test_(folder, "mine.yaml", "priced", server=server)
+    (row,) = result(folder, "mine.yaml", "priced", server=server, code=0)
+    assert done.returncode == 0
+    assert all(part in done.stdout for part in ("priced", row["reply"], row["version"], "EUR"))
+
+
+def test_all_models_are_tried_and_one_that_fails_is_the_exit_code(folder: Path, server: Server) -> None:
+    rows = result(folder, "mine.yaml", server=server, code=2)
+    assert [(row["model"], row["reason"]) for row in rows] == [
+        ("priced", None), ("unpriced", None), ("broken", "status_401"),
+    ]  # fmt: skip
+    assert len(server.requests) == 3, "one attempt each, and no fallback"
+    done = test_(folder, "mine.yaml", server=server)
+    assert (done.returncode, rows[2]["error"] in done.stdout) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("model", "reason", "advice"),
+    [
+        ("fault:401", "status_401", "key"),
+        ("fault:401-quote", "status_401", "key"),
+        ("fault:404", "status_404", "`model`"),
+        ("fault:400", "status_400", "temperature"),
+        ("fault:400-system", "status_400", '`system: ""`'),
+        ("fault:429-quota", "insufficient_quota", "credit"),
+        ("fault:500", "status_500", "again"),
+    ],
+)
+def test_what_went_wrong_is_told_with_what_to_do(
+    model: str, reason: str, advice: str, folder: Path, server: Server
+) -> None:
+    (row,) = result(folder, f"openai:{model}", server=server, code=2)
+    assert (row["reason"], row["reply"]) == (reason, None)
+    assert advice in row["error"]
+    assert row["settings"] == ["PARLEY_OPENAI_BASE_URL", "PARLEY_OPENAI_API_KEY"]
+    assert len(server.requests) == 1
+
+
+def test_a_server_that_does_not_listen(folder: Path) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/v1"
+        (row,) = result(folder, "openai:gpt-fake", server=None, code=2, PARLEY_OPENAI_BASE_URL=address)
+    assert (row["reason"], address in row["error"]) == ("connection", True)
+
+
+def test_a_model_without_a_key_or_a_server(folder: Path) -> None:
+    rows = result(folder, "mine.yaml", "priced", "unpriced", server=None, code=2, PARLEY_OPENAI_API_KEY="")
+    assert [row["reason"] for row in rows] == ["settings", "settings"]
+    assert "PARLEY_OPENAI_API_KEY" in rows[0]["error"]
+    assert "PARLEY_MODEL_SERVERS" in rows[1]["error"]
+
+
+def test_models_without_a_study_and_of_two_servers(folder: Path, server: Server) -> None:
+    rows = result(folder, "openai:gpt-fake", "openai:other:3b@lab", server=server, code=0)
+    assert [(row["model"], row["server"]) for row in rows] == [("gpt-fake", None), ("other:3b", "lab")]
+    assert [received.body["model"] for received in server.requests] == ["gpt-fake", "other:3b"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("mine.yaml", "pricd"), "'priced'"),
+        (("ollama:llama3.2",), "openai:llama3.2@ollama"),
+        (("openai:x@Not a name",), "Not a name"),
+        (("nowhere.yaml",), "nowhere.yaml"),
+    ],
+)
+def test_a_name_that_is_not_known(words: tuple[str, ...], said: str, folder: Path) -> None:
+    done = test_(folder, *words, server=None)
+    assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")
