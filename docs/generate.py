@@ -33,6 +33,7 @@ from docs.figures import figures
 from docs.goals import promises
 from docs.methods import methods
 from docs.rooms import drawn
+from docs.servers import listed
 from docs.tables import about, keys, table
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
@@ -50,6 +51,7 @@ from storage.schemas.registry import schemas
 
 DOCS = Path(__file__).parent
 MAP = DOCS / "architecture.md"
+OPERATOR = DOCS / "operator.md"
 NOTE = "<!-- Made by `python -m docs.generate` from the code: do not edit. -->\n\n"
 QUESTION_KINDS = (
     asked.SingleChoice,
@@ -105,7 +107,10 @@ def files() -> dict[Path, str]:
         "reference/promises.md": lambda: _page("Promises", promises()),
     }
     made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
-    return made | {MAP: drawn(MAP.read_text(encoding="utf-8"))}
+    return made | {
+        MAP: drawn(MAP.read_text(encoding="utf-8")),
+        OPERATOR: listed(OPERATOR.read_text(encoding="utf-8")),
+    }
 
 
 def stale() -> list[Path]:

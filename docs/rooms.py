@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import grimp
 
+from docs.tables import filled
+
 HOUSE = ("app", "storage", "experiments", "problems")
 TYPES_ONLY = {("experiments.study", "experiments.session")}
 SHARED = ("errors", "clock", "tables")
@@ -54,7 +56,4 @@ def _reached(start: str, arrows: set[tuple[str, str]]) -> set[str]:
 
 def drawn(page: str) -> str:
     """The page with the picture between its marks."""
-    begin, end = "<!-- rooms: made by docs.generate -->", "<!-- end of rooms -->"
-    before, _, rest = page.partition(begin)
-    _, _, after = rest.partition(end)
-    return f"{before}{begin}\n\n{rooms()}\n\n{end}{after}"
+    return filled(page, "rooms", rooms())

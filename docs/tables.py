@@ -52,6 +52,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in cells)
 
 
+def filled(page: str, name: str, text: str) -> str:
+    """A page with a generated text between the marks of that name; raises ValueError for a page without them."""
+    begin, end = f"<!-- {name}: made by docs.generate -->", f"<!-- end of {name} -->"
+    start, stop = page.index(begin), page.index(end)
+    return f"{page[:start]}{begin}\n\n{text}\n\n{page[stop:]}"
+
+
 def tests(names: Iterable[str]) -> str:
     """A cell with tests, each by its name and file; raises LookupError for one that does not exist."""
     return "<br>".join(f"`{name}` ({path})" for path, name in map(_existing, names))

@@ -1,6 +1,7 @@
 """Model servers that people know by name, and how each is reached. Most speak OpenAI's protocol.
 
-The addresses are those of the servers' own documentation, read in November 2026. The operator's guide has this table.
+The addresses are those of the servers' documentation as of November 2026. docs/servers.py puts them into the
+operator's guide.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Provider:
     model: str
     """An example of what a study writes in `model`."""
     names_models: str
-    """Where to find such names."""
+    """Which names it accepts."""
     options: Mapping[str, object] = field(default_factory=dict)
     """What models on it need in `options`."""
 
@@ -37,33 +38,42 @@ class Provider:
 
 
 PROVIDERS: Mapping[str, Provider] = {
-    "ollama": Provider("Ollama", "http://127.0.0.1:11434/v1", False, "llama3.2", "`ollama list`"),
+    "ollama": Provider("Ollama", "http://127.0.0.1:11434/v1", False, "llama3.2", "as in `ollama list`"),
     "vllm": Provider(
-        "vLLM", "http://HOST:8000/v1", False, "meta-llama/Llama-3.1-8B-Instruct", "the model that `vllm serve` got"
+        "vLLM", "http://HOST:8000/v1", False, "meta-llama/Llama-3.1-8B-Instruct", "as given to `vllm serve`"
     ),
     "llamacpp": Provider(
         "llama.cpp (llama-server)",
         "http://127.0.0.1:8080/v1",
         False,
         "llama-3.1-8b",
-        "any: it serves the one it loaded",
+        "any name: the server has one model",
     ),
     "openrouter": Provider(
-        "OpenRouter", "https://openrouter.ai/api/v1", True, "meta-llama/llama-3.1-8b-instruct", "its list of models"
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        True,
+        "meta-llama/llama-3.1-8b-instruct",
+        "as in its list of models",
     ),
     "azure": Provider(
         "Azure OpenAI", "https://RESOURCE.openai.azure.com/openai/v1", True, "my-deployment", "the deployment's name"
     ),
     "mistral": Provider(
-        "Mistral", "https://api.mistral.ai/v1", True, "mistral-small-latest", "its list of models", {"usage": False}
+        "Mistral",
+        "https://api.mistral.ai/v1",
+        True,
+        "mistral-small-latest",
+        "as in its list of models",
+        {"usage": False},
     ),
-    "deepseek": Provider("DeepSeek", "https://api.deepseek.com", True, "deepseek-v4-flash", "its list of models"),
+    "deepseek": Provider("DeepSeek", "https://api.deepseek.com", True, "deepseek-v4-flash", "as in its list of models"),
     "gemini": Provider(
         "Gemini",
         "https://generativelanguage.googleapis.com/v1beta/openai",
         True,
         "gemini-2.5-flash",
-        "its list of models",
+        "as in its list of models",
     ),
 }
 """By the name under which examples put each into PARLEY_MODEL_SERVERS."""

@@ -188,6 +188,14 @@ FAULTY = {
         put("models", "tutor", "backend", value="scriptd"),
         ["models.tutor.backend: no backend is called 'scriptd'", "Did you mean 'scripted'?"],
     ),
+    "a server in place of a backend": (
+        put("models", "tutor", "backend", value="ollama"),
+        ["models.tutor.backend", "`backend: openai, server: ollama`", '{"url": "http://127.0.0.1:11434/v1"}'],
+    ),
+    "a backend of which nothing is known": (
+        put("models", "tutor", "backend", value="groq"),
+        ["models.tutor.backend", "`backend: openai` with `server: NAME`", "PARLEY_MODEL_SERVERS"],
+    ),
     "an option that the backend does not know": (
         put("models", "tutor", "options", value={"wrnog": 1}),
         ["models.tutor", "wrnog", "Did you mean 'wrong'?"],

@@ -7,6 +7,7 @@ from textwrap import dedent
 import pytest
 
 from app.backends import registry
+from app.backends.providers import BACKEND, PROVIDERS
 from app.config.settings import Settings
 from app.studies.yaml_loader import parse_yaml
 from experiments.study.sections.model_spec import ModelSpec
@@ -38,3 +39,13 @@ def test_the_models_can_be_put_into_a_study(text: str):
     model = ModelSpec.model_validate(parse_yaml(dedent(text)).value)
     assert registry.check_options(model.backend, model.options) == []
     assert registry.check_server(model.backend, model.server) == []
+
+
+@pytest.mark.parametrize("name", PROVIDERS)
+def test_each_server_of_the_table_can_be_set_and_reached(name: str, tmp_path: Path):
+    provider = PROVIDERS[name]
+    (tmp_path / ".env").write_text(provider.setting(name), encoding="utf-8")
+    loaded = Settings(_env_file=tmp_path / ".env").server(name)
+    assert (loaded.url, loaded.key is not None) == (provider.url, provider.needs_key)
+    assert ModelSpec(backend=BACKEND, server=name, model=provider.model, options=dict(provider.options))
+    assert registry.check_options(BACKEND, provider.options) == []
