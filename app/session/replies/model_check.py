@@ -15,7 +15,7 @@ from app.clock import Clock
 from app.config.settings import Settings, env_name
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.request import stream_reply
-from experiments.study.model_spec import ModelSpec
+from experiments.study.sections.model_spec import ModelSpec
 
 MESSAGE = "Reply with one short sentence."
 
