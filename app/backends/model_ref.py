@@ -51,7 +51,9 @@ def parse_model_ref(study: Study | None, text: str) -> ModelRef:
         except ValidationError:
             raise ModelUnknown(f"{text!r}: {server!r} cannot be the name of a server in {SERVERS}.") from None
     server_of = providers.named(backend) if colon and rest else None
-    hint = f" Write {providers.BACKEND}:{rest}@{server_of}.{how_reached(backend)}" if server_of else ""
+    hint = (
+        f" Write {providers.BACKEND}:{rest.partition('@')[0]}@{server_of}.{how_reached(backend)}" if server_of else ""
+    )
     raise ModelUnknown(
         f"{text!r} is not a model of the study; allowed: {', '.join(known) or 'none'}, or BACKEND:NAME[@SERVER] with "
         f"one of the backends {', '.join(registry.names())}.{did_you_mean(text, known) or hint}"

@@ -90,7 +90,7 @@ async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
     out.print(Text(f"{ref.label}: ", "bold"), end="")
     async for text, _ in reply.follow(0):
         out.print(Text(text.replace("\n", " ")), end="", soft_wrap=True)
-    out.print()
+    out.print("" if reply.text else "no reply")
 
 
 def _print_result(ref: ModelRef, attempt: Attempt, currency: str) -> None:

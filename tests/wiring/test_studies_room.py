@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -17,8 +18,11 @@ from storage.registers.publication_metadata import dataset_info_of
 from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish_on_start, versions
 from tests.fakes import studies
+from tests.fakes.asking import KEY
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.model_reply import TOKENS
+from tests.fakes.model_server import serve
 from tests.fakes.researcher import Researcher, value
 from tests.fakes.served import serving
 from tests.wiring.reading import facts, query
@@ -28,7 +32,13 @@ Console = tuple[Room, Researcher]
 CHANGES = (
     *(("decide-piloted", "click"), ("decide-opened", "click"), ("decide-paused", "click"), ("close-yes", "click")),
     *(("cap-set", "click"), ("cap-lift", "click"), ("study-text", "input"), ("publish-ask", "click")),
-    *(("publish-yes", "click"), ("walk-go", "click"), ("new-make", "click"), ("decide-closed", "click")),
+    *(
+        ("models-test", "click"),
+        ("publish-yes", "click"),
+        ("walk-go", "click"),
+        ("new-make", "click"),
+        ("decide-closed", "click"),
+    ),
 )
 
 
@@ -151,6 +161,45 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
     assert not versions(database, "sums"), "walking publishes nothing"
     lost = await researcher.on("walk-go", "click", **{**chosen, "walk-step": "nowhere"})
     assert "is not a step of this study" in value(lost["note"])
+
+
+MODELS = """models:
+  sound: {backend: openai, server: lab, price: {prompt: 1000, completion: 1000}}
+  wrong: {backend: openai, server: lab, model: "fault:401-quote"}
+  lacking: {backend: openai, server: nowhere}
+"""
+
+
+async def test_the_models_of_a_draft_are_tested(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serve() as server:
+        monkeypatch.setenv("PARLEY_MODEL_SERVERS", json.dumps({"lab": {"url": server.base_url, "key": KEY}}))
+        async with console(tmp_path, database) as (room, researcher):
+            await researcher.open(tab="studies")
+            made = await make(researcher, "sums")
+            text = re.sub(r"models:\n(  .*\n)+", MODELS, value(made["study-text"]))
+            text = text.replace("careful", "sound").replace("hasty", "wrong")
+            wrote = await write(researcher, text, value(made["text-mark"]))
+            assert "verdict good" in value(wrote["faults"])
+            tested = value((await researcher.on("models-test", "click"))["models-tested"])
+    assert len(server.requests) == 2
+    rows = dict(re.findall(r'<th scope="row">(\w+)</th>(.*?)</tr>', tested, re.DOTALL))
+    assert [*rows] == ["sound", "wrong", "lacking"]
+    assert all(part in rows["sound"] for part in ("Reply with one short sentence", *map(str, TOKENS)))
+    assert "status_401" in rows["wrong"]
+    assert "PARLEY_MODEL_SERVERS" in rows["lacking"]
+    assert KEY not in tested
+    assert ("tested the models of the draft", "sums") in [(what, about) for _, what, about in room.did]
+
+
+async def test_the_models_of_a_draft_with_errors_are_not_tested(at: Console) -> None:
+    _, researcher = at
+    made = await make(researcher, "sums")
+    await write(researcher, value(made["study-text"]).replace("flow:", "flwo:"), value(made["text-mark"]))
+    tested = value((await researcher.on("models-test", "click"))["models-tested"])
+    assert "<table" not in tested
+    assert "errors" in tested
 
 
 async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database: Database) -> None:

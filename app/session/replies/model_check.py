@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -55,6 +57,15 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
     finally:
         reply.end()
     return call.made[-1]
+
+
+async def check_models(refs: Iterable[ModelRef], settings: Settings, clock: Clock) -> list[Attempt]:
+    """Call several models at the same time, each once; their attempts in the same order."""
+    pool = ModelPool(settings, clock, asyncio.sleep)
+    try:
+        return await asyncio.gather(*(check_model(pool, ref, settings, clock, ReplyBuffer()) for ref in refs))
+    finally:
+        await pool.close()
 
 
 def check_request(ref: ModelRef) -> Request:

@@ -10,8 +10,11 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
+from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
+from app.clock import SystemClock
 from app.errors import SettingsError
+from app.session.replies.model_check import check_models
 from app.studies.drafts import CheckResult
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -21,6 +24,10 @@ from app.web.console.tab import TabLocation
 from storage.registers.study_versions import difference, publish
 
 LINES, MOST_LINES = 24, 34
+MOST_REPLY = 300
+"""Characters of a reply that are shown."""
+TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
+"""Said in the browser at once, as a reply takes its time."""
 ELSEWHERE = (
     "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
     "Copy what you want to keep, then reload the page."
@@ -57,9 +64,11 @@ class EditorSection:
             with gr.Column(scale=2, min_width=300):
                 self._worth = gr.HTML(elem_id="faults", padding=False, apply_default_css=False)
                 self._ask = gr.Button("Publish…", size="sm", variant="primary", elem_id="publish-ask")
+                self._test = gr.Button("Test models", size="sm", elem_id="models-test")
+                self._tested = gr.HTML(elem_id="models-tested", padding=False, apply_default_css=False)
         self._mark = gr.Textbox(visible="hidden", elem_id="text-mark")
         self._hash = gr.Textbox(visible="hidden", elem_id="text-hash")
-        row = [self._desk_row, self._text, self._worth, self._ask]
+        row = [self._desk_row, self._text, self._worth, self._ask, self._test, self._tested]
         self.outputs = [self._none, *row, self._sure, self._plan, self._mark, self._hash]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
@@ -74,6 +83,8 @@ class EditorSection:
         on(self._text.input, self._write, written, [self._worth, self._ask, self._mark, self._sure], owner=True)
         on(self._ask.click, self._propose, [study], [self._sure, self._plan, self._hash], owner=True)
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
+        gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
+        on(self._test.click, self._test_models, [study], [self._tested], owner=True)
         on(self._yes.click, go, [study, self._hash], outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
@@ -85,6 +96,8 @@ class EditorSection:
             self._text: gr.update(value=text or "", interactive=visitor.owner),
             self._worth: self._shown(seen.checked, saved=False),
             self._ask: gr.update(visible=visitor.owner, interactive=seen.changed),
+            self._test: gr.update(visible=visitor.owner),
+            self._tested: "",
             self._sure: gr.update(visible=False),
             self._mark: mark_of(text or ""),
         }
@@ -106,6 +119,27 @@ class EditorSection:
             self._mark: mark_of(text),
             self._sure: gr.update(visible=False),
         }
+
+    def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
+        """Send one message to each model of the draft, and show what came of it."""
+        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        if study is None or not study.file.models:
+            why = (
+                "The study has no model."
+                if study
+                else "This study has errors. Correct them before you test its models."
+            )
+            return {self._tested: self._desk.html("study_models.html.j2", tests=(), why=why)}
+        refs = [ModelRef(label, model) for label, model in study.file.models.items()]
+        self._desk.audit(visitor, "tested the models of the draft", name)
+        shown = self._desk.html(
+            "study_models.html.j2",
+            tests=asyncio.run(check_models(refs, self._desk.settings, SystemClock())),
+            currency=study.file.currency,
+            at_us=self._desk.clock.now_us(),
+            most=MOST_REPLY,
+        )
+        return {self._tested: shown}
 
     def _propose(self, _: CurrentUser, name: str) -> Updates:
         """Show what publishing would change."""
