@@ -184,7 +184,7 @@ async def test_the_models_of_a_draft_are_tested(
             assert "verdict good" in value(wrote["faults"])
             tested = value((await researcher.on("models-test", "click"))["models-tested"])
     assert len(server.requests) == 2
-    rows = dict(re.findall(r'<th scope="row">(\w+)</th>(.*?)</tr>', tested, re.DOTALL))
+    rows = dict(re.findall(r"<dt>(\w+)</dt>(.*?)</dd>", tested, re.DOTALL))
     assert [*rows] == ["sound", "wrong", "lacking"]
     assert all(part in rows["sound"] for part in ("Reply with one short sentence", *map(str, TOKENS)))
     assert "status_401" in rows["wrong"]
@@ -198,7 +198,7 @@ async def test_the_models_of_a_draft_with_errors_are_not_tested(at: Console) -> 
     made = await make(researcher, "sums")
     await write(researcher, value(made["study-text"]).replace("flow:", "flwo:"), value(made["text-mark"]))
     tested = value((await researcher.on("models-test", "click"))["models-tested"])
-    assert "<table" not in tested
+    assert "<dl" not in tested
     assert "errors" in tested
 
 
