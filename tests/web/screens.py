@@ -111,6 +111,12 @@ SURVEY = (
     Checkbox(name="honest", text="I have answered honestly."),
 )
 
+OPTIONAL = (
+    ShortText(name="job", text="What do you work as?", required=False),
+    Number(name="years", text="For how many years?", required=False),
+    Slider(name="trust", text="How far do you trust it?", required=False),
+)
+
 REPLY = r"""Good question. For a **stationary point** we need \(f'(x) = 0\), that is
 
 \[ \frac{d}{dx}\left(x^2 - 4x + 1\right) = 2x - 4 = 0. \]
@@ -132,6 +138,15 @@ TALK = (
         "Bot", r"Yes: \(f''(x) = 2 > 0\) everywhere, so the function is strictly convex and has **one** minimum."
     ),
 )
+
+TABLE = r"""Here is a comparison:
+
+| Option | Ingredient list | Manufacturer | Availability in supermarkets | Price | Recommended? |
+|:-------|:---------------:|--------------|------------------------------|------:|--------------|
+| Option A | Wheat | Schwarzwaldmanufaktur | yes | 1.20 | yes |
+| Option B | Potatoes | Southern | no | 123.40 | no |
+
+\[ f(x) = a_0 + a_1 x + a_2 x^2 + a_3 x^3 + a_4 x^4 + a_5 x^5 + a_6 x^6 + a_7 x^7 + a_8 x^8 + a_9 x^9 + a_{10} x^{10} \]"""
 
 AT = ProgressView("Phase 2, question 3 of 9", 0.42)
 INSTRUCTIONS = TextBlock(
@@ -211,6 +226,7 @@ SCREENS: dict[str, Screen] = {
         progress=ProgressView("", 0.0),
     ),
     "survey": _screen("survey", Panel("About you", (TextBlock("A few questions about yourself."),), SURVEY), "submit"),
+    "optional": _screen("optional", Panel("If you like", (), OPTIONAL), "submit"),
     "confidence": _screen(
         "confidence",
         Panel(
@@ -227,6 +243,9 @@ SCREENS: dict[str, Screen] = {
     ),
     "chat": _working(_chat(), "say"),
     "chat-answer": _working(_chat(messages=TALK, remaining=0), "say", "submit", answer=True),
+    "chat-table": _working(
+        _chat(messages=(*TALK, TALK[0], ChatMessage("Bot", TABLE)), title="Ada", remaining=17), "say", "submit"
+    ),
     "chat-rate": _working(_chat(messages=TALK, remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
     "chat-failed": _working(
         _chat(

@@ -22,7 +22,7 @@ OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
 """The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
 them: page.js itself adds only what is new, so that text selected there stays selected."""
 
-SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "watch", "words")
+SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "scroll", "watch", "words")
 """The scripts that page.js imports; they are preloaded with it."""
 
 STYLES = ("page", "text", "compare", "slider")

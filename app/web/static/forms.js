@@ -1,4 +1,6 @@
-// Forms as the server renders them: reading answers, checking that they are complete, and showing errors.
+// Forms as the server renders them: reading answers, finding and marking what is missing, showing errors, and Enter.
+
+import { WORDS } from "./words.js";
 
 export const $ = (selector, within = document) => within.querySelector(selector);
 export const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
@@ -12,11 +14,13 @@ export function valuesOf(form) {
   return values;
 }
 
-export function complete(form) {
-  const chosen = (set) => $("input:checked", set);
-  return ![...form.elements].some((field) => field.validity?.valueMissing || (field.required && !field.value.trim()))
-    && $$("fieldset[data-required][data-control=checkbox]", form).every(chosen);
+// The fields of a form that have no answer, in the order of the page; `missing` are those of them that need one.
+export function unanswered(form) {
+  const values = valuesOf(form);
+  return $$("[data-field]", form).filter(({ dataset }) => !String(values[dataset.field] ?? "").trim());
 }
+
+export const missing = (form) => unanswered(form).filter((field) => "required" in field.dataset);
 
 // A slider has no answer until the participant has set its handle, even if only to its initial position.
 const slid = (event) => {
@@ -30,21 +34,65 @@ const slid = (event) => {
 };
 for (const kind of ["input", "pointerup"]) document.addEventListener(kind, slid, true);
 
+const controls = (field) => $$("input:not([type=hidden]), textarea", field);
+
+// Marks a field as invalid and says why; without a text, removes the mark.
+function mark(field, text) {
+  const line = $(".fault", field);
+  if (!line || (line.hidden ? "" : line.textContent) === text) return;
+  line.textContent = text;
+  line.hidden = !text;
+  for (const control of controls(field)) {
+    control.dataset.described ??= control.getAttribute("aria-describedby") ?? "";
+    const described = [text && line.id, control.dataset.described].filter(Boolean).join(" ");
+    if (text) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+    if (described) control.setAttribute("aria-describedby", described);
+    else control.removeAttribute("aria-describedby");
+  }
+}
+
+// Shows the server's errors, by field, and no others.
 export function showFaults(found) {
-  for (const line of $$(".fault")) line.hidden = true;
-  for (const control of $$("[aria-invalid]")) control.removeAttribute("aria-invalid");
-  let first = null;
-  for (const [name, text] of Object.entries(found ?? {})) {
-    const field = $(`[data-field="${CSS.escape(name)}"]`);
-    const line = field && $(".fault", field);
-    if (!line) continue;
-    line.textContent = text;
-    line.hidden = false;
-    for (const control of $$("input, textarea", field)) {
-      control.setAttribute("aria-invalid", "true");
-      control.setAttribute("aria-describedby", [line.id, $(".help", field)?.id].filter(Boolean).join(" "));
-      first ??= control;
+  const fields = $$("[data-field]");
+  for (const field of fields) mark(field, found[field.dataset.field] ?? "");
+  const first = fields.find(({ dataset }) => dataset.field in found);
+  if (first) goTo(first);
+}
+
+// Marks the fields that miss an answer, and no longer those that have one by now.
+const WHY = { tick: "tick", slider: "slider" }; // by control, the word for it
+const marked = new Set();
+
+export function showMissing(form, fields) {
+  for (const field of $$("[data-field]", form)) {
+    const name = field.dataset.field;
+    if (fields.includes(field)) {
+      marked.add(name);
+      mark(field, WORDS[WHY[field.dataset.control] ?? "unanswered"]);
+    } else if (marked.delete(name)) {
+      mark(field, "");
     }
   }
-  first?.focus();
 }
+
+// Brings a whole field into view, its question first, and moves the focus to its first control.
+export function goTo(field) {
+  field.scrollIntoView({ block: field.offsetHeight < innerHeight / 2 ? "center" : "start" });
+  controls(field)[0]?.focus({ preventScroll: true });
+}
+
+// Browsers send a form at Enter in any of its lines, boxes and sliders. Here that is done only if every question has an
+// answer; otherwise Enter leads on to the next question without one, and after the last of them to the button.
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest?.("form[data-act]");
+  if (!form || event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
+  if (event.repeat && event.target.matches("input, [type=submit]")) return event.preventDefault(); // a key held down
+  const open = event.target.matches("input") ? unanswered(form) : [];
+  if (!open.length) return;
+  event.preventDefault();
+  const follows = (field) => event.target.compareDocumentPosition(field) & Node.DOCUMENT_POSITION_FOLLOWING;
+  const next = open.find(follows);
+  if (next) goTo(next);
+  else $("[type=submit]", form)?.focus();
+});

@@ -4,19 +4,21 @@
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { copy } from "./copy.js";
-import { $, $$, complete, showFaults, valuesOf } from "./forms.js";
+import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
+import { atEnd, describeSoon, toEnd } from "./scroll.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
-const PREVIEW_MS = 300, NEAR_PX = 60;
+const PREVIEW_MS = 300;
 const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // The server's last response.
 let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
+let tried = null; // the action whose form was to be sent with answers missing
 
 const box = () => $("#box textarea");
 
@@ -36,34 +38,10 @@ function updates() {
   return OUTPUTS.map((name) => ({ ...taken[name], __type__: "update" }));
 }
 
-// Only new parts of conversations are changed. A conversation that is scrolled to its end stays scrolled to it.
+// Only new parts of conversations are changed.
 function converse(name, html) {
   const place = $(`#${name} .conversation`);
   if (html !== undefined && place) atEnd(() => patch(place, html));
-}
-
-function atEnd(change) {
-  const log = $("#chat [role=log]");
-  const along = !log || log.scrollHeight - log.scrollTop - log.clientHeight < NEAR_PX;
-  change();
-  if (along) toEnd();
-}
-
-function toEnd() {
-  const log = $("#chat [role=log]");
-  if (log) log.scrollTop = log.scrollHeight;
-}
-
-// What scrolls can be reached by the keyboard.
-function describe() {
-  for (const wide of $$(".code-block pre, .wide, math[display=block]")) {
-    if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
-    else wide.removeAttribute("tabindex");
-  }
-}
-
-function describeSoon() {
-  describe.timer ??= setTimeout(() => describe((describe.timer = null)), 100);
 }
 
 function note(text, again, fades = false) {
@@ -81,7 +59,7 @@ async function show(painting) {
   now = painting;
   const moved = before.marks.left !== now.marks.left;
   const inBox = document.activeElement === box();
-  if (moved) forgetDraft();
+  if (moved) { forgetDraft(); tried = null; }
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
   document.documentElement.dataset.layout = now.layout;
@@ -94,12 +72,12 @@ async function show(painting) {
   note(now.note);
   await painted(now);
   if (moved) { kept = draft(); preview(); }
+  showFaults(now.faults ?? {});
   refresh();
   tellLate();
   tell(before, now);
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
   watching.then((loaded) => loaded?.watch(now, note, save));
-  showFaults(now.faults);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
   document.documentElement.dataset.ready = "yes";
@@ -162,7 +140,7 @@ async function act(kind, values, from, key = newKey()) {
   const { path, seen, whose, shown } = now;
   try {
     const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
-    if (!painting.refused) accepted(values);
+    if (!painting.refused) { accepted(values); tried = null; }
     await show(painting);
     if (kind === "say" && !painting.refused) emptied(values.text);
     if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
@@ -225,18 +203,22 @@ async function follow(slot) {
 
 // ---- Buttons, drafts and preview
 
-// Buttons are enabled when their action is available, their form is complete and no request is pending.
+const count = (fields) => WORDS.missing.replace("{count}", fields.length);
+
+// Buttons are enabled when their action is available and no request is pending. One that is pressed too early says what
+// is missing, and its form shows it from then on.
 function refresh() {
   for (const form of $$("form[data-act]")) {
     const offered = now.actions.includes(form.dataset.act);
-    const full = complete(form);
+    const lacking = tried === form.dataset.act ? missing(form) : [];
     const button = $("[type=submit]", form);
     const early = form.dataset.act === "submit" ? wait() : 0;
-    if (button) button.disabled = !(offered && full) || busy || early > 0;
+    if (button) button.disabled = !offered || busy || early > 0;
     const hint = $("[data-hint]", form);
-    const why = early ? WORDS.wait.replace("{seconds}", early) : offered && !full ? WORDS.hint : "";
+    const why = early ? WORDS.wait.replace("{seconds}", early) : lacking.length ? count(lacking) : "";
     const text = busy && offered ? WORDS.busy : why;
     if (hint && hint.textContent !== text) hint.textContent = text;
+    showMissing(form, lacking);
   }
   const open = now.actions.includes("say") && !busy;
   if (open !== refresh.open) paint({ send: { interactive: open } });
@@ -324,7 +306,12 @@ document.addEventListener("submit", (event) => {
   const form = event.target.closest("form[data-act]");
   if (!form) return;
   event.preventDefault();
-  act(form.dataset.act, valuesOf(form), $("[type=submit]", form));
+  const lacking = missing(form);
+  if (!lacking.length) return act(form.dataset.act, valuesOf(form), $("[type=submit]", form));
+  tried = form.dataset.act;
+  refresh();
+  goTo(lacking[0]);
+  note(count(lacking), null, true);
 });
 
 document.addEventListener("click", (event) => {

@@ -1,0 +1,50 @@
+// What scrolls: the conversation, which stays at its end while a reply is written, and what is wider than its place.
+
+import { $, $$ } from "./forms.js";
+
+const END_PX = 4;
+const WIDE = ".code-block pre, .wide, math[display=block]";
+const conversation = () => $("#chat [role=log]");
+
+// The conversation follows the reply until somebody scrolls up, by however little, and again once they are at its end.
+let follows = true;
+let top = 0;
+
+function look(log) {
+  if (log.scrollHeight - log.scrollTop - log.clientHeight <= END_PX) follows = true;
+  else if (log.scrollTop < top) follows = false;
+  top = log.scrollTop;
+}
+
+export function atEnd(change) {
+  const before = conversation();
+  if (before) look(before);
+  change();
+  if (follows) toEnd();
+}
+
+export function toEnd() {
+  const log = conversation();
+  follows = true;
+  if (!log) return;
+  log.scrollTop = log.scrollHeight;
+  top = log.scrollTop;
+}
+
+// What scrolls sideways can be reached by the keyboard, and its edge fades while there is more beyond it.
+function describe(wide) {
+  if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  else wide.removeAttribute("tabindex");
+  wide.toggleAttribute("data-more", Math.abs(wide.scrollLeft) + wide.clientWidth < wide.scrollWidth - 1);
+}
+
+let soon = null;
+
+export function describeSoon() {
+  soon ??= setTimeout(() => $$(WIDE).forEach(describe, (soon = null)), 100);
+}
+
+document.addEventListener("scroll", ({ target }) => {
+  if (target === conversation()) look(target);
+  else if (target.matches?.(WIDE)) describe(target);
+}, { capture: true, passive: true });

@@ -1,0 +1,99 @@
+"""Sizes, tables, formulas and scrolling on the participants' page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.waiting import settled, until
+from tests.web.screens import SCREENS
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+Screens = Callable[[str], Page]
+LEAST_PX = 44
+SMALL = """(least) => {
+  const targets = "button, a.button, summary, select, textarea, label.option, input:not([type=hidden], label.option *)";
+  return [...document.querySelectorAll(targets)].filter((one) => one.checkVisibility({ visibilityProperty: true }))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, box]) => box.width && box.height && (box.width < least - 0.5 || box.height < least - 0.5))
+    .map(([one, box]) => `${one.cloneNode(false).outerHTML.slice(0, 90)} ${box.width}x${box.height}`);
+}"""
+RADIOS = """() => [...new Set([...document.querySelectorAll("#left input[type=radio], #side input[type=radio]")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => `${one.offsetWidth} ${one.offsetHeight} ${getComputedStyle(one).opacity}`))]"""
+BROKEN_WORDS = """() => [...document.querySelectorAll("#chat :is(th, td)")].flatMap((cell) => {
+  const range = document.createRange();
+  const node = cell.firstChild;
+  return [...node.data.matchAll(/\\S+/g)].filter((word) => {
+    range.setStart(node, word.index);
+    range.setEnd(node, word.index + word[0].length);
+    return new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size > 1;
+  }).map(([word]) => word);
+})"""
+AT_END = """() => {
+  const log = document.querySelector("#chat [role=log]");
+  return log.scrollHeight - log.scrollTop - log.clientHeight < 5;
+}"""
+GROW = """async () => {
+  const { atEnd } = await import("/parley/scroll.js");
+  atEnd(() => document.querySelector("#chat [role=log]").lastElementChild.append(
+    Object.assign(document.createElement("p"), { textContent: "More words. ".repeat(40) })));
+}"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", SCREENS)
+def test_targets_are_large_enough_and_radios_look_alike(screens: Screens, name: str, width: int) -> None:
+    page = screens(name)
+    page.set_viewport_size({"width": width, "height": 800})
+    settled(page)
+    assert page.evaluate(SMALL, LEAST_PX) == []
+    assert len(page.evaluate(RADIOS)) <= 1
+
+
+def test_a_table_in_a_reply_scrolls_and_keeps_its_words_and_its_alignment(screens: Screens) -> None:
+    page = screens("chat-table")
+    page.set_viewport_size({"width": 390, "height": 800})
+    settled(page)
+    assert page.evaluate(BROKEN_WORDS) == []
+    cells = page.locator("#chat tbody tr").first.locator("td")
+    aligned = cells.evaluate_all("all => all.map((one) => getComputedStyle(one).textAlign)")
+    assert (aligned[0], aligned[1], aligned[4]) == ("left", "center", "right")
+    for wide in (page.locator("#chat .wide"), page.locator("#chat .message:last-child math[display=block]")):
+        expect(wide).to_have_attribute("tabindex", "0")
+        expect(wide).to_have_attribute("data-more", "")
+        wide.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+        expect(wide).not_to_have_attribute("data-more", "")
+        assert wide.evaluate("one => one.scrollLeft") > 0
+
+
+def test_scrolling_up_by_a_little_is_respected_while_a_reply_grows(screens: Screens) -> None:
+    page = screens("chat-table")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    settled(page)
+    page.evaluate(GROW)
+    until(page, AT_END)
+    page.locator("#chat [role=log]").hover()
+    page.mouse.wheel(0, -20)
+    until(page, f"() => !({AT_END})()")
+    settled(page)
+    at = page.locator("#chat [role=log]").evaluate("log => log.scrollTop")
+    page.evaluate(GROW)
+    settled(page)
+    assert page.locator("#chat [role=log]").evaluate("log => log.scrollTop") == at
+    page.mouse.wheel(0, 5000)
+    until(page, AT_END)
+    page.evaluate(GROW)
+    until(page, AT_END)
+
+
+def test_the_assistant_has_one_name_on_a_screen(screens: Screens) -> None:
+    page = screens("chat-table")
+    chat = page.locator("#chat")
+    assert set(chat.locator(".message.bot .who").all_inner_texts()) == {"Ada"}
+    assert chat.locator(".title").inner_text() == "Ada"
+    assert chat.locator("[role=log]").get_attribute("aria-label") == "Ada"
+    names = chat.locator(".message.bot").evaluate_all("all => all.map((one) => one.ariaLabel)")
+    assert set(names) == {"Ada"}

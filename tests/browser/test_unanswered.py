@@ -1,0 +1,159 @@
+"""What becomes of questions without an answer: Enter does not leave them behind, and the button says where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.waiting import settled, until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+Screens = Callable[[str], Page]
+WIDTHS = {"desktop": 1280, "phone": 390}
+SEEN = """(field) => {
+  const { top, bottom, left, width } = field.getBoundingClientRect();
+  const heads = [...document.querySelectorAll("#head, .matrix.columns .top")]
+    .filter((one) => getComputedStyle(one).position === "sticky").map((one) => one.getBoundingClientRect().bottom);
+  return top >= Math.max(0, ...heads.filter((at) => at < innerHeight / 2)) && bottom <= innerHeight;
+}"""
+FOCUSED = "document.activeElement.closest('[data-field]')?.dataset.field ?? document.activeElement.type"
+
+
+@pytest.fixture
+def sent(screens: Screens) -> list[str]:
+    """The forms that were sent, as they are; the gallery's server does not answer them."""
+    page = screens("consent")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    sent: list[str] = []
+    page.route("**/api/act", lambda route, request: (sent.append(str(request.post_data)), route.abort()))
+    return sent
+
+
+def field(page: Page, name: str) -> Locator:
+    return page.locator(f"[data-field={name}]")
+
+
+def answer(page: Page, *but: str) -> None:
+    """Answer every question of the page, except these."""
+    for one in page.locator("#left [data-field]").all():
+        if one.get_attribute("data-field") in but:
+            continue
+        match one.get_attribute("data-control"):
+            case "radio" | "checkbox" | "tick":
+                one.locator("label.option").first.click()
+            case "slider":
+                one.locator("input[type=range]").click()
+            case _:
+                one.locator("input, textarea").fill("42")
+
+
+def press(page: Page) -> None:
+    page.locator("#left form [type=submit]").click()
+    settled(page)
+
+
+# ---- Enter
+
+
+@pytest.mark.parametrize(
+    ("at", "leads_to"), [("age", "often"), ("gender", "education"), ("tools", "age"), ("field", "thoughts")]
+)
+def test_enter_leads_to_the_next_question_without_an_answer(
+    screens: Screens, sent: list[str], at: str, leads_to: str
+) -> None:
+    """In a line of text, a number, options to choose from and boxes to tick."""
+    page = screens("survey")
+    control = field(page, at).locator("input").first
+    if at in ("age", "field"):
+        control.fill("42")
+    control.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate(FOCUSED) == leads_to
+    assert sent == []
+
+
+def test_enter_sends_no_page_with_an_optional_question_open_and_sends_one_that_is_whole(
+    screens: Screens, sent: list[str]
+) -> None:
+    page = screens("survey")
+    answer(page, "field")
+    field(page, "age").locator("input").press("Enter")
+    assert page.evaluate(FOCUSED) == "field"
+    page.keyboard.down("Enter")  # nothing after it is open: on to the button, which a key held down does not press
+    page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    assert page.evaluate(FOCUSED) == "submit"
+    assert sent == []
+    field(page, "field").locator("input").fill("Physics")
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('#note .note')")
+    assert len(sent) == 1
+
+
+def test_enter_walks_through_a_page_that_has_only_optional_questions(screens: Screens, sent: list[str]) -> None:
+    page = screens("optional")
+    field(page, "job").locator("input").focus()
+    stops = []
+    for _ in range(3):
+        page.keyboard.press("Enter")
+        stops.append(page.evaluate(FOCUSED))
+    assert (stops, sent) == (["years", "trust", "submit"], [])
+    page.keyboard.press("Enter")
+    until(page, "document.querySelector('#note .note')")
+    assert len(sent) == 1
+
+
+# ---- The button
+
+
+def test_the_button_marks_and_counts_what_is_missing(screens: Screens, sent: list[str]) -> None:
+    """In words, for the ear too; the marks go one by one with the answers, and optional questions have none."""
+    page = screens("survey")
+    answer(page, "education", "tools", "often", "honest", "field")
+    button, hint = page.locator("#left form [type=submit]"), page.locator("#left [data-hint]")
+    expect(button).to_be_enabled()
+    expect(hint).to_be_empty()
+    press(page)
+    missing = ["education", "tools", "often", "honest"]
+    for name in missing:
+        expect(field(page, name).locator(".fault")).to_be_visible()
+        control = field(page, name).locator("input").first
+        expect(control).to_have_attribute("aria-invalid", "true")
+        (described, *_) = str(control.get_attribute("aria-describedby")).split()
+        assert page.locator(f"#{described}").inner_text().strip()
+    assert page.locator(".fault:visible").count() == len(missing)
+    assert page.evaluate(FOCUSED) == "education"
+    note = page.locator("#note[role=status]")
+    expect(note).to_contain_text("4")
+    assert hint.inner_text() in note.inner_text()
+    answered = field(page, "tools")
+    answered.locator("label.option").first.click()
+    expect(answered.locator(".fault")).to_be_hidden()
+    expect(answered.locator("[aria-invalid]")).to_have_count(0)
+    expect(hint).to_contain_text("3")
+    answer(page, "field")
+    expect(page.locator(".fault:visible")).to_have_count(0)
+    expect(hint).to_be_empty()
+    assert sent == []
+    press(page)
+    until(page, "document.querySelector('#note .note')")
+    assert len(sent) == 1
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("screen", ["rate-dialogue", "survey"])
+def test_the_first_missing_answer_is_in_view_below_what_sticks(
+    screens: Screens, sent: list[str], screen: str, width: str
+) -> None:
+    page = screens(screen)
+    page.set_viewport_size({"width": WIDTHS[width], "height": 700})
+    names = [str(one.get_attribute("data-field")) for one in page.locator("#left [data-required]").all()]
+    left_out = names[len(names) // 3]
+    answer(page, left_out)
+    press(page)
+    assert page.locator(".fault:visible").count() == 1
+    assert page.evaluate(FOCUSED) == left_out
+    assert field(page, left_out).evaluate(SEEN)
+    assert sent == []
