@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -22,13 +22,15 @@ FOCUSED = "document.activeElement.closest('[data-field]')?.dataset.field ?? docu
 
 
 @pytest.fixture
-def sent(screens: Screens) -> list[str]:
-    """The forms that were sent, as they are; the gallery's server does not answer them."""
+def sent(screens: Screens) -> Iterator[list[str]]:
+    """The forms that are sent from now on. They do not arrive: the page says so, and stays as it is."""
     page = screens("consent")
+    page.reload()  # without what the last test left on it
     page.set_viewport_size({"width": 1280, "height": 800})
     sent: list[str] = []
     page.route("**/api/act", lambda route, request: (sent.append(str(request.post_data)), route.abort()))
-    return sent
+    yield sent
+    page.unroute("**/api/act")
 
 
 def field(page: Page, name: str) -> Locator:
@@ -42,7 +44,7 @@ def answer(page: Page, *but: str) -> None:
             continue
         match one.get_attribute("data-control"):
             case "radio" | "checkbox" | "tick":
-                one.locator("label.option").first.click()
+                one.locator("input").first.check()
             case "slider":
                 one.locator("input[type=range]").click()
             case _:

@@ -44,8 +44,9 @@ def test_a_line_needs_two_places() -> None:
 
 def test_it_is_painted_untouched_and_with_what_was_typed_before() -> None:
     new, old = painted({}), painted({"warmth": "15"})
-    assert 'name="warmth" value="" required' in new
+    assert 'data-control="slider" data-required' in new
+    assert 'name="warmth" value=""' in new
     assert new.count("data-untouched") == 1
-    assert 'name="warmth" value="15" required' in old
+    assert 'name="warmth" value="15"' in old
     assert "data-untouched" not in old
     assert 'max="20" step="5" value="15"' in old
