@@ -89,6 +89,16 @@ def test_scrolling_up_by_a_little_is_respected_while_a_reply_grows(screens: Scre
     until(page, AT_END)
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_end_of_the_reply_is_in_view_above_its_rating(screens: Screens, width: int) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 800})
+    page = screens("chat-rate")
+    until(page, "document.querySelector('#side form')")
+    until(page, AT_END)
+    assert page.locator("#chat [role=log]").evaluate("log => log.clientHeight") > 100
+
+
 def test_the_assistant_has_one_name_on_a_screen(screens: Screens) -> None:
     page = screens("chat-table")
     chat = page.locator("#chat")

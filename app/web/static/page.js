@@ -71,6 +71,7 @@ async function show(painting) {
   if (moved || now.said > before.said) toEnd();
   note(now.note);
   await painted(now);
+  atEnd(() => {}); // what came below the conversation left it less room
   if (moved) { kept = draft(); preview(); }
   showFaults(now.faults ?? {});
   refresh();
