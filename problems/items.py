@@ -173,24 +173,24 @@ def _problem(
     row: Row, columns: ColumnMap, there: Sequence[str], new_id: str, dataset: str, base: int | None
 ) -> Problem:
     options = tuple(_options(row, columns))
-    text = _said(row, columns.question)
+    text = _text_cell(row, columns.question)
     if not text:
         raise ProblemError(f"column {columns.question!r} has no question")
     used = {columns.question, columns.answer, columns.id, columns.dataset}
     used |= {columns.options} if isinstance(columns.options, str) else {*columns.options}
     tagged = columns.tags if columns.tags is not None else tuple(name for name in there if name not in used)
     return Problem(
-        id=_said(row, columns.id) or new_id,
+        id=_text_cell(row, columns.id) or new_id,
         text=text,
         plain=text,
-        dataset=_said(row, columns.dataset) or dataset,
+        dataset=_text_cell(row, columns.dataset) or dataset,
         options=options,
-        answer=_answer(_said(row, columns.answer), options, base),
-        tags={_plain(name): _said(row, name) for name in tagged if name in row.cells},
+        answer=_answer(_text_cell(row, columns.answer), options, base),
+        tags={_plain(name): _text_cell(row, name) for name in tagged if name in row.cells},
     )
 
 
-def _said(row: Row, column: str) -> str:
+def _text_cell(row: Row, column: str) -> str:
     """A cell as a text; raises ProblemError for a list or an object."""
     value = row.cells.get(column, "") if column else ""
     if not isinstance(value, str):
@@ -202,7 +202,7 @@ def _options(row: Row, columns: ColumnMap) -> Iterator[Option]:
     if isinstance(columns.options, str):
         texts, keys = _list(row.cells.get(columns.options, []), columns.options)
     else:
-        texts, keys = [_said(row, name) for name in columns.options], None
+        texts, keys = [_text_cell(row, name) for name in columns.options], None
         while texts and not texts[-1]:  # a question with fewer options than others
             texts.pop()
     if texts and not FEWEST <= len(texts) <= MOST:

@@ -104,7 +104,7 @@ def nowhere() -> list[str]:
     ]
 
 
-def whose(error: BaseException) -> str | None:
+def raising_package(error: BaseException) -> str | None:
     """The package of somebody else's in which an error was raised, with the line; None where it was in none."""
     offered = [entry for group in GROUPS for entry in entry_points(group=group)]
     homes = {entry.module.partition(".")[0]: _package(entry) for entry in offered}

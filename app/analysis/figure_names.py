@@ -40,7 +40,7 @@ def _expression(pattern: str) -> str:
     return r"[^.]+".join(map(re.escape, PLACE.split(pattern)))
 
 
-def apart(names: Sequence[tuple[str, str]]) -> Iterator[str]:
+def unique_names(names: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Make names unique, given each with its schema; the order is kept."""
     schemas: dict[str, set[str]] = {}
     for schema, name in names:

@@ -15,7 +15,7 @@ from app.analysis.chatbench import outline as chatbench_outline
 from app.analysis.data_frames import SCREENS, SESSION, frame, screen_times
 from app.analysis.dices import outline as dices_outline
 from app.analysis.estimates import Finding
-from app.analysis.figure_names import apart
+from app.analysis.figure_names import unique_names
 from app.analysis.mathconverse import outline as mathconverse_outline
 from app.analysis.outline import Outline, declared_order, in_order
 from storage.db.engine import Database
@@ -103,8 +103,8 @@ def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[Analys
 
 def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
     """The findings with unique names, and unique names of their estimates."""
-    titles = apart([(owner, finding.name) for owner, finding in found])
-    names = apart([(owner, one.name) for owner, finding in found for one in finding.estimates])
+    titles = unique_names([(owner, finding.name) for owner, finding in found])
+    names = unique_names([(owner, one.name) for owner, finding in found for one in finding.estimates])
     for (_, finding), title in zip(found, titles, strict=True):
         estimates = tuple(replace(one, name=next(names)) for one in finding.estimates)
         yield replace(finding, name=title, estimates=estimates)

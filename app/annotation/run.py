@@ -77,15 +77,15 @@ def plan_annotations(database: Database, study: str, origin: str, wanted: Sequen
 
 def save_annotations(database: Database, study: str, plan: AnnotationPlan) -> None:
     """Store the plan's cells before any call, so that a withdrawal finds the replies about a participant."""
-    save_cells(database, study, (_kept(number, cell) for number, cell in enumerate(plan.cells)))
+    save_cells(database, study, (_stored_cell(number, cell) for number, cell in enumerate(plan.cells)))
 
 
 def forget_unparsable(database: Database, study: str, plan: AnnotationPlan) -> None:
     """Delete replies about participants who withdrew during the call."""
-    forget_erased(database, study, [_kept(number, cell) for number, cell in enumerate(plan.cells)])
+    forget_erased(database, study, [_stored_cell(number, cell) for number, cell in enumerate(plan.cells)])
 
 
-def _kept(number: int, cell: AnnotationCell) -> StoredCell:
+def _stored_cell(number: int, cell: AnnotationCell) -> StoredCell:
     about = cell.conversation.about
     return StoredCell(
         cell=cell.key,

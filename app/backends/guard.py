@@ -45,7 +45,7 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
-    async with aclosing(await within_deadline(_begun(ask), *until)) as stream:
+    async with aclosing(await within_deadline(_started_stream(ask), *until)) as stream:
         while True:
             delta = _sound(await within_deadline(anext(stream), *until))
             if isinstance(delta, StreamEnd):
@@ -84,7 +84,7 @@ def storable(text: str) -> str:
     return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-async def _begun(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
+async def _started_stream(ask: Callable[[], object]) -> AsyncGenerator[Delta]:
     stream = ask()
     if isinstance(stream, AsyncGenerator):
         return stream

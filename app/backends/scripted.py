@@ -38,7 +38,7 @@ class Scripted:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the tutor's reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
-        said = _said(request, options.wrong)
+        said = _tutor_reply(request, options.wrong)
         async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
             async for delta in deltas:
                 yield delta
@@ -47,7 +47,7 @@ class Scripted:
         """Nothing to let go of."""
 
 
-def _said(request: Request, wrong: float) -> str:
+def _tutor_reply(request: Request, wrong: float) -> str:
     """The tutor's words; where a shape is asked for, something of that shape, by chance."""
     if request.schema is None:
         return tutor.reply(request.messages, seed=request.seed, wrong=wrong)

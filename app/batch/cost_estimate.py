@@ -63,7 +63,7 @@ def estimate(database: Database, plan: RunPlan, reply_tokens: int) -> CostEstima
     for known in found.known:
         for step, question in enumerate(_questions(plan.cells[known.index], reply_tokens)):
             wanted += known.samples
-            label, more = question.asked.label, _taken(question, known.missing(step), reply_tokens)
+            label, more = question.asked.label, _model_estimate(question, known.missing(step), reply_tokens)
             models[label] = _sum(models[label], more) if label in models else more
     sums = models.values()
     return CostEstimate(
@@ -85,7 +85,7 @@ def _questions(cell: Task, reply_tokens: int) -> Iterator[Prompt]:
         texts.append(FILLER * reply_tokens)
 
 
-def _taken(question: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
+def _model_estimate(question: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
     """What so many calls take."""
     request, price = question.request, question.asked.model.price
     prompt = calls * sum(len(message.text) // CHARS_PER_TOKEN + FRAME_TOKENS for message in request.messages)

@@ -98,7 +98,7 @@ def _cell(study: Study, target: PreviewTarget) -> Cell:
     for cell in fitting:
         if not chains or any(_open(chain, cell.values) for chain in chains):
             return cell
-    asked = " or ".join(dict.fromkeys(_listed(_wanted(chain, study)) for chain in chains))
+    asked = " or ".join(dict.fromkeys(_listed(_required_values(chain, study)) for chain in chains))
     raise StudyError(
         study.name, [ValidationIssue(target.step, f"is reached only with {asked}, not with {_listed(target.factors)}")]
     )
@@ -125,7 +125,7 @@ def _open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
     return True
 
 
-def _wanted(chain: Sequence[Node], study: Study) -> dict[str, str]:
+def _required_values(chain: Sequence[Node], study: Study) -> dict[str, str]:
     """The factors' values that a step asks for."""
     conditions = [pair for node in chain for pair in (node.when or {}).items() if pair[0] in study.factors]
     return {name: " or ".join(_words(wanted)) for name, wanted in conditions}
@@ -149,7 +149,7 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
         try:
             runtime.studies.register(alike)
             for number in range(MOST_TRIES if target.step else 1):
-                live = await _begun(runtime, alike, target, cell, f"{stream}:{number}")
+                live = await _start_session(runtime, alike, target, cell, f"{stream}:{number}")
                 if await _comes(runtime, clock, live, target.step, careful=number % 2 == 0):
                     await runtime.note(live.stream, {"what": SAID})
                     return runtime.log.load(live.stream)
@@ -167,7 +167,9 @@ async def _advance_to(study: Study, target: PreviewTarget, cell: Cell, stream: s
     )
 
 
-async def _begun(runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str) -> LoadedSession:
+async def _start_session(
+    runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str
+) -> LoadedSession:
     """A session in the cell, as all others are shut."""
     told = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await runtime.enrol(

@@ -101,7 +101,7 @@ async def simulate_session(
 
     Raises UserFailed where its user cannot go on; what was done until then is kept.
     """
-    live = await _begun(runtime, clock, study, label, shut, cast=cast)
+    live = await _start_or_resume(runtime, clock, study, label, shut, cast=cast)
     user = cast.user(study, f"{label}:{live.state.seq}", live.state.enrolled)
     before = await runtime.times_asked(live, USER) if cast.model else 0
     voice = UserModel(runtime, cast.speaking(live.study), cast.model, live, before, live.state.seq)
@@ -126,7 +126,7 @@ async def simulate_session(
     raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 
-async def _begun(
+async def _start_or_resume(
     runtime: SessionService,
     clock: VirtualClock,
     study: Study,

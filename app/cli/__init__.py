@@ -49,10 +49,10 @@ def main() -> None:
 
 def _name_package(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print a traceback, and the package that raised the error where it is not Parley."""
-    from problems.plugins import whose
+    from problems.plugins import raising_package
 
     sys.__excepthook__(kind, error, trace)
-    if (package := whose(error)) is not None:
+    if (package := raising_package(error)) is not None:
         _print(f"The error is not in Parley, but in the package {package}.", style="red")
 
 

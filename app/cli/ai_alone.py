@@ -128,7 +128,7 @@ def run_(
 def score_(study: StudyName, as_json: AsJson = False) -> None:
     """Score the stored replies again, without a call."""
     database = existing_database(settings_in_use())
-    name = _known(database, study)
+    name = _study_with_runs(database, study)
     count = score(database, name)
     if not as_json:
         out.print(f"{count:,} samples of {escape(name)} were scored again.", highlight=False)
@@ -139,7 +139,7 @@ def score_(study: StudyName, as_json: AsJson = False) -> None:
 def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show samples, accuracy and errors by model, method and dataset."""
     database = existing_database(settings_in_use())
-    _show(database, _known(database, study), whole=True, as_json=as_json)
+    _show(database, _study_with_runs(database, study), whole=True, as_json=as_json)
 
 
 @alone.command(name="methods")
@@ -163,7 +163,7 @@ def _study(database: Database, reference: str) -> Study:
         return load_study(reference)
 
 
-def _known(database: Database, reference: str) -> str:
+def _study_with_runs(database: Database, reference: str) -> str:
     """The name of a study whose questions were asked; raises StorageError."""
     name = Studies(database).newest(name_of(reference)).name
     if not method_progress(database, name):

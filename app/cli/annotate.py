@@ -72,7 +72,7 @@ class _Annotate(Group):
 commands = group("annotate", cls=_Annotate)
 
 
-def _known() -> str:
+def _annotator_names() -> str:
     """The names of all annotators for the help, which must not fail because of a broken package."""
     try:
         return ", ".join(ANNOTATORS.all())
@@ -85,7 +85,7 @@ With = Annotated[
     typer.Option(
         "--annotator",
         metavar="NAME,...",
-        help=f"Annotators, separated by commas: {_known()}, the study's own, or those of --annotators-file.",
+        help=f"Annotators, separated by commas: {_annotator_names()}, the study's own, or those of --annotators-file.",
     ),
 ]
 From = Annotated[
@@ -120,7 +120,7 @@ def run_(
     database = existing_database(settings)
     name, meant = name_of(study), study_of(database, study)
     whose = origin_of(database, name, origin)
-    plan = plan_annotations(database, name, whose, _wanted(meant, names, model, file))
+    plan = plan_annotations(database, name, whose, _requested(meant, names, model, file))
     _tell_plan(plan, name, whose)
     asking = RunPlan(name, "annotate", plan.cells, describe_plan(meant.hash if meant is not None else "", plan, whose))
     if dry:
@@ -129,14 +129,14 @@ def run_(
     run_name = ""
     if plan.cells:
         save_annotations(database, name, plan)
-        run_name = _asked(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
+        run_name = _run_annotations(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
     found = collect_results(database, plan, run_name)
     done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
     forget_unparsable(database, name, plan)
     _tell_found(found, done)
 
 
-def _asked(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> str:
+def _run_annotations(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> str:
     """Ask for the missing annotations, and return the name of the run."""
     display = ProgressDisplay(err)
     with display.showing():
@@ -164,7 +164,7 @@ def own_of(study: Study | None, file: Path | None) -> dict[str, AnnotatorSpec]:
         raise StudyError(str(file), issues_of(error, raw)) from None
 
 
-def _wanted(study: Study | None, names: str, model: str, file: Path | None) -> list[Wanted]:
+def _requested(study: Study | None, names: str, model: str, file: Path | None) -> list[Wanted]:
     own = own_of(study, file)
     listed = [name.strip() for name in names.split(",") if name.strip()] or (list(own) if file else [])
     if not listed:

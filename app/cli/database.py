@@ -44,7 +44,7 @@ def _copying(what: str) -> Iterator[Told]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _held(checked: BackupCheck) -> str:
+def _backup_summary(checked: BackupCheck) -> str:
     """What a database has: sessions, events, studies, and the newest event."""
     held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
     if checked.last_us is None:
@@ -66,7 +66,7 @@ def backup(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("copying") as told:
         made = back_up(file, to or _beside(file, "backup"), told)
-    out.print(f"{made.file}: {made.bytes:,} bytes, {_held(made)}, no damage")
+    out.print(f"{made.file}: {made.bytes:,} bytes, {_backup_summary(made)}, no damage")
     out.print(
         "[dim]Keep the secret too, in another place: without it no session can continue and no ID can be read.[/dim]"
     )
@@ -89,7 +89,7 @@ def restore(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as told:
         done = put_back(backup, file, _beside(file, "before-restore"), told, unsummed=unsummed)
-    out.print(f"{file}: restored, with {_held(done.checked)}")
+    out.print(f"{file}: restored, with {_backup_summary(done.checked)}")
     if done.aside:
         out.print(f"The database from before is now {done.aside}", highlight=False)
     if not done.summed:

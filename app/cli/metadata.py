@@ -45,14 +45,14 @@ def metadata_(
         return
     info = dataset_info_of(database, name)
     if as_json:
-        print_json(_given(info))
+        print_json(_given_values(info))
     elif info is None:
         out.print(f"{name} has no publication metadata: parley metadata {name} FILE", highlight=False)
     else:
-        out.print(yaml_text({"dataset": _given(info)}), markup=False, highlight=False, soft_wrap=True, end="")
+        out.print(yaml_text({"dataset": _given_values(info)}), markup=False, highlight=False, soft_wrap=True, end="")
 
 
-def _given(info: DatasetInfo | None) -> dict[str, Any]:
+def _given_values(info: DatasetInfo | None) -> dict[str, Any]:
     """The metadata that are given."""
     return info.model_dump(mode="json", exclude_defaults=True) if info else {}
 

@@ -51,7 +51,7 @@ def send_test(
     Names in `{{...}}` in a system prompt are sent as they stand.
     """
     settings = settings_in_use()
-    found, refs = _meant(study, model or [])
+    found, refs = _study_and_models(study, model or [])
     attempts = finish(_tried(settings, refs, found.file.currency if found else "", shown=not as_json))
     if as_json:
         print_json([_row(ref, attempt, found) for ref, attempt in zip(refs, attempts, strict=True)])
@@ -59,7 +59,7 @@ def send_test(
         raise typer.Exit(2)
 
 
-def _meant(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
+def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
     """The study, if the first word is one, and the models."""
     if ":" in first and not first.endswith((".yaml", ".yml")):
         return None, [parse_model_ref(None, name) for name in dict.fromkeys((first, *more))]

@@ -129,7 +129,7 @@ def status(
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
-        print_json({"study": found.name, "state": held.state, **_told(now), SAME_ID: same_id})
+        print_json({"study": found.name, "state": held.state, **_counts_json(now), SAME_ID: same_id})
         return
     if held.state in STATES:
         out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
@@ -158,7 +158,7 @@ def _others(database: Database, study: str, origin: str) -> None:
         )
 
 
-def _told(now: SessionCounts) -> dict[str, Any]:
+def _counts_json(now: SessionCounts) -> dict[str, Any]:
     cells = {cell_key(values): {"complete": done, "live": live} for values, done, live in now.cells}
     return {"outcomes": now.outcomes, "cells": cells}
 

@@ -53,7 +53,7 @@ def simulators_(
     database, name = existing_database(settings_in_use()), name_of(study)
     theirs = open_database(against) if "://" in against else database
     other = against if against and theirs is database else name
-    origin = _whose(theirs, other)
+    origin = _origin_of_people(theirs, other)
     people, bots = _data(theirs, other, origin), _data(database, name, Origin.BOT)
     who = {stream: str(user) for stream, user in simulated(database, name).items()}
     if not who:
@@ -74,7 +74,7 @@ def simulators_(
     )
 
 
-def _whose(database: Database, study: str) -> str:
+def _origin_of_people(database: Database, study: str) -> str:
     """The origin of people's rows; raises StorageError if there are none."""
     known = origins_of(database, study)
     found = next((origin for origin in PEOPLE if origin in known), None)

@@ -246,10 +246,12 @@ def unknown(environ_names: Iterable[str]) -> list[str]:
     """A warning for each PARLEY_* variable that is not a setting, with the one that was probably meant."""
     known = [env_name(field) for field in Settings.model_fields]
     strays = sorted(name for name in environ_names if name.upper().startswith(PREFIX) and name.upper() not in known)
-    return [f"{name} is not a setting.{_meant(name)} `parley settings` lists all settings." for name in strays]
+    return [
+        f"{name} is not a setting.{_similar_setting(name)} `parley settings` lists all settings." for name in strays
+    ]
 
 
-def _meant(name: str) -> str:
+def _similar_setting(name: str) -> str:
     """The setting that somebody meant, by what comes after what all of them begin with."""
     fields = {field.upper(): env_name(field) for field in Settings.model_fields}
     close = did_you_mean(name.upper().removeprefix(PREFIX), fields)

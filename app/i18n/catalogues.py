@@ -47,15 +47,15 @@ def catalogues() -> Mapping[str, Catalogue]:
 
 def catalogue(tag: str) -> Catalogue:
     """The catalogue of a language, or of what it is a kind of (`de-AT` of `de`); English where there is none."""
-    return _found(tag) or ENGLISH
+    return _catalogue_of(tag) or ENGLISH
 
 
 def is_supported(tag: str) -> bool:
     """Whether there is a catalogue for a language."""
-    return _found(tag) is not None
+    return _catalogue_of(tag) is not None
 
 
-def _found(tag: str) -> Catalogue | None:
+def _catalogue_of(tag: str) -> Catalogue | None:
     return catalogues().get(tag) or catalogues().get(primary(tag))
 
 
@@ -69,14 +69,14 @@ def negotiate(accepts: str, offered: Iterable[str]) -> str | None:
     choices = list(offered)
     exact = {tag.lower(): tag for tag in choices}
     alike = {primary(tag): tag for tag in reversed(choices)}
-    for wanted in _wanted(accepts):
+    for wanted in _accepted_tags(accepts):
         found = exact.get(wanted) or alike.get(primary(wanted))
         if found is not None:
             return found
     return None
 
 
-def _wanted(accepts: str) -> list[str]:
+def _accepted_tags(accepts: str) -> list[str]:
     """The tags of an Accept-Language, best first; what cannot be read as a weight counts as none."""
     weighed = []
     for part in accepts.split(",")[:20]:

@@ -55,7 +55,7 @@ from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold
 from experiments.session.remarks import Kind, remark
 from experiments.session.state import State
-from experiments.session.telemetry import TelemetryRecord, kept
+from experiments.session.telemetry import TelemetryRecord, storable_records
 from experiments.session.timing import overdue
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Quota
@@ -405,7 +405,7 @@ class SessionService(Sessions):
     def record_telemetry(self, live: LoadedSession, batch: str, told: Sequence[TelemetryRecord]) -> None:
         """Write those telemetry records of a page that may be kept (see `telemetry.kept`); returns before the
         commit."""
-        rows = tuple(record.row(self._clock.now_us()) for record in kept(live.study, live.state, told))
+        rows = tuple(record.row(self._clock.now_us()) for record in storable_records(live.study, live.state, told))
         if rows:
             self.log.record_telemetry(TelemetryBatch(live.stream, batch, rows))
 
@@ -457,7 +457,7 @@ class SessionService(Sessions):
                 **row_of(attempt, asked.name, asked.model(attempt.label)),
                 "request": request_json(attempt.request),
             }
-            self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_tell)
+            self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_log_write_failure)
 
         return ReplyContext(stream, self._settings, self._caller, self._access, self._before_asking, record)
 
@@ -471,7 +471,7 @@ class SessionService(Sessions):
         self._purse.refresh_soon(study)
 
 
-def _tell(written: Future[None]) -> None:
+def _log_write_failure(written: Future[None]) -> None:
     """Log that an attempt could not be written. The reply does not depend on it: its event has all that is needed."""
     if (error := written.exception()) is not None:
         log.error("an attempt could not be written: %s", error)

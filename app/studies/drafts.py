@@ -113,7 +113,7 @@ def create_draft(folder: Path, template: str) -> Path:
     for beside in {file.name for file in STUDIES.iterdir()} & set(_words(parse_yaml(text).value)):
         if not (folder / beside).exists():
             save_draft(folder / beside, _renamed((STUDIES / beside).read_text(encoding="utf-8"), template, name))
-    save_draft(path, _begun(_renamed(text, template, name), name, path))
+    save_draft(path, _as_new_study(_renamed(text, template, name), name, path))
     return path
 
 
@@ -243,7 +243,7 @@ def _renamed(text: str, template: str, name: str) -> str:
     return re.sub(rf"(/s/|parley export\s+){template}\b", rf"\g<1>{name}", text)
 
 
-def _begun(text: str, name: str, path: Path) -> str:
+def _as_new_study(text: str, name: str, path: Path) -> str:
     """A template's text as the first version of another study, its comments kept, and what to do next above it."""
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA_LINE))
     text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)

@@ -77,7 +77,7 @@ def _values(factor: object) -> str:
 def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
     """What happens, in order."""
     for node in nodes:
-        path, only = f"{prefix}{node.id}", _said(node.when)
+        path, only = f"{prefix}{node.id}", _condition_text(node.when)
         if isinstance(node, Phase):
             yield Branch("phase", node.phase, "", only, path, tuple(_flow(node.flow, f"{path}/")))
         elif isinstance(node, Loop):
@@ -93,7 +93,7 @@ def _times(node: Loop) -> str:
     return f"{count} {f'of {node.of}' if node.of else 'times'}{beside}{wanted}"
 
 
-def _said(condition: Condition | None) -> str:
+def _condition_text(condition: Condition | None) -> str:
     return " and ".join(f"{name} is {wanted}" for name, wanted in (condition or {}).items())
 
 

@@ -36,7 +36,7 @@ from app.web.security import SecurityMiddleware
 from experiments.errors import StudyError
 from experiments.study.study import Study
 from problems.errors import ParleyError
-from problems.plugins import whose
+from problems.plugins import raising_package
 from storage.db.engine import Database
 from storage.log.seats import last_us
 from storage.registers.participants import Participants
@@ -151,7 +151,7 @@ async def error_response(request: Request, error: Exception) -> Response:
     """The response to an unexpected error: a sentence and a reference, under which the log has the cause."""
     reference = secrets.token_hex(4)
     ours = isinstance(error, ParleyError)
-    package = None if ours else whose(error)
+    package = None if ours else raising_package(error)
     fault = f"{error}" if ours else f"{type(error).__name__}: {error}"
     fault += f"; the fault is that of {package}" if package else ""
     log.error(

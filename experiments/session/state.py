@@ -306,7 +306,7 @@ def visited_path(study: Study, state: State) -> VisitedPath:
     known: VisitedPath | None = state.memo.get(key)
     if known is None or known.seq != state.seq:
         longer = _longer(study, state, known.stops) if known and known.stops else None
-        known = state.memo[key] = longer or _found(study, state, (), "")
+        known = state.memo[key] = longer or _walk_on(study, state, (), "")
     return known
 
 
@@ -317,11 +317,11 @@ def _longer(study: Study, state: State, stops: tuple[VisitedNode, ...]) -> Visit
         place = Location(last.path, last.node, last.scope, study, state)
         if not place.done() and place.holds(last.node.when):
             return VisitedPath(state.seq, stops, over=False)
-    found = _found(study, state, tuple(behind), last.path)
+    found = _walk_on(study, state, tuple(behind), last.path)
     return found if len(found.stops) > len(behind) else None
 
 
-def _found(study: Study, state: State, behind: tuple[VisitedNode, ...], start: str) -> VisitedPath:
+def _walk_on(study: Study, state: State, behind: tuple[VisitedNode, ...], start: str) -> VisitedPath:
     stops, over = list(behind), True
     for place in walk(study, state, start):
         stops.append(VisitedNode(place.path, place.node, place.scope))

@@ -149,7 +149,7 @@ def records_telemetry(study: Study, state: State) -> bool:
     return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 
 
-def kept(study: Study, state: State, told: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
+def storable_records(study: Study, state: State, told: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
     """The records that may be kept: about screens that the session has reached, and boxes there."""
     if not records_telemetry(study, state):
         return ()

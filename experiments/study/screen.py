@@ -197,7 +197,7 @@ def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, 
     return TranscriptBlock("The conversation", messages, you=person, bot=called, **more)
 
 
-def asked(screen: Screen) -> Iterator[Field]:
+def fields_on_screen(screen: Screen) -> Iterator[Field]:
     """Every field on a screen: of its form, of the turns to rate, and of a chat's rating or vote."""
     yield from screen.panel.fields
     for block in screen.panel.blocks:
@@ -210,7 +210,7 @@ def asked(screen: Screen) -> Iterator[Field]:
 def typed(screen: Screen, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a draft that belong to a screen: those of its fields, and a chat's next message as `text`. Each can
     be up to twice as long as what could be sent, as the participant may still shorten it."""
-    room = {field.name: 2 * draft_chars(field) for field in asked(screen)}
+    room = {field.name: 2 * draft_chars(field) for field in fields_on_screen(screen)}
     if screen.panel.chat is not None:
         room["text"] = 2 * screen.panel.chat.max_chars
     return {name: value for name, value in values.items() if len(str(value)) <= room.get(name, -1)}

@@ -232,7 +232,7 @@ def _each(study: Study, node: Loop, scope: NameScope, at: str) -> tuple[NameScop
     if node.over_problems:
         tags = {key for item in pool for key in item.tags} | set(PROBLEM_NAMES)
         inside |= {f"{head}.{tag}" for head in (node.each, "problem") for tag in tags}
-        have |= {"problem", *_kept(pool)}
+        have |= {"problem", *_common_properties(pool)}
     if isinstance(node.do, ByFactor):
         inside.add(node.do.by)  # an unknown factor is reported once, not for every step
     inner = replace(
@@ -255,7 +255,7 @@ def _loop_values(node: Loop, pool: Sequence[Problem]) -> Values:
     return {node.each: drawn_values(pool, node.tag, node.where)} if node.of else {}
 
 
-def _kept(pool: Sequence[Problem]) -> Iterator[str]:
+def _common_properties(pool: Sequence[Problem]) -> Iterator[str]:
     """The properties that steps can require and that all problems of a pool have."""
     for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):

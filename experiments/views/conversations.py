@@ -91,13 +91,13 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
                 replied += [len(turns) - 1] if event.kind == "replied" else []
                 turns[-1][0].append(_reply(event, chat.title))
             case "rated" if 0 <= event.data["turn"] < len(replied):
-                turns[replied[event.data["turn"]]][1].extend(answered(place, _asked(place), event.data))
+                turns[replied[event.data["turn"]]][1].extend(answered(place, _reply_scales(place), event.data))
             case _:
                 pass
     return tuple(TranscriptTurn(tuple(lines), tuple(answers)) for lines, answers in turns)
 
 
-def _asked(place: Location) -> tuple[Field, ...]:
+def _reply_scales(place: Location) -> tuple[Field, ...]:
     """The scales beside each reply."""
     asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
     return tuple(field.filled(place.fill) for field in asked if field.name != "answer")

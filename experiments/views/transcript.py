@@ -158,16 +158,16 @@ def _stays(study: Study, final: State) -> dict[str, _Stay]:
     state = State()
     for event in final.events:
         if event.kind in PAGES and event.path in places:
-            _tell(study, found, replace(places[event.path], state=state), event)
+            _add_page(study, found, replace(places[event.path], state=state), event)
         state = apply(state, event)
     now = current_location(study, final)
     begun = final.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final))
     if now is not None and begun and not final.outcome:
-        _tell(study, found, now, None)
+        _add_page(study, found, now, None)
     return {path: stay for path, stay in found.items() if stay.pages}
 
 
-def _tell(study: Study, found: dict[str, _Stay], place: Location, event: Event | None) -> None:
+def _add_page(study: Study, found: dict[str, _Stay], place: Location, event: Event | None) -> None:
     """Add the page that an event left, or the current page. A step that is over at once was never shown."""
     if not isinstance(place.node, Step):
         return

@@ -75,11 +75,12 @@ def runs(database: Database, study: str | None = None) -> list[StoredRun]:
         ends = connection.execute(select(_fact.stream, _fact.data).where(mine, _fact.kind == ENDED))
         ended = {stream: data for stream, data in ends}
         return [
-            StoredRun(one.stream, one.at_us, one.data, ended.get(one.stream), *_there(connection, one)) for one in found
+            StoredRun(one.stream, one.at_us, one.data, ended.get(one.stream), *_stored_counts(connection, one))
+            for one in found
         ]
 
 
-def _there(connection: Connection, run: Any) -> tuple[int, int, int, float]:
+def _stored_counts(connection: Connection, run: Any) -> tuple[int, int, int, float]:
     """The calls are told apart by the last attempt of each, as only that can have brought something."""
     replied = func.max(case((_try.reason.is_(None), 1), else_=0)).label("replied")
     refused = func.max(case((_try.reason.in_(tables.SETTLED), 1), else_=0)).label("refused")

@@ -78,7 +78,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     except StorageError:
         engine.dispose()
         raise
-    event.listen(engine, "handle_error", _tell)
+    event.listen(engine, "handle_error", _raise_own_error)
     if old and not outdated:
         engine.dispose()
         raise StorageError(
@@ -211,7 +211,7 @@ def is_writer(connection: Connection) -> bool:
     return bool(connection.get_execution_options().get(WRITING, False))
 
 
-def _tell(context: ExceptionContext) -> None:
+def _raise_own_error(context: ExceptionContext) -> None:
     """Make our own error of what ails the database, for who reads. Writers look at the driver's: they may try again."""
     writing = context.connection is not None and is_writer(context.connection)
     if (damage := _damage(context.original_exception)) is not None:

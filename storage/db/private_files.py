@@ -72,7 +72,7 @@ def write_private(part: Path, to: Path) -> None:
         os.close(above)
 
 
-def held(lock: Path) -> FileLock | None:
+def hold_lock(lock: Path) -> FileLock | None:
     """Hold a file that tells that a process lives, until it ends or lets go; None while another holds it."""
     found = FileLock(lock, mode=FILE, thread_local=False)
     try:

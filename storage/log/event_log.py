@@ -34,7 +34,7 @@ from storage.db.wal_checkpoint import WalCheckpoints, leave_checkpoints
 from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.log import usage
 from storage.log.erasure import truncate_wal
-from storage.log.seats import due, lock
+from storage.log.seats import lock, overdue_sessions
 from storage.log.telemetry import TelemetryBatch, last_activity_us
 from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow, Work
 from storage.log.writer import TYPED, write
@@ -156,7 +156,7 @@ class Log:
     def due(self, now_us: int, most: int) -> list[str]:
         """Sessions with a deadline that has passed."""
         with self._engine.connect() as connection:
-            return due(connection, now_us, most)
+            return overdue_sessions(connection, now_us, most)
 
     def _put(self, work: Work) -> Future[Any]:
         item = _Queued(work)

@@ -129,7 +129,7 @@ def last_us(engine: Engine) -> int:
         return connection.execute(select(func.max(_seat.last_us)).where(_seat.origin.in_(PEOPLE))).scalar() or 0
 
 
-def due(connection: Connection, now_us: int, most: int) -> list[str]:
+def overdue_sessions(connection: Connection, now_us: int, most: int) -> list[str]:
     """Sessions with a deadline that has passed."""
     wanted = select(_seat.stream).where(_seat.due_us <= now_us).order_by(_seat.due_us).limit(most)
     return list(connection.execute(wanted).scalars())

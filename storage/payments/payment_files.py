@@ -28,7 +28,7 @@ from filelock import FileLock
 from experiments.views.bonus import NOTHING
 from storage.datasets.describe.csv_injection import escaped
 from storage.db.engine import Database
-from storage.db.private_files import create, held, make_folder, new_folder
+from storage.db.private_files import create, hold_lock, make_folder, new_folder
 from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import Payee, Payment, payees, record, recorded_of
@@ -148,7 +148,7 @@ def _finish(database: Database, request: PaymentRequest, before: EarlierRuns) ->
     there = sorted(request.folder.iterdir()) if request.folder.is_dir() and not request.dry else []
     moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
-        lock = held(hidden / LOCK)
+        lock = hold_lock(hidden / LOCK)
         if lock is None:
             busy.append(hidden)
             continue
@@ -179,7 +179,7 @@ def _write(database: Database, request: PaymentRequest, run: PaymentRun, at_us: 
         new_folder(hidden)
     except FileExistsError:
         raise Conflict(f"{hidden}: another run started at the same time") from None
-    lock = held(hidden / LOCK)
+    lock = hold_lock(hidden / LOCK)
     if lock is None:
         raise Conflict(f"{hidden}: another run is checking this folder")
     try:

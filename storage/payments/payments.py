@@ -137,11 +137,11 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Partici
         checks_failed=0 if gone else checks_failed(study, state),
         minutes=None if gone else _minutes(state.events),
         seq=state.seq,
-        whose=_whose(state, stream),
+        whose=_payment_key(state, stream),
     )
 
 
-def _whose(state: State, stream: str) -> str:
+def _payment_key(state: State, stream: str) -> str:
     if state.enrolled.get("proof", PROVEN) != "none":  # nothing was said of it before ids had to be proven
         return PROVEN
     return stream if state.enrolled.get(SAME_ID) else FIRST

@@ -97,14 +97,14 @@ def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conv
             yield list(_imported(stream, events, known))
         else:
             state = fold(events)
-            yield list(_held(studies.get(hash_), state, stream)) if state.outcome != "withdrawn" else []
+            yield list(_own_conversations(studies.get(hash_), state, stream)) if state.outcome != "withdrawn" else []
 
 
-def _held(study: Study, state: State, stream: str) -> Iterator[Conversation]:
+def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conversation]:
     for place in visited(study, state):
         if place.done() or state.outcome:
             for slot, talk in _talks(place.facts):
-                yield Conversation(stream, ConversationRef(place.path, slot), (talk,), _asked(place))
+                yield Conversation(stream, ConversationRef(place.path, slot), (talk,), _problem_of(place))
 
 
 def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:
@@ -120,7 +120,7 @@ def _message(event: Event) -> DialogueMessage:
     return DialogueMessage("user" if event.kind == "said" else "bot", event.data["text"])
 
 
-def _asked(place: Location) -> ConversationProblem:
+def _problem_of(place: Location) -> ConversationProblem:
     problem = place.scope.problem
     if problem is None:
         return ConversationProblem()

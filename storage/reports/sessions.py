@@ -199,10 +199,10 @@ def _conditions(connection: Connection, study: str, query: SessionQuery, now_us:
     if query.cell:
         cells = seats.cells_of(connection, study)
         yield _seat.cell.in_([cell for cell, has in cells.items() if query.cell.items() <= has.items()])
-    yield from _said(query)
+    yield from _answer_filters(query)
 
 
-def _said(query: SessionQuery) -> Iterator[ColumnElement[bool]]:
+def _answer_filters(query: SessionQuery) -> Iterator[ColumnElement[bool]]:
     if query.flag == PASTED:
         yield _seat.pasted > 0
     elif query.flag:

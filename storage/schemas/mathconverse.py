@@ -148,7 +148,7 @@ def rows(study: Study, state: State) -> list[ReleasedRow]:
     """The rated conversations of a session, in order, without those that belong to a ChatBench answer."""
     said, met = answers(state), problem_turns(study, state)
     sets = dict.fromkeys(unit.groups[-1] for unit in met if unit.groups)
-    about = {name: _given(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
+    about = {name: _or_missing(said.get(name)) for name in ("mth_bkgrd", "ai_play_bkgrd", "selected_topic")}
     about |= {
         "uid": participant(state.seed),
         "seen_problem_sets": repr([int(name) if name.isdecimal() else name for name in sets]),
@@ -186,7 +186,7 @@ def _row(study: Study, state: State, unit: ProblemTurn, last: Event, known: dict
         "time_taken": (last.at_us - _shown_us(state, unit)) / 1e6,
         "helpfulness_ratings": repr([turn.ratings.get("helpfulness") for turn in turns]),
         "correctness_ratings": repr([turn.ratings.get("correctness") for turn in turns]),
-        "solo_solve": _given(unit.answered("solo_solve")),
+        "solo_solve": _or_missing(unit.answered("solo_solve")),
         "problem_name": unit.problem.id,
         "final_prefs": MISSING if preference is None else repr(preference),
         **known,
@@ -194,7 +194,7 @@ def _row(study: Study, state: State, unit: ProblemTurn, last: Event, known: dict
     return ReleasedRow(INTERACTIONS.name, last.seq, values)
 
 
-def _given(value: Any) -> str:
+def _or_missing(value: Any) -> str:
     return MISSING if value is None else str(value)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.figure_names import about, apart, patterns
+from app.analysis.figure_names import about, patterns, unique_names
 from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
@@ -239,12 +239,12 @@ def test_a_name_follows_its_pattern(name: str, wanted: str) -> None:
 
 def test_figures_of_two_editions_have_names_of_their_own() -> None:
     pairs = [("dices-350", "dices.a.x"), ("dices-350", "dices.a.y"), ("dices-990", "dices.a.x")]
-    assert list(apart(pairs)) == ["dices-350.a.x", "dices.a.y", "dices-990.a.x"]
+    assert list(unique_names(pairs)) == ["dices-350.a.x", "dices.a.y", "dices-990.a.x"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["s", "t"]), st.sampled_from(["s.a", "s.a_2", "s.b", "t.a"]))))
 def test_no_two_names_are_alike_however_they_come(pairs: list[tuple[str, str]]) -> None:
-    found = list(apart(pairs))
+    found = list(unique_names(pairs))
     assert len(set(found)) == len(found) == len(pairs)
     for pair, name in zip(pairs, found, strict=True):
         if [other for other in pairs if other[1] == pair[1]] == [pair]:

@@ -20,8 +20,8 @@ from experiments.session.telemetry import (
     AnyRecord,
     TelemetryRecord,
     disclosure,
-    kept,
     records_telemetry,
+    storable_records,
 )
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -118,7 +118,7 @@ def test_nothing_is_kept_but_numbers_and_the_names_of_the_studys_places_and_boxe
     there = boxes(found, state)
     paths = st.sampled_from(sorted(there)) | texts if there else texts
     told = [record for raw in raws for record in read({**raw, "path": data.draw(paths)})]
-    for record in kept(found, state, told):
+    for record in storable_records(found, state, told):
         assert records_telemetry(found, state)
         row = record.row(NOW_US)
         assert row["path"] in there
@@ -141,7 +141,7 @@ def test_what_the_page_tells_of_the_present_and_of_earlier_screens_is_kept(name:
         told += [record("left", path) for path in there]
         agreed = any(fact.data.get("agreed") is True for fact in state.facts.get("consent", ()))
         assert records_telemetry(found, state) == agreed
-        assert kept(found, state, told) == (tuple(told) if agreed else ())
+        assert storable_records(found, state, told) == (tuple(told) if agreed else ())
 
 
 def changed(found: Study, **more: Any) -> Study:
@@ -219,5 +219,7 @@ def test_visits_add_up() -> None:
 
 def test_a_place_to_come_is_not_kept() -> None:
     found, state = study("demo"), some_state("demo", 0.3)
-    assert kept(found, state, [record("left", screen(found, state).path)])
-    assert not kept(found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")])
+    assert storable_records(found, state, [record("left", screen(found, state).path)])
+    assert not storable_records(
+        found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")]
+    )

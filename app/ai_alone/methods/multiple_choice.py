@@ -41,10 +41,10 @@ def read_letter(problem: Problem, text: str) -> SampleResult:
     """
     said = text.strip()
     key = key_of_letter(problem, said[:1])
-    return answered(problem, key) if key is not None else SampleResult("unparsed", _kept(said), False)
+    return answered(problem, key) if key is not None else SampleResult("unparsed", _storable(said), False)
 
 
-def _kept(text: str) -> str:
+def _storable(text: str) -> str:
     return text.replace("\x00", "")[:KEPT_CHARS]
 
 

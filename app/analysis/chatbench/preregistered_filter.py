@@ -114,7 +114,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
         for kind, rows in of_kind.items()
         if len(rows)
     ]
-    asked = _asked(alone)
+    asked = _total_count(alone)
     kinds += [_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0)] if asked else []
     found = (
         ("chatbench.filter", "Answers left by the pre-registered filter", steps),
@@ -134,7 +134,7 @@ def counts_of(tables: Tables) -> tuple[Finding, ...]:
     return filter_counts(tables[ANSWERS], tables[FILTERED], tables[ALONE])
 
 
-def _asked(alone: pd.DataFrame) -> int:
+def _total_count(alone: pd.DataFrame) -> int:
     counts = alone[[name for name in alone.columns if name.endswith("_count")]].astype("float64")
     return int(np.nansum(counts.to_numpy()))
 

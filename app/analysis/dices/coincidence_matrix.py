@@ -42,7 +42,7 @@ def pairs(counts: Sums) -> Sums:
 def alphas(coincidences: Sums, metric: Metric = "nominal") -> Sums:
     """The alpha of each of several tables of coincidences; NaN if no two ratings differ."""
     totals = coincidences.sum(axis=1)
-    apart = _apart(totals, metric)
+    apart = _squared_distances(totals, metric)
     size = totals.sum(axis=0)
     observed = (coincidences * apart).sum(axis=(0, 1))
     expected = (totals[:, None] * totals[None] * apart).sum(axis=(0, 1))
@@ -72,7 +72,7 @@ def crossed(sums: Sums, metric: Metric = "nominal") -> Sums:
     """The xRR of summed crossings; NaN if the pools share no conversation, or no two of their ratings differ."""
     values = len(sums)
     table, here, there = sums[:, :values], sums[:, values], sums[:, values + 1]
-    apart = _apart(here + there, metric)
+    apart = _squared_distances(here + there, metric)
     raters, others = here.sum(axis=0), there.sum(axis=0)
     observed = (table * apart).sum(axis=(0, 1))
     expected = (here[:, None] * there[None] * apart).sum(axis=(0, 1))
@@ -84,7 +84,7 @@ def _agreed(observed: Sums, expected: Sums) -> Sums:
         return np.asarray(np.where(expected > 0, 1 - observed / expected, np.nan), dtype=np.float64)
 
 
-def _apart(totals: Sums, metric: Metric) -> Sums:
+def _squared_distances(totals: Sums, metric: Metric) -> Sums:
     """The squared distance of each two values."""
     values = len(totals)
     if metric == "ordinal":

@@ -31,20 +31,20 @@ FEW = "Too few permutations have a value for an interval."
 
 def p_value(observed: float, permuted: Sums) -> float:
     """The two-sided permutation p, from above 0 to 1; NaN if it is undefined. Phipson and Smyth 2010."""
-    known = _known(observed, permuted)
+    known = _defined_values(observed, permuted)
     beyond = min(_above(observed, known), _above(-observed, -known))
     return float(min(1.0, 2 * (beyond + 1) / (known.size + 1))) if known.size else float("nan")
 
 
 def p_above(observed: float, permuted: Sums) -> float:
     """The permutation p of a value that is large by chance alone, such as a maximum: (b + 1)/(N + 1), one-sided."""
-    known = _known(observed, permuted)
+    known = _defined_values(observed, permuted)
     return (_above(observed, known) + 1) / (known.size + 1) if known.size else float("nan")
 
 
 def interval(observed: float, permuted: Sums) -> Interval:
     """The 95 % interval of a ratio that is 1 in random groups: it holds 1 where `p_value` is not below 0.05."""
-    known = np.sort(_known(observed, permuted))
+    known = np.sort(_defined_values(observed, permuted))
     beyond = known.size // 40  # so many of N may be beyond the observed value where p < 0.05
     if not beyond:
         return Interval(observed, why=FEW)
@@ -58,14 +58,14 @@ def interval_of_largest(observed: float, permuted: Sums, high: float | None) -> 
     It holds 1 where `p_above` is not below 0.05; all of its error is at the lower end, as chance alone makes the
     largest of several ratios larger than 1.
     """
-    known = np.sort(_known(observed, permuted))
+    known = np.sort(_defined_values(observed, permuted))
     beyond = known.size // 20
     if not beyond or high is None:
         return Interval(observed, why=FEW)
     return Interval(observed, min(observed, _shifted(observed, known[-beyond] + TIE)), max(observed, high))
 
 
-def _known(observed: float, permuted: Sums) -> Sums:
+def _defined_values(observed: float, permuted: Sums) -> Sums:
     """The permuted values that are defined; none if they, or the observed value, cannot be tested."""
     known = permuted[~np.isnan(permuted)]
     return known[:0] if np.isnan(observed) or known.size < FEWEST * permuted.size else known

@@ -152,14 +152,14 @@ def _panel(
         ScatterMark(
             axes.across(point.x), axes.upright(point.y),
             round(LARGEST / 5 * sqrt(point.n / most), 2) if plot.margins else 0.6,
-            looks[point.series], _told(point, plot, unit),
+            looks[point.series], _tooltip(point, plot, unit),
         )
         for point in points
     )  # fmt: skip
     return ScatterPanel(title, marks, tuple(_bars(points, axes)) if plot.margins else ())
 
 
-def _told(point: ScatterPoint, plot: Scatter, unit: Unit) -> str:
+def _tooltip(point: ScatterPoint, plot: Scatter, unit: Unit) -> str:
     named = ", ".join(part for part in (point.label, point.series) if part)
     values = "" if plot.margins else f": {plot.x} {format_value(point.x, unit)}, {plot.y} {format_value(point.y, unit)}"
     return f"{named}{values}, n = {point.n:,}"

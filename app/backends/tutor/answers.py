@@ -150,7 +150,7 @@ def word_problem(turn: TutorTurn) -> str | None:
 
 
 def _steps(expression: Operation, turn: TutorTurn) -> str:
-    told = _told(expression, turn)
+    told = _worked_out(expression, turn)
     lines = [
         f"{i}. \\({step.work} = {number(step.value)}\\)"
         + (f", which leaves \\({step.rest}\\)." if i < len(told.steps) else ".")
@@ -163,7 +163,7 @@ def _steps(expression: Operation, turn: TutorTurn) -> str:
     )
 
 
-def _told(expression: Operation, turn: TutorTurn, *, right: bool = False) -> arithmetic.Solution:
+def _worked_out(expression: Operation, turn: TutorTurn, *, right: bool = False) -> arithmetic.Solution:
     """Work it out as this tutor does, each time with the same slip if it makes one."""
     asked = arithmetic.latex(expression)
     mistaken = not right and turn.draw("mistaken", asked) < turn.wrong
@@ -237,7 +237,7 @@ def _doubted_sum(expression: Operation, turn: TutorTurn) -> str:
         off = math(number(_off(truth, turn.draw("off", turn.text))))
         return _yield(turn, off, "I had lost a number when I copied the second line")
     if suggested or draw < ADMITS:
-        first = _told(expression, turn, right=True).steps[0]
+        first = _worked_out(expression, turn, right=True).steps[0]
         return _yield(turn, right, "the first step is " + math(f"{first.work} = {number(first.value)}"))
     return _stand(turn, arithmetic.latex(expression), turn.claim or right)
 

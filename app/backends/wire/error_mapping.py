@@ -54,7 +54,7 @@ DENYING = (401, 402, 403, 404)
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
     """The error that a status other than success is; `content` is the body or its beginning."""
-    code, text = _told(content)
+    code, text = _code_and_message(content)
     words = " ".join(text.split())[:EXCERPT] or "(it gave no reason)"
     message = f"The model server refused with status {status}: {words}"
     request_id = headers.get("x-request-id") or headers.get("request-id")
@@ -72,7 +72,7 @@ def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendE
 def error_in_stream(error: object) -> BackendError:
     """The error that a server reported after a successful response had begun."""
     content = orjson.dumps({"error": error})
-    code, text = _told(content)
+    code, text = _code_and_message(content)
     reason = _reason(code, text)
     message = f"The model server broke off with an error: {code or ''} {text}"[:EXCERPT].strip()
     every = reason == NO_QUOTA or (reason is None and code in DENIED)
@@ -157,7 +157,7 @@ def _date(text: str) -> float | None:
         return None
 
 
-def _told(content: bytes) -> tuple[str | None, str]:
+def _code_and_message(content: bytes) -> tuple[str | None, str]:
     """The code and the words of a body: `{error: {code, type, message}}`, `{error: text}`, or whatever it is."""
     text = content.decode(errors="replace")
     try:

@@ -35,7 +35,7 @@ TASK = (
 def task(screen: Screen, fields: Sequence[Field]) -> str:
     """What the screen shows, and what each field takes."""
     asked = "\n".join(f"- {_line(field)}" for field in fields)
-    return TASK.format(screen="\n\n".join(_seen(screen)), fields=asked)
+    return TASK.format(screen="\n\n".join(_passages(screen)), fields=asked)
 
 
 def schema(fields: Sequence[Field]) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def read_answers(fields: Sequence[Field], reply: str) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _seen(screen: Screen) -> Iterator[str]:
+def _passages(screen: Screen) -> Iterator[str]:
     """What is to be read on a screen, passage by passage."""
     panel = screen.panel
     if panel.title:

@@ -36,7 +36,7 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
-from storage.db.private_files import held, new_folder
+from storage.db.private_files import hold_lock, new_folder
 
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
@@ -208,7 +208,7 @@ class Downloads:
         with self._lock:
             if self._own is None:
                 self._root = Path(mkdtemp(prefix=PREFIX))
-                self._own = held(self._root / LOCK)
+                self._own = hold_lock(self._root / LOCK)
             if self._own is None or self._root is None:
                 raise OSError(f"{self._root} cannot be locked, or another console process is checking it; try again")
         own = Path(mkdtemp(dir=self._root))
@@ -267,7 +267,7 @@ def _sweep_killed() -> None:
     for folder in Path(gettempdir()).glob(f"{PREFIX}*"):
         if not _mine(folder / LOCK):
             continue
-        lock = held(folder / LOCK)
+        lock = hold_lock(folder / LOCK)
         if lock is not None:
             shutil.rmtree(folder, ignore_errors=True)
             lock.release()

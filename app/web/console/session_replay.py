@@ -52,7 +52,7 @@ def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[
     look = study_context_of(LoadedSession(stream, study, state))
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
-    draft = _given(shown, events[number:])
+    draft = _submitted_values(shown, events[number:])
     painting = render_page(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
     told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
@@ -67,7 +67,7 @@ def _styles() -> Markup:
     return Markup(FONTS.sub("", "\n".join(texts)))  # noqa: S704  (files of ours)
 
 
-def _given(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
+def _submitted_values(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:
     """The form values that were sent from this page, if that is the next event."""
     sent = next((event for event in following if event.kind not in NOTES), None)
     if sent is None or sent.path != shown.path:

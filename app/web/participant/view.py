@@ -80,11 +80,11 @@ NOTHING = Fragment("empty.html.j2", (), lambda _: {}, ())
 
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
     """A hash of a part's content. Its first MARK_CHARS characters are sent to the browser as the part's mark."""
-    content = orjson.dumps((screen.path, name, about), default=_told, option=orjson.OPT_NON_STR_KEYS)
+    content = orjson.dumps((screen.path, name, about), default=_as_json, option=orjson.OPT_NON_STR_KEYS)
     return blake2s(content, digest_size=16).hexdigest()
 
 
-def _told(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     """JSON for a pydantic model (a question): its class and its values."""
     if isinstance(value, BaseModel):
         return type(value).__name__, value.__dict__
@@ -302,7 +302,7 @@ class ScreenView:
             actions=screen.actions,
             updates=updates,
             layout="page" if panel.chat is None else "compare" if panel.chat.columns else "chat",
-            said=_said(panel.chat) if panel.chat else 0,
+            said=_sent_messages(panel.chat) if panel.chat else 0,
             slots=panel.chat.slots if panel.chat else (),
             ended=screen.ended,
             look=study,
@@ -373,7 +373,7 @@ def _side(screen: Screen) -> Fragment:
     chat = screen.panel.chat
     if chat is None:
         return NOTHING
-    said = _said(chat)
+    said = _sent_messages(chat)
     unanswered = sum(message.ended == "unanswered" for message in chat.messages)
     missing = max(0, chat.minimum - (said - unanswered))
     actions = [name for name in screen.actions if name in ("retry", "skip", "stop", "vote", "submit")]
@@ -412,13 +412,13 @@ def _chat(screen: Screen, study: StudyContext) -> Fragment:
     return Fragment("chat.html.j2", (chat.title, chat.messages, chat.slots), lambda _: values)
 
 
-def _said(chat: ChatView) -> int:
+def _sent_messages(chat: ChatView) -> int:
     return sum(message.role == "You" for message in chat.messages)
 
 
 def _refused(chat: ChatView | None) -> tuple[Any, ...]:
     """The refused message that the box holds again, and which one it is: the next one may have the same text."""
-    return (chat.refused, _said(chat)) if chat and chat.refused else ()
+    return (chat.refused, _sent_messages(chat)) if chat and chat.refused else ()
 
 
 def _box(chat: ChatView, text: str | None) -> Update:

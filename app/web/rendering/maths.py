@@ -48,13 +48,13 @@ def mathml(latex: str, *, display: bool = False) -> str:
     if len(latex) > MAX_CHARS:
         return source
     try:
-        drawn = _CONVERTER.convert_with_local_state(_known(latex, display), displaystyle=display)
+        drawn = _CONVERTER.convert_with_local_state(_supported(latex, display), displaystyle=display)
     except LatexError:
         return source
     return source if _too_large(drawn) else drawn
 
 
-def _known(latex: str, display: bool) -> str:
+def _supported(latex: str, display: bool) -> str:
     """The formula with unsupported commands replaced by ones that math-core supports."""
     latex = _LABEL.sub("", _COLUMNS.sub(r"\1", latex))
     latex = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_DRAWN_AS.get(found[2], f'{found[2]}*')}}}", latex)

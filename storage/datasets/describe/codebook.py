@@ -143,10 +143,10 @@ def _column_row(entry: ColumnEntry) -> str:
     labelled = [(code(value), label) for value, label in entry.values.items() if label]
     values = table(("value", "meaning"), labelled) if labelled else ""
     name = code(entry.name) if entry.name else "(a column without a name)"
-    return join(f"### {name}", entry.meaning, facts, values, _asked(entry))
+    return join(f"### {name}", entry.meaning, facts, values, _question_text(entry))
 
 
-def _asked(entry: ColumnEntry) -> str:
+def _question_text(entry: ColumnEntry) -> str:
     if not entry.asked:
         return ""
     if not entry.wording_known:

@@ -303,12 +303,12 @@ def _citing(exported: ExportManifest) -> str:
     schema, said = exported.schema, citation(exported)
     at = publication(exported).link
     known = f"{said} <{at}>" if said and at and at not in said else said or ""
-    form = f"The names and columns of the files are those of {schema.title}: {schema.source} {_whose(exported)}".strip()
-    of_schema = form if schema.source and not is_release(exported) else ""
+    form = f"The names and columns of the files are those of {schema.title}: {schema.source} {_authorship(exported)}"
+    of_schema = form.strip() if schema.source and not is_release(exported) else ""
     return join("## Citing the data", known, of_schema) if known or of_schema else ""
 
 
-def _whose(exported: ExportManifest) -> str:
+def _authorship(exported: ExportManifest) -> str:
     """Whether the data are those of the authors of their schema; empty if the importer states the source."""
     match original_origins(exported):
         case origins if UNKNOWN in origins:

@@ -201,7 +201,7 @@ def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[
     for chosen in source.talks:
         for rows in chosen.stream(source.connection, texts=False):
             for id_, answer, history in rows:
-                question, said = source.questions.get(id_), _said(history)
+                question, said = source.questions.get(id_), _messages(history)
                 why = UNKNOWN if question is None else UNANSWERED if not answer else "" if _spoke(said) else SILENT
                 if why:
                     left_out[why] += 1
@@ -211,7 +211,7 @@ def _examples(source: _ExampleSource, left_out: Counter[str]) -> Iterator[tuple[
                     )
 
 
-def _said(history: Any) -> Said:
+def _messages(history: Any) -> Said:
     found = orjson.loads(history) if isinstance(history, str) else history or []
     return [(SPEAKERS[one["role"]], one["content"]) for one in found if one["role"] in SPEAKERS]
 

@@ -111,7 +111,7 @@ def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
 
 
 def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
-    for place, event, view in _given(places.steps):
+    for place, event, view in _given_answers(places.steps):
         if view.name not in _ratings(place, event):
             asked = {"question": view.name, "wording": view.question or None}
             correct = None if view.correct is None else int(view.correct)
@@ -119,7 +119,7 @@ def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
 
 
 def _answers_rated(record: TidySession, places: _Places) -> Iterator[Values]:
-    for place, event, view in _given(places.steps):
+    for place, event, view in _given_answers(places.steps):
         about = _ratings(place, event).get(view.name)
         if about is not None:
             yield {
@@ -138,7 +138,7 @@ def _heading(places: _Places, event: Event) -> Values:
     return {**places.columns(event.path), "seq": event.seq, "time": time(event.at_us), "status": event.kind}
 
 
-def _given(steps: Iterable[Location]) -> Iterator[tuple[Location, Event, AnswerView]]:
+def _given_answers(steps: Iterable[Location]) -> Iterator[tuple[Location, Event, AnswerView]]:
     """Every answer to a question that was shown, with its event."""
     for place in steps:
         for event in place.facts:
@@ -210,10 +210,10 @@ def _messages(record: TidySession, places: _Places) -> Iterator[Values]:
             turn += event.kind == "said"
             if event.kind in ("said", "replied"):
                 known = {**places.columns(place.path), "seq": event.seq, "time": time(event.at_us), "turn": turn}
-                yield known | (_said(event) if event.kind == "said" else _replied(event))
+                yield known | (_user_message(event) if event.kind == "said" else _replied(event))
 
 
-def _said(event: Event) -> Values:
+def _user_message(event: Event) -> Values:
     return {"role": "user", "text": event.data["text"], "ending": "complete"}
 
 

@@ -124,17 +124,17 @@ class ExportTab:
         found = export_options(self._desk.database, text(study))
         known = found.schemas.get(text(origin), ())
         schema = schema if schema in known else next(iter(known), schema)
-        shown = self._show(_wish(study, origin, schema, *more), text(file))
+        shown = self._show(_export_request(study, origin, schema, *more), text(file))
         return {**self._offer(found, text(origin), schema), **shown}
 
     def _look_into(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
-        return {self._preview: self._first_rows(preview(self._desk.database, _wish(*asked), text(file)))}
+        return {self._preview: self._first_rows(preview(self._desk.database, _export_request(*asked), text(file)))}
 
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """Start an export."""
         *asked, safe = values
-        request = _wish(*asked, safe)
+        request = _export_request(*asked, safe)
         said = about(request, files(self._desk.database, request))
         if not self._desk.downloads.start(visitor, self._desk.database, request, said):
             note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
@@ -188,7 +188,7 @@ def about(request: ExportRequest, outlook: ExportPreview) -> str:
     return "; ".join((f"{request.schema}, {outlook.origin}", *rules, *kept, *safe))
 
 
-def _wish(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
+def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
     """The export that the form asks for; raises StorageError for invalid values from the browser."""
     where, language, since, until, complete, excluded, *safe = more
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []

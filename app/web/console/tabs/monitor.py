@@ -110,7 +110,7 @@ class MonitorTab:
         }
 
     def _choose(self, visitor: CurrentUser, study: str, origin: Any) -> Mapping[Component, Any]:
-        return self._now(self._desk.studies.newest(str(study)), _known(origin))
+        return self._now(self._desk.studies.newest(str(study)), _valid_origin(origin))
 
     def _again(self, visitor: CurrentUser, study: str, tab: str, origin: Any) -> Mapping[Component, Any]:
         """Refresh the tab while it is open; in another one nothing is refreshed."""
@@ -143,10 +143,10 @@ class MonitorTab:
         set_status(self._desk.database, found.name, "capped", data, by="researcher", at_us=self._desk.clock.now_us())
         self._desk.audit(visitor, *quota_set(found.name, where, wanted))
         self._watching.forget(found.name)
-        return {**self._now(found, _known(origin)), **self._desk.notify(quota_note(where, wanted))}
+        return {**self._now(found, _valid_origin(origin)), **self._desk.notify(quota_note(where, wanted))}
 
 
-def _known(origin: Any) -> str:
+def _valid_origin(origin: Any) -> str:
     return origin if origin in ORIGINS else Origin.PERSON
 
 

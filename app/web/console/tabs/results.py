@@ -83,14 +83,14 @@ class ResultsTab:
         return {self._origin: picker, **self._look(at.study, found[0])}
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._look(study or "", _known(origin))
+        return self._look(study or "", _valid_origin(origin))
 
     def _again(self, visitor: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
-        seen = self._latest.get((study or "", _known(origin)))
-        return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _known(origin), seen)
+        seen = self._latest.get((study or "", _valid_origin(origin)))
+        return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
     def _look(self, study: str, origin: str) -> Mapping[Component, Any]:
         return self._painted(study, origin, self._latest.get((study, origin)))
@@ -126,7 +126,7 @@ class ResultsTab:
         return data_version(self._desk.database, *key)
 
 
-def _known(origin: str | None) -> str:
+def _valid_origin(origin: str | None) -> str:
     """A valid origin, whatever the browser sent."""
     return origin if origin and origin in WHOSE else ORIGINS[0]
 

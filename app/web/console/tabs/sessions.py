@@ -172,10 +172,10 @@ class SessionsTab:
         return found.file.offered if found else ()
 
     def _list_newest(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
-        return self._listing(study, _wish(sent), "")
+        return self._listing(study, _session_query(sent), "")
 
     def _list_older(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
-        return self._listing(study, _wish(sent), str(sent[-1] or ""))
+        return self._listing(study, _session_query(sent), str(sent[-1] or ""))
 
     def _list_person(self, visitor: CurrentUser, study: str, id_: str) -> Updates:
         if not (id_ or "").strip():
@@ -260,7 +260,7 @@ class SessionsTab:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
         desk.audit(visitor, DONE[kind], f"{at.study} No. {entry.number}")
-        after = {**self._opened(visitor, at), **self._listing(at.study, _wish(sent), "")}
+        after = {**self._opened(visitor, at), **self._listing(at.study, _session_query(sent), "")}
         return {**after, self._said: "", **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:
@@ -283,7 +283,7 @@ def _cell(value: Any) -> str:
     return shown if len(shown) <= MOST_CELL_CHARS else f"{shown[:MOST_CELL_CHARS]}…"
 
 
-def _wish(sent: tuple[Any, ...]) -> SessionQuery:
+def _session_query(sent: tuple[Any, ...]) -> SessionQuery:
     return parse_filters(dict(zip(NAMES, sent, strict=False)))
 
 
