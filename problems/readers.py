@@ -12,19 +12,20 @@ Record = tuple[int, list[str]]
 
 
 def read_text(path: Path) -> str:
-    """Read a UTF-8 file as it is: a byte order mark is dropped, line ends are kept.
+    """Read a file in UTF-8, or in UTF-16 if it has that mark (Excel's "Unicode text"), as it is: a byte order mark is
+    dropped, line ends are kept.
 
-    Raises ProblemError if it cannot be opened or is not UTF-8.
+    Raises ProblemError if it cannot be opened or decoded.
     """
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ProblemError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
     try:
-        return content.decode("utf-8-sig")
+        return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8.") from error
+        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8 (Excel: CSV UTF-8).") from error
 
 
 def csv_records(text: str) -> tuple[list[Record], list[str]]:

@@ -23,6 +23,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from problems.errors import ProblemError
+from problems.readers import read_text
 
 SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MARKDOWN = (".md", ".markdown")
@@ -94,22 +95,8 @@ def _cell(value: object) -> Any:
             return str(value).strip()
 
 
-def _text(path: Path) -> str:
-    """The text of a file in UTF-8, or in UTF-16 if it has that mark, as Excel's "Unicode text" has."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ProblemError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
-    try:
-        return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        hint = 'In Excel: "CSV UTF-8" under "Save as".'
-        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8. {hint}") from error
-
-
 def _csv(path: Path) -> Table:
-    text = _text(path)
+    text = read_text(path)
     separator = max(SEPARATORS, key=lambda one: _width(text, one))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     records, line = [], 1
@@ -186,14 +173,14 @@ def _excel(path: Path) -> Table:
 
 def _json_lines(path: Path) -> Table:
     # not splitlines(): that also splits at U+2028, which JSON allows inside a string
-    lines = enumerate(_text(path).split("\n"), 1)
+    lines = enumerate(read_text(path).split("\n"), 1)
     return of_objects(
         ((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip()), f"{path}"
     )
 
 
 def _json(path: Path) -> Table:
-    read = _parsed(_text(path), path, 1)
+    read = _parsed(read_text(path), path, 1)
     if not isinstance(read, list):
         raise ProblemError(f"{path}: must be a list of objects, [{{...}}, {{...}}]")
     return of_objects(((f"item {number}", value) for number, value in enumerate(read, 1)), str(path))
@@ -245,7 +232,7 @@ def _label(names: list[str] | None, value: Any) -> Any:
 
 def _markdown(path: Path) -> Table:
     """A Markdown file is one row: its text, its name as the id, and the keys of its front matter."""
-    text = _text(path)
+    text = read_text(path)
     cells: dict[str, Any] = {}
     if text.startswith("---\n") and "\n---\n" in text[3:]:
         head, text = text[4:].split("\n---\n", 1)
