@@ -16,10 +16,10 @@ from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import check_sound, facts
 
 pytestmark = pytest.mark.anyio
-SHORT = {
-    "first_token_timeout_s": 1,
-    "token_gap_timeout_s": 1,
-    "reply_timeout_s": 3,
+PATIENT = {
+    "first_token_timeout_s": 60,
+    "token_gap_timeout_s": 5,  # only the server that hangs may reach it, on a busy machine too
+    "reply_timeout_s": 120,
     "max_reply_chars": 3_000,
     "model_attempts": 1,
     "breaker_failures": 1_000,
@@ -57,7 +57,7 @@ async def talker(stack: AsyncExitStack, served: Served, study: str = "talk") -> 
 async def faulty(tmp_path_factory: pytest.TempPathFactory, models: Server) -> AsyncIterator[Served]:
     """A study for each fault."""
     folder = tmp_path_factory.mktemp("faulty")
-    settings = settings_for(folder, openai_base_url=models.base_url, openai_api_key="sk-test-key", **SHORT)
+    settings = settings_for(folder, openai_base_url=models.base_url, openai_api_key="sk-test-key", **PATIENT)
     files = [
         studies.chat(folder, f"fault-{fault}", backend="openai", options={}, model=f"fault:{fault}") for fault in FAULTS
     ]
@@ -108,7 +108,7 @@ async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None
     """The server's filter refuses what is said at first."""
     study = studies.chat(tmp_path, backend="openai", options={}, model="fault:400-filter")
     with serve_models() as models:
-        settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **SHORT)
+        settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
         async with serving(settings, study) as served, AsyncExitStack() as stack:
             bot = await talker(stack, served)
             before = (await bot.look()).panel.chat
@@ -139,12 +139,12 @@ async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Pa
     """The model server is away at first: nothing listens at its address."""
     study = studies.chat(tmp_path, backend="openai", options={}, model="tutor")
     async with AsyncExitStack() as stack:
-        away = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-x", **SHORT)
+        away = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9/v1", openai_api_key="sk-x", **PATIENT)
         async with serving(away, study) as served:
             bot = await talker(stack, served)
             await bot.do("say", {"text": "Hello"})
             await bot.until(failed=True)
-        back = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **SHORT)
+        back = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
         served = await stack.enter_async_context(serving(back, study))
         bot.client.base_url = served.url
         assert (await bot.look()).panel.chat.failed
