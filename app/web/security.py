@@ -23,7 +23,8 @@ from app.web.rate_limit import GcraLimiter
 from app.web.throttled_log import ELSEWHERE, TOO_MANY, ThrottledWarning
 from storage.accounts.login_throttle import client_network
 
-MOST_BODY = 64 * 1024
+MOST_BODY = 192 * 1024
+"""The largest body of a request, in bytes: a draft twice as long as the longest message, in any script."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt|"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field as About
 
 from experiments.errors import Refused
 from experiments.events import Event
@@ -29,6 +31,9 @@ RETRIES = 1
 MESSAGE_BOX = "message"
 """The name of the message box in telemetry."""
 MESSAGE_CHARS = 4_000
+"""The default for the number of characters that a participant's message may have."""
+MessageChars = Annotated[int, About(ge=1, le=20_000)]
+"""A limit on the characters of a message; at most what fits into a request, in any script."""
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
 """How an incomplete reply ended, by its finish reason."""
 
@@ -129,10 +134,10 @@ def _system(place: Location, model: str) -> str:
     return place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
 
 
-def read_message(value: Any) -> str:
-    """The text of a message. Raises Refused if it is blank or longer than MESSAGE_CHARS."""
+def read_message(value: Any, max_chars: int) -> str:
+    """The text of a message. Raises Refused if it is blank or longer than `max_chars`."""
     try:
-        return read_text(value, MESSAGE_CHARS, required=True)
+        return read_text(value, max_chars, required=True)
     except Invalid as fault:
         blank = not isinstance(value, str) or not value.strip()
         wording = "Please write a message first." if blank else fault.said

@@ -21,6 +21,7 @@ from experiments.session.conversation import (
     RETRIES,
     STOPPED,
     UNANSWERED,
+    MessageChars,
     count,
     failures_in_a_row,
     is_refusal,
@@ -83,6 +84,8 @@ class ChatStep(Step):
     min_messages: Annotated[int, About(ge=0, le=100)] = 0
     """The minimum number of messages before participants can leave the screen. It no longer applies once the tries of
     `on_failure` have failed."""
+    max_chars: MessageChars = MESSAGE_CHARS
+    """The maximum number of characters of each message."""
     answer: bool = False
     """Whether the problem's options are shown next to the chat and must be answered to continue."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
@@ -112,7 +115,7 @@ class ChatStep(Step):
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The box for a message."""
-        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
+        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
     def rating(self, place: Location) -> tuple[Field, ...]:
         """The scales for the last reply, while they are due."""
@@ -132,7 +135,7 @@ class ChatStep(Step):
             title=place.fill(self.assistant_label),
             messages=messages(place.facts),
             remaining=left,
-            max_chars=MESSAGE_CHARS,
+            max_chars=self.max_chars,
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
             failed=self._no_reply(place) if waits == "failed" else "",
@@ -210,7 +213,7 @@ class ChatStep(Step):
         """The event of a message, a rating, a retry, a stop, a skip or an answer."""
         match action.kind:
             case "say":
-                return (Fact("said", {"text": read_message(action.data.get("text"))}),)
+                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars)}),)
             case "rate":
                 values = read_or_refuse(self.rating(place), action.data)
                 return (Fact("rated", {"turn": count(place.facts, "replied") - 1, **values}),)

@@ -24,6 +24,7 @@ from experiments.session.conversation import (
     RETRIES,
     STOPPED,
     UNANSWERED,
+    MessageChars,
     cut,
     ended,
     failures_in_a_row,
@@ -66,6 +67,8 @@ class CompareStep(Step):
     min_messages: Annotated[int, About(ge=0, le=100)] = 1
     """The minimum number of messages before participants can end the conversation. It no longer applies once a model
     has failed twice in a row."""
+    max_chars: MessageChars = MESSAGE_CHARS
+    """The maximum number of characters of each message."""
     vote: Literal["choice", "slider"] = "choice"
     """`choice`: a vote for one column, a tie, or none. `slider`: a number from 0 to 100 for each column."""
     vote_when: Literal["each_turn", "at_end"] = "each_turn"
@@ -144,7 +147,7 @@ class CompareStep(Step):
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The box for a message."""
-        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=MESSAGE_CHARS, paste=self.paste))
+        return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
     def _drawn(self, place: Location) -> Mapping[str, str]:
         """The models by slot: as recorded, or before the first message as the seed determines them."""
@@ -164,7 +167,7 @@ class CompareStep(Step):
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
             remaining=left,
-            max_chars=MESSAGE_CHARS,
+            max_chars=self.max_chars,
             rating=self.fields(place),
             waiting=bool(self._waiting(found)),
             refused=str(refused),
@@ -255,7 +258,7 @@ class CompareStep(Step):
         match action.kind:
             case "say":
                 drawn = {} if found else {"models": dict(self._drawn(place))}
-                return (Fact("said", {"text": read_message(action.data.get("text")), **drawn}),)
+                return (Fact("said", {"text": read_message(action.data.get("text"), self.max_chars), **drawn}),)
             case "stop":
                 return (Fact("stopped"),)
             case "retry":

@@ -18,6 +18,7 @@ from pydantic import Field as About
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import Name, StrictModel, typed
 from experiments.study.i18n import lazy
+from experiments.study.number_input import GroupedThousands, read_number
 from experiments.study.sections.recruitment import Paste
 from problems.problem import Option
 
@@ -223,7 +224,7 @@ class Scale(ChoiceField):
 
 
 class Number(Field):
-    """A number in a range."""
+    """A number in a range. Participants can type a decimal point or a decimal comma, in the digits of any script."""
 
     type: Literal["number"] = "number"
     minimum: float | None = None
@@ -242,7 +243,9 @@ class Number(Field):
     def accept(self, value: Any) -> int | float:
         """The number, if it is one and in range."""
         try:
-            number = int(str(value).strip()) if self.integer else float(str(value).strip())
+            number = read_number(str(value), integer=self.integer)
+        except GroupedThousands:
+            raise Invalid("Please enter the number without separators between thousands.") from None
         except ValueError:
             raise Invalid("Please enter a whole number." if self.integer else "Please enter a number.") from None
         low = self.minimum if self.minimum is not None else -LARGEST

@@ -3,16 +3,19 @@
 import asyncio
 import re
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.studies.loader import read_yaml
 from experiments.session.engine import NOT_OFFERED, STALE
 from experiments.steps.chat import MESSAGE_CHARS
+from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import signed
 from tests.fakes.researcher import text
-from tests.fakes.served import Served
+from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -162,6 +165,31 @@ async def test_messages_are_stored_whole_or_not_at_all(served: Served, bot: Http
     assert [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"] == [stored]
     assert bot.screen.panel.chat
     assert bot.screen.panel.chat.messages[0].text == stored
+
+
+@pytest.mark.parametrize("step", ["chat", "compare"])
+async def test_a_study_sets_how_long_a_message_may_be(tmp_path: Path, step: str) -> None:
+    """The longest limit, in a script of four bytes each; a draft may be twice as long."""
+    most = 20_000
+    raw = read_yaml(studies.chat(tmp_path))
+    if step == "chat":
+        raw["flow"][1] |= {"with": {"with_ai": {"max_chars": most}}}
+    else:
+        raw["models"]["other"] = raw["models"]["only"]
+        raw["flow"][1] = {"step": step, "max_chars": most}
+    file = studies.write(tmp_path, raw)
+    async with serving(settings_for(tmp_path), file) as served, AsyncExitStack() as stack:
+        bot = await stack.enter_async_context(HttpBot(served.url, "talker"))
+        await bot.arrive("talk")
+        await at(bot, "with_ai" if step == "chat" else step)
+        chat = bot.screen.panel.chat
+        assert chat
+        assert chat.max_chars == most
+        assert set(await unmoved(served, bot, "say", {"text": "\U0001f600" * (most + 1)}, "20,000")) == {"text"}
+        draft = {"path": bot.screen.path, "values": {"text": "\U0001f600" * 2 * most}}
+        assert (await bot.send("POST", "/api/draft", draft)).json() == {"saved": True}
+        await bot.do("say", {"text": "\U0001f600" * most})
+        assert [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"] == ["\U0001f600" * most]
 
 
 async def test_nothing_can_be_done_at_the_end(served: Served, bot: HttpBot) -> None:

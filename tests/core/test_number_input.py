@@ -1,0 +1,72 @@
+"""Numbers typed with the keyboards of several countries: what is understood is the number meant, or nothing."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.study.fields import Invalid, Number
+from experiments.study.number_input import read_number
+
+
+def digits(zero: int) -> dict[int, str]:
+    """A translation into the digits of a script that begin at `zero`."""
+    return {ord("0") + value: chr(zero + value) for value in range(10)}
+
+
+SCRIPTS = {
+    "Arabic": digits(0x0660) | {ord("."): chr(0x066B)},
+    "Persian": digits(0x06F0) | {ord("."): chr(0x066B)},
+    "Devanagari": digits(0x0966),
+    "full width": digits(0xFF10) | {ord("."): chr(0xFF0E), ord("-"): chr(0xFF0D)},
+    "minus": {ord("-"): chr(0x2212)},
+    "comma": {ord("."): ","},
+}
+DECIMAL = Number(name="weight", integer=False)
+WHOLE = Number(name="age")
+
+
+@given(st.decimals(-1_000_000, 1_000_000, places=2), st.sampled_from(sorted(SCRIPTS)))
+def test_a_decimal_number_is_read_in_any_script(number, script):
+    assert DECIMAL.accept(f" {number:f} ".translate(SCRIPTS[script])) == float(number)
+
+
+@given(st.integers(-1_000_000, 1_000_000), st.sampled_from(sorted(SCRIPTS)))
+def test_a_whole_number_is_read_in_any_script(number, script):
+    assert WHOLE.accept(str(number).translate(SCRIPTS[script])) == number
+
+
+@given(st.integers(1_000, 10**12))
+def test_separators_between_thousands_are_refused_and_never_read_as_decimals(number):
+    for field in (WHOLE, DECIMAL):
+        with pytest.raises(Invalid, match="thousands"):
+            field.accept(f"{number:,}")
+
+
+@pytest.mark.parametrize(("typed", "number"), [
+    ("0,125", 0.125), ("1.125", 1.125), (",5", 0.5), ("3.", 3.0),
+    ("12,5", 12.5), ("1234,567", 1234.567), ("1e3", 1000.0),
+    ("\u200e-\u0663\u066b\u0665\u061c", -3.5),
+])  # fmt: skip
+def test_points_and_commas(typed, number):
+    assert read_number(typed, integer=False) == number
+
+
+@pytest.mark.parametrize("typed", [
+    "", "-", ".", "1_000", "1 000", "3²", "½", "①", "nan", "inf",
+    "0x10", "1,2,3", "1.2.3", "3,5 kg", "twelve", "9" * 5000,
+])  # fmt: skip
+@pytest.mark.parametrize("field", [WHOLE, DECIMAL])
+def test_what_is_no_number_is_refused(field, typed):
+    with pytest.raises(Invalid):
+        field.accept(typed)
+
+
+@pytest.mark.parametrize("typed", ["3.0", "3,0", "3.5", "1e3"])
+def test_a_whole_number_has_no_decimals(typed):
+    with pytest.raises(Invalid, match="whole"):
+        WHOLE.accept(typed)
+
+
+@given(st.floats(-1e9, 1e9))
+def test_numbers_of_a_program_are_read(number):
+    assert DECIMAL.accept(number) == DECIMAL.accept(str(number)) == number
