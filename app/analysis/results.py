@@ -86,8 +86,8 @@ def results(
     versions = Studies(database).taken(study, origin)
     order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
     ordered = (in_order(finding, order) for finding in _told_apart(found))
-    told = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
-    return Results(study, origin, fills, len(analysed), told)
+    figures = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
+    return Results(study, origin, fills, len(analysed), figures)
 
 
 def _of_part(code: str) -> str:

@@ -36,13 +36,13 @@ async def typed_out(words: Sequence[str], options: PacedOptions, sleep: Sleep) -
 async def type_reply(text: str, request: Request, options: PacedOptions, sleep: Sleep) -> AsyncGenerator[Delta]:
     """Give a text as the whole reply to a request: cut at its max_tokens, a word counting as one, with its end."""
     words = words_of(text)
-    told = words[: request.max_tokens]
-    async with aclosing(typed_out(told, options, sleep)) as pieces:
+    words_sent = words[: request.max_tokens]
+    async with aclosing(typed_out(words_sent, options, sleep)) as pieces:
         async for piece in pieces:
             yield piece
     yield StreamEnd(
-        finish_reason="stop" if len(told) == len(words) else "length",
+        finish_reason="stop" if len(words_sent) == len(words) else "length",
         model=request.model,
         prompt_tokens=sum(len(words_of(message.text)) for message in request.messages),
-        completion_tokens=len(told),
+        completion_tokens=len(words_sent),
     )

@@ -96,5 +96,5 @@ def show_summary(console: Console, ended: RunResult) -> None:
     took = timedelta(seconds=round(ended.seconds))
     rate = ended.asked / ended.seconds if ended.seconds else 0.0
     console.print(f"{ended.asked:,} replies in {took} ({rate:,.1f}/s){there}{failed}.", highlight=False)
-    for told in filter(None, [WHY.get(ended.why), *(one.stopped for one in ended.models)]):
-        console.print(told, highlight=False, markup=False)
+    for line in filter(None, [WHY.get(ended.why), *(one.stopped for one in ended.models)]):
+        console.print(line, highlight=False, markup=False)

@@ -96,8 +96,8 @@ class _Runner:
 
     async def run(self, plan: RunPlan) -> RunResult:
         """Ask, from the fact `began` to the fact `ended`."""
-        told = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
-        name = await asyncio.to_thread(begin_run, self._database, told)
+        data = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
+        name = await asyncio.to_thread(begin_run, self._database, data)
         settings, patience_s = self._settings, self._limits.patience_s
         waits_s = settings.retry_wait_s, settings.max_retry_wait_s, patience_s
         caller = Caller(

@@ -171,9 +171,9 @@ async def _start_session(
     runtime: SessionService, study: Study, target: PreviewTarget, cell: Cell, seed: str
 ) -> LoadedSession:
     """A session in the cell, as all others are shut."""
-    told = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
+    data = {"language": target.language or study.file.language} if len(study.file.offered) > 1 else {}
     return await runtime.enrol(
-        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), told=told
+        study, origin=Origin.PILOT, seed=f"walk:{seed}", shut=without_factor(study, cell.values), data=data
     )
 
 

@@ -142,9 +142,9 @@ async def _start_or_resume(
         clock.set(live.state.events[-1].at_us)
         return live
     offered = study.file.offered
-    told = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
-    told = {**told, **cast.told(label)}
-    return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, told=told)
+    data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
+    data = {**data, **cast.told(label)}
+    return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
 
 
 async def _does(runtime: SessionService, live: LoadedSession, kind: str, values: Mapping[str, Any]) -> None:

@@ -102,8 +102,8 @@ def run_(
     )
     planned = cells(found, request)
     labels = list(dict.fromkeys(cell.terms.asked.label for cell in planned))
-    told = {"hash": found.hash, "models": labels, "methods": list(request.methods), "repeats": repeats}
-    plan = RunPlan(found.name, "alone", planned, told)
+    data = {"hash": found.hash, "models": labels, "methods": list(request.methods), "repeats": repeats}
+    plan = RunPlan(found.name, "alone", planned, data)
     if dry_run:
         would = estimate(database, plan, reply_tokens)
         if as_json:
@@ -199,14 +199,14 @@ def _show_estimate(would: CostEstimate, currency: str, reply_tokens: int) -> Non
 
 def _show(database: Database, study: str, *, whole: bool = False, as_json: bool = False) -> None:
     """Show results by model and method, and if `whole` by dataset; JSON always has datasets."""
-    told = method_progress(database, study)
+    progress = method_progress(database, study)
     if as_json:
-        print_json([asdict(one) for one in told])
+        print_json([asdict(one) for one in progress])
         return
-    priced = any(one.cost is not None for one in told)
+    priced = any(one.cost is not None for one in progress)
     table = _table("", "samples", "accuracy", "invalid", "refused", "failed", *(["cost"] if priced else []))
     found: dict[str, dict[str, list[MethodProgress]]] = {}
-    for one in told:
+    for one in progress:
         found.setdefault(one.model, {}).setdefault(one.name, []).append(one)
     for model, methods in found.items():
         table.add_row(f"[bold]{escape(model)}[/bold]")

@@ -92,11 +92,11 @@ def agreement(
     found = compare_answers(
         database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database)
     )
-    told = [(one, _verified(one)) for one in found]
+    compared = [(one, _verified(one)) for one in found]
     if as_json:
-        print_json({one.field.name: asdict(about) if about else None for one, about in told})
+        print_json({one.field.name: asdict(about) if about else None for one, about in compared})
     else:
-        out.print(_table(told))
+        out.print(_table(compared))
 
 
 def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
@@ -130,13 +130,13 @@ def _verified(one: AnswerPairs) -> FieldAgreement | None:
     return verified(one.field.name, [Pair(*pair) for pair in one.pairs], options)
 
 
-def _table(told: Sequence[tuple[AnswerPairs, FieldAgreement | None]]) -> Table:
+def _table(pairs: Sequence[tuple[AnswerPairs, FieldAgreement | None]]) -> Table:
     about = "equal, kappa: annotator and people; alpha: among people; 95 % intervals in brackets"
     table = Table(title="Agreement", title_justify="left", caption=about, caption_justify="left")
     table.add_column("field")
     for name in ("labels", "conversations", "people", "equal", "kappa", "alpha"):
         table.add_column(name, justify="right")
-    for one, found in told:
+    for one, found in pairs:
         if found is None:
             table.add_row(Text(one.field.name), *("",) * 3, Text("free text: not compared"))
             continue

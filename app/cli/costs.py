@@ -42,18 +42,18 @@ def costs_(
     """Costs are grouped by model, by condition or by participant."""
     database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
-    told = costs(database, found.name, by.value)
-    total = sum(told.values(), Cost())
-    spoken = sum((cost for name, cost in told.items() if is_simulated(name)), Cost())
+    rows = costs(database, found.name, by.value)
+    total = sum(rows.values(), Cost())
+    spoken = sum((cost for name, cost in rows.items() if is_simulated(name)), Cost())
     bounds = _bounds(database, found)
     if as_json:
-        groups = {name: asdict(cost) for name, cost in told.items()}
+        groups = {name: asdict(cost) for name, cost in rows.items()}
         whole = {"study": found.name, "currency": found.file.currency, "by": by.value, "groups": groups}
         sums = {"total": asdict(total), "simulated_users": asdict(spoken)}
         print_json({**whole, **sums, **bounds})
         return
     table = Table(by.value, *(name for name in ("attempts", "failed", "prompt tokens", "completion tokens", "cost")))
-    for name, cost in (*told.items(), ("[bold]all[/bold]", total)):
+    for name, cost in (*rows.items(), ("[bold]all[/bold]", total)):
         numbers = (cost.attempts, cost.failed, cost.prompt_tokens, cost.completion_tokens)
         label = name if cost is total else escape(name)
         table.add_row(label, *(f"{number:,}" for number in numbers), _money(cost, found.file.currency))

@@ -17,7 +17,7 @@ from app.clock import SystemClock
 from app.config.secret import load_secret
 from storage.accounts.secret_fingerprint import adopt_secret
 from storage.datasets.describe.markdown import count as how_many
-from storage.db.backup import BackupCheck, Told, back_up, must_be_unused, sqlite_file
+from storage.db.backup import BackupCheck, OnProgress, back_up, must_be_unused, sqlite_file
 from storage.db.backup import restore as put_back
 from storage.db.engine import open_database
 from storage.log.projections import differences, rebuild
@@ -36,7 +36,7 @@ def _beside(file: Path, why: str) -> Path:
 
 
 @contextmanager
-def _copying(what: str) -> Iterator[Told]:
+def _copying(what: str) -> Iterator[OnProgress]:
     """Show a progress bar."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
@@ -64,8 +64,8 @@ def backup(
 ) -> None:
     """The backup is checked for damage. For PostgreSQL use pg_dump."""
     file = sqlite_file(settings_in_use().database_url)
-    with _copying("copying") as told:
-        made = back_up(file, to or _beside(file, "backup"), told)
+    with _copying("copying") as on_progress:
+        made = back_up(file, to or _beside(file, "backup"), on_progress)
     out.print(f"{made.file}: {made.bytes:,} bytes, {_backup_summary(made)}, no damage")
     out.print(
         "[dim]Keep the secret too, in another place: without it no session can continue and no ID can be read.[/dim]"
@@ -87,8 +87,8 @@ def restore(
 ) -> None:
     """Stop Parley first. The present database is kept beside the restored one."""
     file = sqlite_file(settings_in_use().database_url)
-    with _copying("restoring") as told:
-        done = put_back(backup, file, _beside(file, "before-restore"), told, unsummed=unsummed)
+    with _copying("restoring") as on_progress:
+        done = put_back(backup, file, _beside(file, "before-restore"), on_progress, unsummed=unsummed)
     out.print(f"{file}: restored, with {_backup_summary(done.checked)}")
     if done.aside:
         out.print(f"The database from before is now {done.aside}", highlight=False)
@@ -113,8 +113,8 @@ def restore(
 def db_migrate() -> None:
     """Migrate the database to the tables of this version. Stop every process that uses it first."""
     url = settings_in_use().database_url
-    with _copying("backing up") as told:
-        done = migrate(url, _before(url), told)
+    with _copying("backing up") as on_progress:
+        done = migrate(url, _before(url), on_progress)
     if done.backup:
         out.print(f"Backup of the database from before: {done.backup}", highlight=False)
     for revision in done.revisions:

@@ -72,8 +72,8 @@ def import_(
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(130) from None
     for file in done:
-        told = f"{file.new:,} new" if file.new else "all imported before" if file.rows else "no rows"
-        out.print(f"{file.path}: {file.rows:,} rows, {told}", highlight=False)
+        count = f"{file.new:,} new" if file.new else "all imported before" if file.rows else "no rows"
+        out.print(f"{file.path}: {file.rows:,} rows, {count}", highlight=False)
     origin = " --origin import" if own else ""
     out.print(f"[dim]To write them again: parley export {name} --schema {schema}{origin} -o FOLDER[/dim]")
 

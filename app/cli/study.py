@@ -167,8 +167,8 @@ def _estimate(study: Study, trial: DryRunResult, participants: int, reply_tokens
     currency = escape(study.file.currency)
     for name, calls in sorted(trial.calls.items()):
         price = study.model(name).price
-        told = f"{price.prompt:g} and {price.completion:g} {currency} a million tokens" if price else "no price"
-        out.print(f"  {escape(name)}: {calls:.1f} calls a participant [dim]({told})[/dim]", highlight=False)
+        price_text = f"{price.prompt:g} and {price.completion:g} {currency} a million tokens" if price else "no price"
+        out.print(f"  {escape(name)}: {calls:.1f} calls a participant [dim]({price_text})[/dim]", highlight=False)
     if not trial.calls:
         out.print("The study calls no model, so it costs nothing.")
         return

@@ -277,12 +277,12 @@ class SessionService(Sessions):
         seed: str = "",
         stream: str = "",
         identity: Mapping[str, Any] | None = None,
-        told: Mapping[str, Any] = NOTHING,
+        data: Mapping[str, Any] = NOTHING,
         shut: tuple[Quota, ...] = (),
     ) -> LoadedSession:
         """Start a session; `seed` and `stream` are drawn at random unless given.
 
-        `told` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
+        `data` has further data for the `enrolled` event: the `language`, and the `attempt` if the person took part
         before. `shut` are cells that must not be assigned; they are recorded in the event, because the assignment may
         happen later. Raises Conflict if the stream is taken, and Refused if new participants cannot start.
         """
@@ -293,7 +293,7 @@ class SessionService(Sessions):
         if shut:
             known |= {"shut": [cap.as_data() for cap in shut]}
         live = LoadedSession(stream or str(uuid4()), study, State())
-        who = Arrival({**known, **told}, identity, self._purse.closed_cells(study))
+        who = Arrival({**known, **data}, identity, self._purse.closed_cells(study))
         with nullcontext() if study.admission else self._purse.counting_newcomer(study):
             return await self._count(live, partial(enrolment_append, live, who))
 
@@ -334,9 +334,9 @@ class SessionService(Sessions):
         """Write what a passed deadline causes. An `away` deadline has no effect after a later sign of activity."""
         typed = await self.draft(live.stream, live.screen.path)
         seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
-        told = {"typed": typed, "seen_us": seen_us}
+        data = {"typed": typed, "seen_us": seen_us}
         try:
-            return await self._write(live, Action("expire", live.screen.path, told, self._clock.now_us(), by="system"))
+            return await self._write(live, Action("expire", live.screen.path, data, self._clock.now_us(), by="system"))
         except Refused:
             return live
         except Conflict:
@@ -402,10 +402,10 @@ class SessionService(Sessions):
         """Save what the participant has typed on the screen at this path and not sent yet."""
         await asyncio.wrap_future(self.log.save_draft(DraftRow(stream, path, data, self._clock.now_us())))
 
-    def record_telemetry(self, live: LoadedSession, batch: str, told: Sequence[TelemetryRecord]) -> None:
+    def record_telemetry(self, live: LoadedSession, batch: str, records: Sequence[TelemetryRecord]) -> None:
         """Write those telemetry records of a page that may be kept (see `telemetry.kept`); returns before the
         commit."""
-        rows = tuple(record.row(self._clock.now_us()) for record in storable_records(live.study, live.state, told))
+        rows = tuple(record.row(self._clock.now_us()) for record in storable_records(live.study, live.state, records))
         if rows:
             self.log.record_telemetry(TelemetryBatch(live.stream, batch, rows))
 

@@ -70,8 +70,8 @@ def apply_action(live: LoadedSession, action: Action, tell: Tell | None = None) 
     while events and (job := immediate_task(live.study, state)) is not None:
         if depends_on_others(job) and tell is None:
             break
-        told = tell(job, state) if tell and depends_on_others(job) else {}
-        more = decide(live.study, state, Action(job.kind, job.path, told, action.at_us, by="system"))
+        data = tell(job, state) if tell and depends_on_others(job) else {}
+        more = decide(live.study, state, Action(job.kind, job.path, data, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state
 

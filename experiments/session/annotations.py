@@ -67,8 +67,10 @@ def location_of(it: ConversationRef) -> dict[str, Any]:
 
 def latest_annotations(events: Iterable[Event], model: str | None = None) -> dict[tuple[str, ConversationRef], Event]:
     """The newest annotation by each annotator of each conversation; only those by `model`, if given."""
-    told = (event for event in events if event.kind == ANNOTATED and (model is None or _is_of(event.data, model)))
-    return {(str(event.data["annotator"]), conversation_ref(event.data)): event for event in told}
+    annotations = (
+        event for event in events if event.kind == ANNOTATED and (model is None or _is_of(event.data, model))
+    )
+    return {(str(event.data["annotator"]), conversation_ref(event.data)): event for event in annotations}
 
 
 def _is_of(data: Data, model: str) -> bool:

@@ -281,9 +281,12 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         return (Fact("failed", action.data),)
     if not isinstance(action.data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
-    told = leaks(action.data["text"], study.file.models)
-    if not told:
+    leaked = leaks(action.data["text"], study.file.models)
+    if not leaked:
         return (Fact("replied", action.data),)
     hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_identity_leak != "flag" else {}
     slot = {"slot": action.data["slot"]} if "slot" in action.data else {}
-    return (Fact("replied", {**action.data, **hidden}), Fact("flagged", {"what": "leak", "words": list(told), **slot}))
+    return (
+        Fact("replied", {**action.data, **hidden}),
+        Fact("flagged", {"what": "leak", "words": list(leaked), **slot}),
+    )

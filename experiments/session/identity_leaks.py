@@ -67,8 +67,8 @@ def _spans(text: str, own: Iterable[str]) -> list[tuple[int, int]]:
         found += [match.span() for match in _NAMES.finditer(text)]
         found += [match.span(1) for match in _ITSELF.finditer(text)]
         found += [match.span() for match in _CUT_OFF.finditer(text)]
-    told = (re.escape(name) for name in own if len(name) > 2 and name in text)
-    names = "|".join(sorted(told, key=len, reverse=True))
+    patterns = (re.escape(name) for name in own if len(name) > 2 and name in text)
+    names = "|".join(sorted(patterns, key=len, reverse=True))
     if names:
         found += [match.span() for match in re.finditer(rf"(?<!\w)(?:{names})(?!\w)", text)]
     apart: list[tuple[int, int]] = []

@@ -48,8 +48,8 @@ COMMON: Mapping[str, tuple[str, str]] = {
 
 def outcome_of(finished: Data) -> str:
     """The outcome in the data of an event `finished`."""
-    told = str(finished.get("outcome", "complete"))
-    return OLD_NAMES.get(told, told)
+    outcome = str(finished.get("outcome", "complete"))
+    return OLD_NAMES.get(outcome, outcome)
 
 
 def end_page_of(study: Study, outcome: str, own: EndPage) -> EndPage:

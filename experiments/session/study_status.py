@@ -114,10 +114,10 @@ def refuse_unfit(study: str, now: StudyStatus, kind: Decision) -> None:
         raise NotPossible(f"{study} is {state}, and cannot be {kind}; it can be {' or '.join(CHANGES[now.state])}.")
 
 
-def _budgets(known: Mapping[Where, float], told: Data) -> dict[Where, float]:
-    where = where_of(told.get("where", {}))
+def _budgets(known: Mapping[Where, float], data: Data) -> dict[Where, float]:
+    where = where_of(data.get("where", {}))
     others = {other: amount for other, amount in known.items() if other != where}
-    return others if told["amount"] is None else {**others, where: told["amount"]}
+    return others if data["amount"] is None else {**others, where: data["amount"]}
 
 
 def fold_operations(events: Iterable[Event]) -> StudyStatus:

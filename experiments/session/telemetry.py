@@ -149,15 +149,15 @@ def records_telemetry(study: Study, state: State) -> bool:
     return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 
 
-def storable_records(study: Study, state: State, told: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
+def storable_records(study: Study, state: State, sent: Sequence[TelemetryRecord]) -> tuple[TelemetryRecord, ...]:
     """The records that may be kept: about screens that the session has reached, and boxes there."""
     if not records_telemetry(study, state):
         return ()
     present = current_location(study, state)
     places = {present.path: present} if present else {}
-    if any(record.path not in places for record in told):
+    if any(record.path not in places for record in sent):
         places |= {place.path: place for place in visited(study, state)}
-    return tuple(record for record in told if _is_known(record, places.get(record.path)))
+    return tuple(record for record in sent if _is_known(record, places.get(record.path)))
 
 
 def _is_known(record: TelemetryRecord, place: Location | None) -> bool:
@@ -173,8 +173,8 @@ def disclosure(study: Study) -> str:
     if not study.file.telemetry:
         return ""
     boxes = [box for _, step in study.steps for box in step.boxes(step.questions_asked())]
-    told = any((box.paste or study.file.paste) != "allow" for box in boxes)
-    return DISCLOSED if told else DISCLOSED_WITHOUT_PASTING
+    pasting = any((box.paste or study.file.paste) != "allow" for box in boxes)
+    return DISCLOSED if pasting else DISCLOSED_WITHOUT_PASTING
 
 
 @lru_cache(maxsize=10_000)

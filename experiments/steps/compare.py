@@ -249,8 +249,8 @@ class CompareStep(Step):
 
     def _job(self, place: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> PendingTask:
         said = [event for pair in past for event in pair if event is not None]
-        told = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
-        return PendingTask("reply", place.path, {"model": model, "messages": told, **stopped}, slot)
+        messages = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
+        return PendingTask("reply", place.path, {"model": model, "messages": messages, **stopped}, slot)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The events of a message, a retry, a stop, a vote, or the end of the conversation."""

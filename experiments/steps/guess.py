@@ -119,7 +119,7 @@ class GuessStep(Step):
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Errors for unknown models or options, models missing in `truth`, and texts that reveal a model's name."""
         shown = (self.text, *self._words.values())
-        told = [label for label in self._words.values() if label in models]
+        revealing = [label for label in self._words.values() if label in models]
         return [
             *(
                 f"`truth`: no model is called {name!r}{suggestion(name, models)}"
@@ -138,7 +138,7 @@ class GuessStep(Step):
             ),
             *(
                 f"the option {label!r} is a model's name in the study, which participants must not see; use another"
-                for label in told
+                for label in revealing
             ),
             *(["{{model}} would reveal which model replied"] if any("model" in names(text) for text in shown) else []),
         ]

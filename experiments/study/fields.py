@@ -88,10 +88,10 @@ def read_text(value: Any, max_chars: int, *, required: bool) -> str:
     if required and not text:
         raise Invalid("Please answer this question.")
     if len(text) > max_chars:
-        told = lazy(
+        message = lazy(
             "Please use at most {most:,} characters. You have entered {count:,}.", most=max_chars, count=len(text)
         )
-        raise Invalid(told)
+        raise Invalid(message)
     return text
 
 

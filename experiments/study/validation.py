@@ -357,14 +357,14 @@ def may_reply(texts: Sequence[str], models: Sequence[str], scope: NameScope) -> 
 
 def prompt_faults(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) -> Iterator[ValidationIssue]:
     """Errors in the system prompts of the models that reply anywhere in the study, each reported once."""
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for use in asked:
         for where, name, fault in (
             *_unknown_in_prompt(models[use.model], use),
             *_picked_prompt(models[use.model], use),
         ):
-            if (where, name) not in told:
-                told.add((where, name))
+            if (where, name) not in reported:
+                reported.add((where, name))
                 yield ValidationIssue(where, fault)
     for model in dict.fromkeys(use.model for use in asked):
         yield from _stray_prompts(model, models[model], [use.names for use in asked if use.model == model])

@@ -174,10 +174,10 @@ def parse_leniently(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any
 
 
 def drop_consequential(
-    raw: Mapping[str, Any], told: Sequence[ValidationIssue], found: Sequence[ValidationIssue]
+    raw: Mapping[str, Any], earlier: Sequence[ValidationIssue], found: Sequence[ValidationIssue]
 ) -> list[ValidationIssue]:
     """The errors of meaning that do not only follow from a part that could not be read."""
-    words = {part for fault in told for part in _named(raw, fault.where)}
+    words = {part for fault in earlier for part in _named(raw, fault.where)}
     if not words:
         return list(found)
     marks = [mark for word in words for mark in (f"'{word}'", f"'{word}.", f"{{{word}.", f"{{{word}}}")]

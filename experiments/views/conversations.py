@@ -113,9 +113,9 @@ def _reply(event: Event, called: str) -> TranscriptLine:
 def _rounds(chat: ChatView, facts: Sequence[Event]) -> tuple[TranscriptTurn, ...]:
     """The rounds of a conversation with several models; replies are labelled by their column."""
     turns = []
-    for told, shown in zip(rounds(facts), chat.rounds, strict=True):
-        said = TranscriptLine("You", "You", told.said.data["text"], told.said.at_us)
-        outcomes = [(told.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
+    for recorded, shown in zip(rounds(facts), chat.rounds, strict=True):
+        said = TranscriptLine("You", "You", recorded.said.data["text"], recorded.said.at_us)
+        outcomes = [(recorded.outcomes.get(reply.slot), reply.called) for reply in shown.replies]
         replies = (_reply(outcome, called) for outcome, called in outcomes if outcome is not None)
         turns.append(TranscriptTurn((said, *replies), voted=shown.voted))
     return tuple(turns)

@@ -169,11 +169,11 @@ def is_leak(event: Event) -> bool:
 
 
 def _leak(state: State) -> Flag | None:
-    told = [event for event in state.events if is_leak(event)]
+    leaks = [event for event in state.events if is_leak(event)]
     replies = sum(event.kind == "replied" for event in state.events)
-    words = ", ".join(dict.fromkeys(word for event in told for word in event.data.get("words", ())))
-    why = f"{len(told)} of {replies} replies revealed which model wrote them: {words}."
-    return Flag(LEAK, why, told[0].path) if told else None
+    words = ", ".join(dict.fromkeys(word for event in leaks for word in event.data.get("words", ())))
+    why = f"{len(leaks)} of {replies} replies revealed which model wrote them: {words}."
+    return Flag(LEAK, why, leaks[0].path) if leaks else None
 
 
 def _same_id(state: State) -> Flag | None:

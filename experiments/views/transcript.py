@@ -147,8 +147,8 @@ def transcript_of(study: Study, events: Iterable[Event]) -> SessionTranscript:
     )
     stays = _stays(study, final) if final.outcome != "withdrawn" else {}
     visits = tuple(_visits(stays, said))
-    told = sum(len(visit.remarks) for visit in visits)
-    return replace(known, visits=visits, remarks=tuple(said[told:]))
+    remarks = sum(len(visit.remarks) for visit in visits)
+    return replace(known, visits=visits, remarks=tuple(said[remarks:]))
 
 
 def _stays(study: Study, final: State) -> dict[str, _Stay]:
@@ -210,14 +210,14 @@ def given_by(event: Event | None) -> Mapping[str, Any]:
 
 def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
     """The visits, each with the remarks made until it was left."""
-    before_us, told = None, 0
+    before_us, first = None, 0
     for path, stay in stays.items():
         until = len(said) if stay.left is None else bisect_left(said, stay.left.seq, key=lambda one: one.seq)
         since_us = 0 if before_us is None else stay.shown_us - before_us
         left_us = stay.left.at_us if stay.left else None
-        remarks = tuple(said[told : max(told, until)])
+        remarks = tuple(said[first : max(first, until)])
         yield StepVisit(path, stay.step, tuple(stay.pages), stay.shown_us, left_us, since_us, remarks)
-        before_us, told = stay.shown_us, max(told, until)
+        before_us, first = stay.shown_us, max(first, until)
 
 
 def remark(event: Event) -> TranscriptRemark:
@@ -227,8 +227,8 @@ def remark(event: Event) -> TranscriptRemark:
         said = ", ".join(f"{name} {value}" for name, value in data["values"].items())
         return TranscriptRemark(event.seq, event.at_us, event.kind, f"{data['annotator']}: {said}", str(data["model"]))
     words = data.get("words") or ()
-    told = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
-    about = ": ".join([*told, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
+    parts = [str(data[name]) for name in ("text", "why", "what") if data.get(name)]
+    about = ": ".join([*parts, *([", ".join(map(str, words))] if isinstance(words, list | tuple) and words else [])])
     return TranscriptRemark(event.seq, event.at_us, event.kind, about, str(data.get("who", "")))
 
 

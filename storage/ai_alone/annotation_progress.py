@@ -44,11 +44,11 @@ def annotated_by(database: Database, study: str) -> list[AnnotatorProgress]:
     by = (_cell.name, _cell.model, _cell.cell)
     query = select(*by, *came.values(), func.sum(_try.cost)).select_from(joined).group_by(*by)
     query = query.where(_cell.study == study, _cell.kind == "annotation")
-    told = select(_fact.data).join(tables.sessions, _session.stream == _fact.stream)
+    statement = select(_fact.data).join(tables.sessions, _session.stream == _fact.stream)
     counts: dict[tuple[str, str], Counter[str]] = {}
     costs: dict[tuple[str, str], float] = {}
     with database.connect() as connection:
-        facts = connection.execute(told.where(_session.study == study, _fact.kind == ANNOTATED)).scalars().all()
+        facts = connection.execute(statement.where(_session.study == study, _fact.kind == ANNOTATED)).scalars().all()
         found = {data["cell"] for data in facts if data["cell"]}
         for name, model, cell, *numbers, cost in connection.execute(query):
             became = "annotated" if cell in found else _became(*numbers)

@@ -48,20 +48,20 @@ class StoredRun:
     cost: float
 
 
-def begin_run(database: Database, told: Mapping[str, Any]) -> str:
+def begin_run(database: Database, data: Mapping[str, Any]) -> str:
     """Write that a run has begun; the stream of its facts, which is its name in the replies."""
     run = str(uuid4())
-    _add(database, run, 1, BEGAN, told)
+    _add(database, run, 1, BEGAN, data)
     return run
 
 
-def end_run(database: Database, run: str, told: Mapping[str, Any]) -> None:
+def end_run(database: Database, run: str, data: Mapping[str, Any]) -> None:
     """Write how a run has ended."""
-    _add(database, run, 2, ENDED, told)
+    _add(database, run, 2, ENDED, data)
 
 
-def _add(database: Database, run: str, seq: int, kind: str, told: Mapping[str, Any]) -> None:
-    event = Event(seq, time.time_ns() // 1000, "researcher", "", kind, told)
+def _add(database: Database, run: str, seq: int, kind: str, data: Mapping[str, Any]) -> None:
+    event = Event(seq, time.time_ns() // 1000, "researcher", "", kind, data)
     with writer(database) as connection, connection.begin():
         append_events(connection, [(run, event)])
 

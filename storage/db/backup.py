@@ -29,7 +29,7 @@ PART = ".part"
 STALE_S = 24 * 3600
 SUM = ".sha256"
 """What the file with a backup's checksum ends in; `sha256sum -c` reads it."""
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Hears how many pages of how many are copied."""
 
 _GAPS = (
@@ -79,7 +79,7 @@ def sqlite_file(url: str) -> Path:
     return file
 
 
-def back_up(file: Path, to: Path, told: Told = _silent) -> BackupCheck:
+def back_up(file: Path, to: Path, on_progress: OnProgress = _silent) -> BackupCheck:
     """Copy a database as it is now into a new file, and check the copy; others may write meanwhile."""
     if not file.is_file():
         raise StorageError(f"{file}: there is no database to back up. PARLEY_DATABASE_URL says where it is")
@@ -88,7 +88,7 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> BackupCheck:
     if not to.absolute().parent.is_dir():
         raise StorageError(f"{to}: the folder {to.parent} does not exist. Create it, or choose another one")
     _sweep(to.absolute().parent, file.stem)
-    part = _copy(file, to, told)
+    part = _copy(file, to, on_progress)
     try:
         checked = check_backup(part)
         _sum_up(part, to)
@@ -98,7 +98,9 @@ def back_up(file: Path, to: Path, told: Told = _silent) -> BackupCheck:
     return replace(checked, file=to)
 
 
-def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsummed: bool = False) -> RestoreResult:
+def restore(
+    backup: Path, file: Path, aside: Path, on_progress: OnProgress = _silent, *, unsummed: bool = False
+) -> RestoreResult:
     """Put a backup in a database's place; what was there is kept `aside`. Raises StorageError while it is in use.
 
     A file without a checksum beside it is only taken where it may be `unsummed`.
@@ -112,12 +114,12 @@ def restore(backup: Path, file: Path, aside: Path, told: Told = _silent, *, unsu
     checked = check_backup(backup)
     if not file.exists():
         _no_journal(file)
-        write_private(_copy(backup, file, told), file)
+        write_private(_copy(backup, file, on_progress), file)
         return RestoreResult(checked, None, (), summed)
     restrict_to_owner([file])  # what comes in its place may be read by those who might read it
     with exclusive_lock(file) as held:
         known = _withdrawn(held)
-        part = _copy(backup, file, told)
+        part = _copy(backup, file, on_progress)
         _owned_as(part, file)
         aside.hardlink_to(file)  # so that there is a database under its name at every moment
         if _journal(file).exists():  # only a damaged one leaves it
@@ -185,7 +187,7 @@ def must_be_unused(url: str) -> None:
             pass
 
 
-def _copy(file: Path, to: Path, told: Told) -> Path:
+def _copy(file: Path, to: Path, on_progress: OnProgress) -> Path:
     """A copy beside where it shall be, as a single file that its owner alone may read."""
     part = to.with_name(to.name + PART)
     try:
@@ -198,7 +200,7 @@ def _copy(file: Path, to: Path, told: Told) -> Path:
         with closing(source), closing(sqlite3.connect(part)) as copy:
             source.execute("BEGIN")
             source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from now on it sees this moment
-            source.backup(copy, pages=STEP, progress=lambda _, left, total: told(total - left, total))
+            source.backup(copy, pages=STEP, progress=lambda _, left, total: on_progress(total - left, total))
             copy.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.Error as error:
         part.unlink(missing_ok=True)

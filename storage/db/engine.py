@@ -221,8 +221,8 @@ def _raise_own_error(context: ExceptionContext) -> None:
 
 
 def _damage(error: BaseException) -> StorageError | None:
-    told = f"the database is damaged: {error}. Put a backup in its place"
-    return StorageError(told) if _code(error) in DAMAGED else None
+    message = f"the database is damaged: {error}. Put a backup in its place"
+    return StorageError(message) if _code(error) in DAMAGED else None
 
 
 def _code(error: BaseException | None) -> int:

@@ -38,7 +38,7 @@ def seat_of(study: Study, state: State) -> SessionSummary:
     """The seat that a session's events imply; only the withdrawal for a withdrawn session."""
     if state.outcome == WITHDRAWN:
         return SessionSummary(WITHDRAWN, last_us=state.events[-1].at_us)
-    told = [event for event in state.events if event.kind in ABOUT]
+    relevant = [event for event in state.events if event.kind in ABOUT]
     place, first = current_location(study, state), next(iter(deadlines(study, state)), None)
     return SessionSummary(
         outcome=state.outcome or None,
@@ -46,8 +46,8 @@ def seat_of(study: Study, state: State) -> SessionSummary:
         last_us=next((event.at_us for event in reversed(state.events) if is_activity(event)), 0),
         place=without_indices(place.path) if place else "",
         furthest=furthest(place) if place else "",
-        flags=_flags(study, state, told),
-        excluded=excluded(told),
+        flags=_flags(study, state, relevant),
+        excluded=excluded(relevant),
         placed=holds_place(study, state),
     )
 
@@ -58,11 +58,11 @@ def seat_changes(study: Study, before: State, after: State) -> dict[str, Any]:
     return {**found, "cell": stored_cell(after.factors)} if after.factors != before.factors and after.factors else found
 
 
-def _flags(study: Study, state: State, told: list[Event]) -> str:
+def _flags(study: Study, state: State, events: list[Event]) -> str:
     """All flags once the session has ended; before that, only those that do not depend on its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
-    early = {LEAK: any(is_leak(event) for event in told), SAME_ID: bool(state.enrolled.get(SAME_ID))}
+    early = {LEAK: any(is_leak(event) for event in events), SAME_ID: bool(state.enrolled.get(SAME_ID))}
     return ",".join(what for what, so in early.items() if so)
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, column, inspect, select, table
 from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, OperationalError
 
-from storage.db.backup import Told, back_up, must_be_unused, sqlite_file
+from storage.db.backup import OnProgress, back_up, must_be_unused, sqlite_file
 from storage.db.database_url import sqlite_path
 from storage.db.engine import (
     SCHEMA_LOCK,
@@ -84,7 +84,10 @@ def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
 
 
 def migrate(
-    url: str, backup: Callable[[str], Path], told: Told = lambda done, total: None, revisions: Revisions = OWN
+    url: str,
+    backup: Callable[[str], Path],
+    on_progress: OnProgress = lambda done, total: None,
+    revisions: Revisions = OWN,
 ) -> MigrationResult:
     """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
 
@@ -96,7 +99,7 @@ def migrate(
     if before.waiting and before.revision is not None:
         if sqlite_path(url) is not None:
             must_be_unused(url)
-            kept = back_up(sqlite_file(url), backup(before.revision), told).file
+            kept = back_up(sqlite_file(url), backup(before.revision), on_progress).file
         _upgrade(url, before.revision, revisions)
     database = open_database(url, outdated=True, revisions=revisions)
     try:

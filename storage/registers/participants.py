@@ -78,19 +78,19 @@ class Participants:
             return None
         last = max(found)
         submissions = {attempt: self._submission(stream) for attempt, stream in found.items()}
-        same = [attempt for attempt, told in submissions.items() if told == person.submission]
+        same = [attempt for attempt, submission in submissions.items() if submission == person.submission]
         if same:
             return ReturningParticipant(found[max(same)], last + 1, same=True)
         return ReturningParticipant(found[last], last + 1, same=not _another(person, submissions[last]))
 
     def returning(self, study: str, person: ParticipantId, stream: str, attempt: int) -> ReturningParticipant | None:
         """The browser's session, attempt `attempt` of this person, if it began under this id, proven or not."""
-        told = self.reveal(stream)
-        if told is not None:
-            mine = (told.recruiter, told.id) == (person.recruiter, person.id)
+        stored = self.reveal(stream)
+        if stored is not None:
+            mine = (stored.recruiter, stored.id) == (person.recruiter, person.id)
         else:  # without an id, or withdrawn
             mine = stream in self.sessions(study, person)
-        submission = told.submission if told else None
+        submission = stored.submission if stored else None
         return ReturningParticipant(stream, attempt + 1, same=not _another(person, submission)) if mine else None
 
     def unproven(self, study: str, person: ParticipantId) -> int:
@@ -157,15 +157,15 @@ class Participants:
         if found is None or not found.sealed:
             return None
         try:
-            told = self._fernet.decrypt(found.sealed).decode()
+            text = self._fernet.decrypt(found.sealed).decode()
         except InvalidToken:
             raise StorageError(
                 "the recruiters' ids cannot be read: they were sealed under another secret than PARLEY_SECRET (or the "
                 "file .secret beside the database) is now. Use the one with which the study was served"
             ) from None
-        if not told.startswith("{"):  # the format before submissions were stored
-            return ParticipantId(found.recruiter, told)
-        values = orjson.loads(told)
+        if not text.startswith("{"):  # the format before submissions were stored
+            return ParticipantId(found.recruiter, text)
+        values = orjson.loads(text)
         return ParticipantId(found.recruiter, values["id"], values["submission"])
 
     def _attempts(self, study: str, person: ParticipantId) -> list[str]:
@@ -214,9 +214,9 @@ class Participants:
         return hmac.new(self._secret, said.encode(), sha256).hexdigest()
 
 
-def _another(person: ParticipantId, told: str | None) -> bool:
+def _another(person: ParticipantId, other_id: str | None) -> bool:
     """Whether the person has another submission than the stored one, which is None after a withdrawal."""
-    return bool(person.submission) and told is not None and told != person.submission
+    return bool(person.submission) and other_id is not None and other_id != person.submission
 
 
 def _same(given: str, made: str) -> bool:

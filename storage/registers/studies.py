@@ -85,9 +85,9 @@ class Studies:
         t, fact = tables.studies.c, tables.events.c
         ours = fact.stream == study_stream(name), fact.kind == "published"
         with self._engine.connect() as connection:
-            told = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
+            data = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
             last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
-            found = told["hash"] if told else connection.execute(last).scalar()
+            found = data["hash"] if data else connection.execute(last).scalar()
             known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."

@@ -95,8 +95,8 @@ def difference(before: Study, after: Study) -> str:
     """The changes of a version, as a unified diff of readable YAML; empty if there are none."""
     old, new = json.loads(before.document), json.loads(after.document)
     one, other = (f"version {study.file.version} ({study.hash[:12]})" for study in (before, after))
-    told = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
-    return "\n".join([*told, *_problems(old["problems"], new["problems"])])
+    lines = unified_diff(_readable(old), _readable(new), one, other, lineterm="")
+    return "\n".join([*lines, *_problems(old["problems"], new["problems"])])
 
 
 def readable(study: Study) -> str:

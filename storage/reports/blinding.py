@@ -172,8 +172,8 @@ def _query(study: str, origin: str, ids: Iterable[str]) -> Select[Any]:
     e, t = tables.events.c, tables.sessions.c
     there = [or_(e.path == name, e.path.endswith(f"/{name}", autoescape=True)) for name in sorted(ids)]
     guessed = and_(e.kind == "submitted", or_(false(), *there))
-    told = and_(e.kind == "flagged", e.by == "model")
-    matters = or_(e.kind.in_(("enrolled", "assigned", "replied")), told, guessed)
+    by_model = and_(e.kind == "flagged", e.by == "model")
+    matters = or_(e.kind.in_(("enrolled", "assigned", "replied")), by_model, guessed)
     data = case((e.kind.in_(("assigned", "flagged", "submitted")), e.data))
     columns = (t.hash, e.path, e.kind, e.data["model"].as_string(), e.data["slot"].as_string(), data)
     joined = select(*columns).join(tables.sessions, e.stream == t.stream)

@@ -187,12 +187,12 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
         by_stream.setdefault(stream, []).append(Event(*rest))
     return {
         (stream, it): event
-        for stream, told in by_stream.items()
-        for (name, it), event in latest_annotations(told, model).items()
+        for stream, annotations in by_stream.items()
+        for (name, it), event in latest_annotations(annotations, model).items()
         if name == annotator
     }
 
 
-def among(held: Iterable[Conversation], told: Found) -> Iterator[tuple[Conversation, Event]]:
+def among(held: Iterable[Conversation], annotated: Found) -> Iterator[tuple[Conversation, Event]]:
     """Those conversations about which something was found, each with it."""
-    return ((one, told[one.stream, one.about]) for one in held if (one.stream, one.about) in told)
+    return ((one, annotated[one.stream, one.about]) for one in held if (one.stream, one.about) in annotated)

@@ -39,9 +39,9 @@ class DrawCheck:
 
 
 def recompute_draws(
-    database: Database, study: str, told: Callable[[int, int], None] = lambda done, total: None
+    database: Database, study: str, on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> DrawCheck:
-    """Derive everything of a study again; `told` hears how many sessions of how many are done."""
+    """Derive everything of a study again; `on_progress` receives how many sessions of how many are done."""
     t, seat = tables.sessions.c, tables.seats.c
     wanted = select(t.stream, t.hash, t.ordinal).where(t.study == study, t.origin != Origin.IMPORT).order_by(t.ordinal)
     with database.connect() as connection:
@@ -53,7 +53,7 @@ def recompute_draws(
             events = facts(connection, stream)
             outcome = connection.execute(select(seat.outcome).where(seat.stream == stream)).scalar()
         found += [f"{where}, {text}" for text in _session(known.get(hash_), events, outcome, counts)]
-        told(number + 1, len(sessions))
+        on_progress(number + 1, len(sessions))
     return DrawCheck(len(sessions), counts["assigned"], counts["drawn"], tuple(found))
 
 

@@ -76,11 +76,11 @@ def _by_path(database: Database, study: str, stream: str) -> dict[str, list[dict
 
 
 def _shown(
-    study: Study, state: State, stream: str, origin: str, told: Mapping[str, list[dict[str, Any]]]
+    study: Study, state: State, stream: str, origin: str, records: Mapping[str, list[dict[str, Any]]]
 ) -> Iterator[ScreenVisit]:
     for place in visited(study, state):
         if isinstance(place.node, Step):
-            summed = added_up(told.get(place.path, ()))
+            summed = added_up(records.get(place.path, ()))
             yield ScreenVisit(
                 stream, origin, place.path, place.node.step, shown_us(place), seconds_shown(place), summed
             )

@@ -131,9 +131,11 @@ class ReleasedTable:
             return full
         forms = {column.sql: column.form for column in self.columns}
         for annotator, names in self.annotated.items():
-            told = found.get(annotator)
-            if told is not None and all(values.get(name) is None for name in names):
-                full |= {name: None if told[name] is None else forms[name].take(told[name]) for name in names}
+            annotation = found.get(annotator)
+            if annotation is not None and all(values.get(name) is None for name in names):
+                full |= {
+                    name: None if annotation[name] is None else forms[name].take(annotation[name]) for name in names
+                }
         return full
 
     def in_part(self, part: str) -> bool:

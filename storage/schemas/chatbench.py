@@ -243,8 +243,8 @@ def _unit_rows(state: State, unit: ProblemTurn) -> list[ReleasedRow]:
         values = _answer(state, unit, step.kind, submitted.data["answer"])
         found.append(ReleasedRow(ANSWERS.name, submitted.seq, values, FULL_STUDY))
         if step.kind == "chat":
-            told = found_by(state.facts.get("", ()), ConversationRef(unit.prefix + step.id))
-            talked = {**values, **_conversation(step, told)}
+            annotation = found_by(state.facts.get("", ()), ConversationRef(unit.prefix + step.id))
+            talked = {**values, **_conversation(step, annotation)}
             found.append(ReleasedRow(CONVERSATIONS.name, submitted.seq, talked, FULL_STUDY))
     return found
 

@@ -131,5 +131,5 @@ def _left(found: FittedModel) -> str:
     why = np.where(
         lost == 0, "never lost", np.where(won == 0, "never won", "not connected to the others by wins and losses")
     )
-    told = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
-    return f"Left out because their strengths are unbounded: {told}." if told else ""
+    left_out = "; ".join(f"{found.models[place]} ({why[place]})" for place in np.flatnonzero(out))
+    return f"Left out because their strengths are unbounded: {left_out}." if left_out else ""

@@ -23,16 +23,16 @@ def compared(votes: pd.DataFrame) -> pd.DataFrame:
 
     `votes` has the columns of arena_votes.
     """
-    told = votes.reset_index(drop=True)
-    tied = told["winner"].isin(TIES)
+    frame = votes.reset_index(drop=True)
+    tied = frame["winner"].isin(TIES)
     found = []
     for first, second in combinations(SLOTS, 2):
-        one, other = told[f"model_{first}"], told[f"model_{second}"]
-        won, lost = told["winner"] == f"model_{first}", told["winner"] == f"model_{second}"
+        one, other = frame[f"model_{first}"], frame[f"model_{second}"]
+        won, lost = frame["winner"] == f"model_{first}", frame["winner"] == f"model_{second}"
         rows = pd.DataFrame(
             {
-                "vote": told.index,
-                "participant": told["participant"],
+                "vote": frame.index,
+                "participant": frame["participant"],
                 "one": one,
                 "other": other,
                 "won": won + tied / 2,
@@ -40,7 +40,7 @@ def compared(votes: pd.DataFrame) -> pd.DataFrame:
         )
         found.append(rows[one.notna() & other.notna() & (won | lost | tied)])
     met = pd.concat(found, ignore_index=True)
-    return met[~met["vote"].isin(_itself(told))]
+    return met[~met["vote"].isin(_itself(frame))]
 
 
 def win_matrix(votes: pd.DataFrame) -> pd.DataFrame:
@@ -62,8 +62,8 @@ def as_votes(conversations: pd.DataFrame) -> pd.DataFrame:
     return found.assign(model_c=None, model_d=None)
 
 
-def _itself(told: pd.DataFrame) -> pd.Series:
+def _itself(votes: pd.DataFrame) -> pd.Series:
     """The votes that showed a model twice."""
-    shown = told[[f"model_{slot}" for slot in SLOTS]].melt(ignore_index=False, value_name="model").dropna()
+    shown = votes[[f"model_{slot}" for slot in SLOTS]].melt(ignore_index=False, value_name="model").dropna()
     shown = shown.rename_axis("vote").reset_index()
     return shown[shown.duplicated(["vote", "model"])]["vote"]

@@ -35,12 +35,12 @@ def wins(votes: pd.DataFrame) -> tuple[Finding, ...]:
 
     `votes` has the columns of arena_votes. Names: `arena.win_rate.<model>`, `arena.ties.<kind>`.
     """
-    told = votes.reset_index(drop=True)
-    tied = told["winner"].isin(TIES)
-    shown = _shown(told)
+    frame = votes.reset_index(drop=True)
+    tied = frame["winner"].isin(TIES)
+    shown = _shown(frame)
     itself = shown[shown.duplicated(["vote", "model"])]["vote"]
     decided = shown[~shown["vote"].isin(itself) & ~shown["vote"].map(tied)]
-    left = f"{int(tied.sum()):,} of {len(told):,} votes are ties."
+    left = f"{int(tied.sum()):,} of {len(frame):,} votes are ties."
     left += f" {itself.nunique():,} votes that showed a model twice are left out." if len(itself) else ""
     code = f'wins(frame(database, study, "{VOTES}", origin))'
     found = (
@@ -48,20 +48,20 @@ def wins(votes: pd.DataFrame) -> tuple[Finding, ...]:
             "arena.win_rate", "Win rate by model", "votes with a winner", SHARE, (0, 1), tuple(_rates(decided)),
             WINS, code, reference=_chance(decided), note=left,
         ),
-        Finding("arena.ties", "Ties", "votes", SHARE, (0, 1), tuple(_ties(told)), TIED, code),
+        Finding("arena.ties", "Ties", "votes", SHARE, (0, 1), tuple(_ties(frame)), TIED, code),
     )  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)
 
 
-def _shown(told: pd.DataFrame) -> pd.DataFrame:
+def _shown(votes: pd.DataFrame) -> pd.DataFrame:
     """A row for each model of each vote, and whether it won."""
     slots = [
         pd.DataFrame(
             {
-                "vote": told.index,
-                "participant": told["participant"],
-                "model": told[f"model_{slot}"],
-                "won": (told["winner"] == f"model_{slot}").astype("float64"),
+                "vote": votes.index,
+                "participant": votes["participant"],
+                "model": votes[f"model_{slot}"],
+                "won": (votes["winner"] == f"model_{slot}").astype("float64"),
             }
         )
         for slot in SLOTS
@@ -85,9 +85,9 @@ def _rates(decided: pd.DataFrame) -> Iterator[Estimate]:
         yield estimate(group, share_of(rows["won"].to_numpy(), people), said, SHARE, "votes")
 
 
-def _ties(told: pd.DataFrame) -> Iterator[Estimate]:
-    people = codes(told["participant"])
-    for kind, words in TIES.items() if len(told) else ():
-        group = EstimateGroup(f"arena.ties.{slug(words)}", words, len(told), number_of(people), {"winner": kind})
-        found = share_of((told["winner"] == kind).to_numpy().astype(float), people)
+def _ties(votes: pd.DataFrame) -> Iterator[Estimate]:
+    people = codes(votes["participant"])
+    for kind, words in TIES.items() if len(votes) else ():
+        group = EstimateGroup(f"arena.ties.{slug(words)}", words, len(votes), number_of(people), {"winner": kind})
+        found = share_of((votes["winner"] == kind).to_numpy().astype(float), people)
         yield estimate(group, found, f"{{}} of votes were ties ({words})", SHARE, "votes")

@@ -225,10 +225,10 @@ def _difference(group: EstimateGroup, said: str, row: Any, size: str, sizes: Map
     half = Z * row.standard_error
     low, high = (max(-1.0, row.gap - half), min(1.0, row.gap + half)) if known else (None, None)
     tested = {"standard_error": row.standard_error, "z": row.z, "p": row.p} if known else {}
-    told = [f"95 % interval {format_interval(low, high, POINTS)}"] if known else []
-    told += [size] if group.n else []
-    told += [f"z = {format_value(row.z, NUMBER)}, {format_p(tested, words=True)}"] if known else []
-    sentence = said.replace("{}", format_value(row.gap, POINTS)) + (f" ({'; '.join(told)})." if told else ".")
+    details = [f"95 % interval {format_interval(low, high, POINTS)}"] if known else []
+    details += [size] if group.n else []
+    details += [f"z = {format_value(row.z, NUMBER)}, {format_p(tested, words=True)}"] if known else []
+    sentence = said.replace("{}", format_value(row.gap, POINTS)) + (f" ({'; '.join(details)})." if details else ".")
     sizes_of = (group.n, group.participants, group.groups)
     why = "" if known else UNSURE
     return Estimate(group.name, group.label, row.gap, low, high, *sizes_of, sentence, why, {**tested, **sizes})

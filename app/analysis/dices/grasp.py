@@ -167,12 +167,12 @@ def _estimates(
 
 
 def _further(outcome: MeasureResult, size: GroupCounts) -> Mapping[str, float]:
-    told = {"p": outcome.p, "p_adjusted": outcome.p_adjusted, RANDOM: outcome.random}
+    columns = {"p": outcome.p, "p_adjusted": outcome.p_adjusted, RANDOM: outcome.random}
     if outcome.measure == "xrr":
-        told["normalised"] = normalised_xrr(size.group, size.others)
-        told["interval"] = xrr(size.group, size.others, "interval")
-        told["conversations"] = float(((size.group.sum(axis=1) > 0) & (size.others.sum(axis=1) > 0)).sum())
-    return {name: value for name, value in told.items() if not np.isnan(value)}
+        columns["normalised"] = normalised_xrr(size.group, size.others)
+        columns["interval"] = xrr(size.group, size.others, "interval")
+        columns["conversations"] = float(((size.group.sum(axis=1) > 0) & (size.others.sum(axis=1) > 0)).sum())
+    return {name: value for name, value in columns.items() if not np.isnan(value)}
 
 
 def _left_out(axes: Sequence[Axis], outcomes: Sequence[MeasureResult], measure: str) -> str:

@@ -88,7 +88,7 @@ def _of_axis(pool: RaterPool, axis: Axis, dealt: Codes) -> Iterator[MeasureResul
     if not large.size:
         return
     groups, others = sides(pool, axis, own(pool))
-    observed = measured(groups[:, :, 0], others[:, :, 0], lambda told: told.sum(axis=-1))
+    observed = measured(groups[:, :, 0], others[:, :, 0], lambda counts: counts.sum(axis=-1))
     permuted = dict(zip(MEASURES, _permuted(pool, axis, dealt), strict=True))
     highs: list[float] = []
     for place, number in enumerate(large):
@@ -129,7 +129,7 @@ def _who_rated(marks: Marks) -> Marks:
 
 def _stacked(group: Sums, others: Sums) -> Sums:
     """All measures, in the order of MEASURES."""
-    return np.stack([*measured(group, others, lambda told: told.sum(axis=-1)).values()])
+    return np.stack([*measured(group, others, lambda counts: counts.sum(axis=-1)).values()])
 
 
 def _interval(measure: str, value: float, ways: tuple[Mapping[str, Sums], ...], permuted: Sums) -> Interval:
@@ -157,7 +157,7 @@ def _permuted(pool: RaterPool, axis: Axis, dealt: Codes) -> Sums:
     found = np.empty((len(MEASURES), axis.large().size, len(dealt)))
     step = max(1, AT_ONCE // (len(axis.groups) * pool.marks.shape[-1]))
     for start in range(0, len(dealt), step):
-        some = measured(*sides(pool, axis, dealt[start : start + step]), lambda told: told.sum(axis=-1))
+        some = measured(*sides(pool, axis, dealt[start : start + step]), lambda counts: counts.sum(axis=-1))
         found[:, :, start : start + step] = [some[name] for name in MEASURES]
     return found
 

@@ -71,16 +71,16 @@ def pool(ratings: pd.DataFrame, column: str = "Q_overall") -> RaterPool:
     """The raters of a DICES table and their answers in a column; rows without an answer are left out."""
     given = ratings[ratings[column].isin(ORDER)]
     marks, ids, _ = marks_of(given["item_id"], given["rater_id"], given[column])
-    told = given[[name for name in PROFILE if name in given.columns]].astype(object)
-    profiles = told.where(told.notna() & (told != ""), None).groupby(given["rater_id"].astype(str)).first()
+    columns = given[[name for name in PROFILE if name in given.columns]].astype(object)
+    profiles = columns.where(columns.notna() & (columns != ""), None).groupby(given["rater_id"].astype(str)).first()
     return RaterPool(marks, profiles.reindex(ids).rename_axis("rater_id"))
 
 
 def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:
     """The groups by one column of the profile, or by several combined."""
-    told = pool.profiles[list(columns)]
-    known = told.notna().all(axis=1).to_numpy()
-    values = list(map(tuple, told.to_numpy()))
+    profiles = pool.profiles[list(columns)]
+    known = profiles.notna().all(axis=1).to_numpy()
+    values = list(map(tuple, profiles.to_numpy()))
     groups = sorted({value for value, there in zip(values, known, strict=True) if there})
     place = {group: number for number, group in enumerate(groups)}
     codes = np.asarray([place.get(value, -1) for value in values], dtype=np.int64)

@@ -55,8 +55,8 @@ def rater_profiles(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
 
 def _profiles(ratings: pd.DataFrame) -> pd.DataFrame:
     """A row for each rater: the columns of the profile, from the first row that has them; None if not known."""
-    told = ratings[[name for name in PROFILE if name in ratings]].astype(object)
-    return told.where(told.notna() & (told != ""), None).groupby(ratings["rater_id"]).first()
+    profiles = ratings[[name for name in PROFILE if name in ratings]].astype(object)
+    return profiles.where(profiles.notna() & (profiles != ""), None).groupby(ratings["rater_id"]).first()
 
 
 def _counts(profiles: pd.DataFrame) -> Iterator[Estimate]:

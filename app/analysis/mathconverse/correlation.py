@@ -58,25 +58,25 @@ def rating_correlations(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.pearson.helpfulness_correctness`, `mathconverse.pearson.helpfulness_correctness_without_0`,
     `mathconverse.pearson.confidence_helpfulness`, `mathconverse.pearson.confidence_correctness`; so for `spearman`.
     """
-    told = turns(interactions, ("solo_solve",))
-    told["confidence"] = pd.to_numeric(told["solo_solve"], errors="coerce").astype("float64")
+    rated_turns = turns(interactions, ("solo_solve",))
+    rated_turns["confidence"] = pd.to_numeric(rated_turns["solo_solve"], errors="coerce").astype("float64")
     code = f'rating_correlations(frame(database, study, "{TABLE}", origin))'
     found = (
         Finding(
             f"mathconverse.{kind}", f"{words.split(' (')[0]} of ratings", "ratings", NUMBER, (-1, 1),
-            tuple(_estimates(told, kind)), METHOD.format(words), code, reference=0.0, note=WITHOUT,
+            tuple(_estimates(rated_turns, kind)), METHOD.format(words), code, reference=0.0, note=WITHOUT,
         )
         for kind, words in KINDS.items()
     )  # fmt: skip
     return tuple(finding for finding in found if finding.estimates)
 
 
-def _estimates(told: pd.DataFrame, kind: str) -> Iterator[Estimate]:
+def _estimates(rated_turns: pd.DataFrame, kind: str) -> Iterator[Estimate]:
     pairs = (
-        ("helpfulness", "correctness", "", told),
-        ("helpfulness", "correctness", "_without_0", mathematical(told)),
-        ("confidence", "helpfulness", "", told),
-        ("confidence", "correctness", "", told),
+        ("helpfulness", "correctness", "", rated_turns),
+        ("helpfulness", "correctness", "_without_0", mathematical(rated_turns)),
+        ("confidence", "helpfulness", "", rated_turns),
+        ("confidence", "correctness", "", rated_turns),
     )
     for x, y, end, some in pairs:
         rows = some[some[x].notna() & some[y].notna()]

@@ -25,11 +25,11 @@ def distribution(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.distribution.helpfulness.<value>`, `mathconverse.distribution.correctness.<value>`; the number
     of ratings is in `further["count"]`. Empty if no reply is rated.
     """
-    told = turns(interactions)
-    estimates = tuple(one for scale in SCALES for one in _shares(told[told[scale].notna()], scale))
+    rated_turns = turns(interactions)
+    estimates = tuple(one for scale in SCALES for one in _shares(rated_turns[rated_turns[scale].notna()], scale))
     if not estimates:
         return ()
-    both = told.dropna(subset=list(SCALES)).groupby(list(SCALES)).size().rename("n").reset_index()
+    both = rated_turns.dropna(subset=list(SCALES)).groupby(list(SCALES)).size().rename("n").reset_index()
     scatter = Scatter(SCALES[1], SCALES[0], (SCALE[0], SCALE[1]), tuple(_points(both)), margins=True)
     return (
         Finding(

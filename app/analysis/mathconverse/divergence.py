@@ -29,8 +29,8 @@ def divergence(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.divergence.right_unhelpful`, `mathconverse.divergence.helpful_wrong`; the number of replies is
     in `further["count"]`.
     """
-    told = turns(interactions)
-    rated = told[told["helpfulness"].notna() & told["correctness"].notna()]
+    rated_turns = turns(interactions)
+    rated = rated_turns[rated_turns["helpfulness"].notna() & rated_turns["correctness"].notna()]
     found = Finding(
         "mathconverse.divergence", "Replies with different helpfulness and correctness", "ratings", SHARE, (0, 1),
         tuple(_cells(rated)) if len(rated) else (), METHOD,

@@ -21,7 +21,7 @@ CONFIDENCE_COLUMNS = (*COLUMNS, "solo_solve")
 FEWER = "Later turns come only from longer conversations; satisfied participants may stop early."
 CONFIDENCE = tuple(map(str, range(7)))
 """`solo_solve`, from (0) Definitely could not solve on my own to (6) Definitely can solve on my own."""
-Told = Callable[[str], tuple[str, str]]
+Titles = Callable[[str], tuple[str, str]]
 """The label of a value, and the beginning of its sentence."""
 
 
@@ -30,13 +30,13 @@ def ratings_by_expertise(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
     Names: `mathconverse.by_expertise.helpfulness.<expertise>`, `mathconverse.by_expertise.correctness.<expertise>`.
     """
-    told = turns(interactions, ("mth_bkgrd",))
+    rated_turns = turns(interactions, ("mth_bkgrd",))
 
     def words(value: str) -> tuple[str, str]:
         label = "not said" if value == MISSING else value
         return label, f"Replies to participants with the experience “{label}”"
 
-    return tuple(_findings(told, "expertise", "mth_bkgrd", (*EXPERTISE, MISSING), words))
+    return tuple(_findings(rated_turns, "expertise", "mth_bkgrd", (*EXPERTISE, MISSING), words))
 
 
 def ratings_by_confidence(interactions: pd.DataFrame) -> tuple[Finding, ...]:
@@ -44,14 +44,14 @@ def ratings_by_confidence(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
     Names: `mathconverse.by_confidence.helpfulness.<confidence>`, `mathconverse.by_confidence.correctness.<confidence>`.
     """
-    told = turns(interactions, ("solo_solve",))
-    told = told.assign(solo_solve=told["solo_solve"].astype(str))
+    rated_turns = turns(interactions, ("solo_solve",))
+    rated_turns = rated_turns.assign(solo_solve=rated_turns["solo_solve"].astype(str))
 
     def words(value: str) -> tuple[str, str]:
         label = "not said" if value == MISSING else f"{value} of 6"
         return label, f"Where the confidence to solve the problem alone was {label}, replies"
 
-    return tuple(_findings(told, "confidence", "solo_solve", (*CONFIDENCE, MISSING), words))
+    return tuple(_findings(rated_turns, "confidence", "solo_solve", (*CONFIDENCE, MISSING), words))
 
 
 def ratings_by_turn(interactions: pd.DataFrame) -> tuple[Finding, ...]:
@@ -59,15 +59,21 @@ def ratings_by_turn(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
     Names: `mathconverse.by_turn.helpfulness.<turn>`, `mathconverse.by_turn.correctness.<turn>`.
     """
-    told = turns(interactions)
-    values = [str(turn) for turn in range(1, int(told["turn"].max()) + 1)] if len(told) else []
-    told = told.assign(turn=told["turn"].astype(str))
-    return tuple(_findings(told, "turn", "turn", values, lambda turn: (f"turn {turn}", f"Replies of turn {turn}")))
+    rated_turns = turns(interactions)
+    values = [str(turn) for turn in range(1, int(rated_turns["turn"].max()) + 1)] if len(rated_turns) else []
+    rated_turns = rated_turns.assign(turn=rated_turns["turn"].astype(str))
+    return tuple(
+        _findings(rated_turns, "turn", "turn", values, lambda turn: (f"turn {turn}", f"Replies of turn {turn}"))
+    )
 
 
-def _findings(told: pd.DataFrame, by: str, column: str, values: Sequence[str], words: Told) -> Iterator[Finding]:
+def _findings(
+    rated_turns: pd.DataFrame, by: str, column: str, values: Sequence[str], words: Titles
+) -> Iterator[Finding]:
     for scale in SCALES:
-        estimates = tuple(_estimates(told[told[scale].notna()], f"mathconverse.by_{by}.{scale}", column, values, words))
+        estimates = tuple(
+            _estimates(rated_turns[rated_turns[scale].notna()], f"mathconverse.by_{by}.{scale}", column, values, words)
+        )
         if estimates:
             yield Finding(
                 f"mathconverse.by_{by}.{scale}", f"{scale.capitalize()} by {by}", "ratings", NUMBER, SCALE, estimates,
@@ -76,7 +82,7 @@ def _findings(told: pd.DataFrame, by: str, column: str, values: Sequence[str], w
             )  # fmt: skip
 
 
-def _estimates(rated: pd.DataFrame, name: str, column: str, values: Sequence[str], words: Told) -> Iterator[Estimate]:
+def _estimates(rated: pd.DataFrame, name: str, column: str, values: Sequence[str], words: Titles) -> Iterator[Estimate]:
     scale = name.rsplit(".", 1)[1]
     for value in values:
         rows = rated[rated[column] == value]

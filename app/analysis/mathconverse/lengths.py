@@ -39,28 +39,28 @@ def conversation_lengths(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.turns.mean`, `.median` and `.max`, `mathconverse.turns_by_model.<model>` (means),
     `mathconverse.stopped_after.<turns>` (the share of conversations with just so many).
     """
-    told = lengths(interactions)
-    if told.empty:
+    conversations = lengths(interactions)
+    if conversations.empty:
         return ()
-    axis = (0, max(1, float(told["turns"].max())))
+    axis = (0, max(1, float(conversations["turns"].max())))
     return (
         Finding(
-            "mathconverse.turns", "Turns of a conversation", "conversations", NUMBER, axis, tuple(_whole(told)),
-            METHOD, CODE,
+            "mathconverse.turns", "Turns of a conversation", "conversations", NUMBER, axis,
+            tuple(_whole(conversations)), METHOD, CODE,
         ),
         Finding(
             "mathconverse.turns_by_model", "Turns of a conversation by model", "conversations", NUMBER, axis,
-            tuple(_by_model(told)), METHOD, CODE,
+            tuple(_by_model(conversations)), METHOD, CODE,
         ),
         Finding(
-            "mathconverse.stopped_after", "Number of turns", "conversations", SHARE, (0, 1), tuple(_stopped(told)),
-            SHARES, CODE,
+            "mathconverse.stopped_after", "Number of turns", "conversations", SHARE, (0, 1),
+            tuple(_stopped(conversations)), SHARES, CODE,
         ),
     )  # fmt: skip
 
 
-def _whole(told: pd.DataFrame) -> Iterator[Estimate]:
-    people, turns = codes(told["uid"]), told["turns"].to_numpy()
+def _whole(conversations: pd.DataFrame) -> Iterator[Estimate]:
+    people, turns = codes(conversations["uid"]), conversations["turns"].to_numpy()
     size = number_of(people)
     medians = [np.median(np.repeat(turns, times[people])) for times in draws(size)] if size > 1 else []
     found = {
@@ -69,23 +69,25 @@ def _whole(told: pd.DataFrame) -> Iterator[Estimate]:
         "max": ("longest", Interval(float(turns.max()), why="The longest conversation of a sample has no interval.")),
     }
     for name, (word, one) in found.items():
-        group = grouped(f"mathconverse.turns.{name}", word, told, {"statistic": name})
+        group = grouped(f"mathconverse.turns.{name}", word, conversations, {"statistic": name})
         said = "The longest conversation had {} turns" if name == "max" else f"Conversations had a {word} of {{}} turns"
         yield estimate(group, one, said, NUMBER, "conversations")
 
 
-def _by_model(told: pd.DataFrame) -> Iterator[Estimate]:
-    for model, rows in told.groupby("model", sort=True):
+def _by_model(conversations: pd.DataFrame) -> Iterator[Estimate]:
+    for model, rows in conversations.groupby("model", sort=True):
         group = grouped(f"mathconverse.turns_by_model.{slug(model)}", str(model), rows, {"model": str(model)})
         found = mean_of(rows["turns"].to_numpy(), codes(rows["uid"]), scale=(0, inf))
         said = f"Conversations with {model} had a mean of {{}} turns"
         yield estimate(group, found, said, NUMBER, "conversations")
 
 
-def _stopped(told: pd.DataFrame) -> Iterator[Estimate]:
-    for turns in sorted(told["turns"].unique()):
-        hits = (told["turns"] == turns).to_numpy().astype(float)
-        group = grouped(f"mathconverse.stopped_after.{turns:.0f}", f"{turns:.0f}", told, {"turns": f"{turns:.0f}"})
+def _stopped(conversations: pd.DataFrame) -> Iterator[Estimate]:
+    for turns in sorted(conversations["turns"].unique()):
+        hits = (conversations["turns"] == turns).to_numpy().astype(float)
+        group = grouped(
+            f"mathconverse.stopped_after.{turns:.0f}", f"{turns:.0f}", conversations, {"turns": f"{turns:.0f}"}
+        )
         said = f"{{}} of conversations ({int(hits.sum()):,}) had {turns:.0f} turn{'' if turns == 1 else 's'}"
-        found = share_of(hits, codes(told["uid"]))
+        found = share_of(hits, codes(conversations["uid"]))
         yield estimate(group, found, said, SHARE, "conversations", further={"count": float(hits.sum())})

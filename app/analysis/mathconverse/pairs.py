@@ -66,8 +66,8 @@ def _preferred(both: pd.DataFrame) -> Iterator[Estimate]:
 
 
 def _predicted(interactions: pd.DataFrame) -> Iterator[Estimate]:
-    told = turns(interactions, ("interaction_set_idx",))
-    means = told.groupby([*SET, "model"])[list(SCALES)].mean().reset_index()
+    rated_turns = turns(interactions, ("interaction_set_idx",))
+    means = rated_turns.groupby([*SET, "model"])[list(SCALES)].mean().reset_index()
     both = pairs(ranked(interactions).merge(means, on=[*SET, "model"]))
     for scale in SCALES:
         known = both[both[f"{scale}_1"].notna() & both[f"{scale}_2"].notna() & (both["rank_1"] != both["rank_2"])]

@@ -43,8 +43,8 @@ def turns(interactions: pd.DataFrame, also: tuple[str, ...] = ()) -> pd.DataFram
         found[name] = [listed(cell) for cell in interactions[f"{name}_ratings"]]
     found["turn"] = [list(range(1, len(given) + 1)) for given in found["helpfulness"]]
     found = found[found["turn"].map(len) > 0]
-    told = found.explode(["helpfulness", "correctness", "turn"], ignore_index=True)
-    return told.astype({"helpfulness": "float64", "correctness": "float64", "turn": "int64"})
+    rows = found.explode(["helpfulness", "correctness", "turn"], ignore_index=True)
+    return rows.astype({"helpfulness": "float64", "correctness": "float64", "turn": "int64"})
 
 
 def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
@@ -53,11 +53,11 @@ def ratings(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.mean.helpfulness.<model>`, `mathconverse.mean.correctness.<model>`,
     `mathconverse.mean.correctness_without_0.<model>`.
     """
-    told = turns(interactions)
-    without = mathematical(told)
+    rated_turns = turns(interactions)
+    without = mathematical(rated_turns)
     found = (
-        _finding(told, "helpfulness", "helpfulness", "Helpfulness by model"),
-        _finding(told, "correctness", "correctness", "Correctness by model"),
+        _finding(rated_turns, "helpfulness", "helpfulness", "Helpfulness by model"),
+        _finding(rated_turns, "correctness", "correctness", "Correctness by model"),
         _finding(without, "correctness", "correctness_without_0", "Correctness by model, without 0", WITHOUT),
     )
     return tuple(finding for finding in found if finding.estimates)
@@ -69,16 +69,16 @@ def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     Names: `mathconverse.mean.helpfulness.all`, `mathconverse.mean.correctness.all`, both also as `..._without_0.all`;
     `mathconverse.mean.helpfulness_without_0.<model>`.
     """
-    told = turns(interactions)
+    rated_turns = turns(interactions)
     code = f'ratings_overall(frame(database, study, "{TABLE}", origin))'
     found = (
         Finding(
             "mathconverse.mean_of_all", "Helpfulness and correctness over all models", "ratings", NUMBER, SCALE,
-            tuple(_of_all(told)), METHOD, code, note=WITHOUT_TOO,
+            tuple(_of_all(rated_turns)), METHOD, code, note=WITHOUT_TOO,
         ),
         replace(
             _finding(
-                mathematical(told), "helpfulness", "helpfulness_without_0",
+                mathematical(rated_turns), "helpfulness", "helpfulness_without_0",
                 "Helpfulness by model, without replies of correctness 0", WITHOUT_TOO,
             ),
             code=code,
@@ -87,8 +87,11 @@ def ratings_overall(interactions: pd.DataFrame) -> tuple[Finding, ...]:
     return tuple(finding for finding in found if finding.estimates)
 
 
-def _of_all(told: pd.DataFrame) -> Iterator[Estimate]:
-    for end, some, but in (("", told, ""), ("_without_0", mathematical(told), " if they contain mathematics")):
+def _of_all(rated_turns: pd.DataFrame) -> Iterator[Estimate]:
+    for end, some, but in (
+        ("", rated_turns, ""),
+        ("_without_0", mathematical(rated_turns), " if they contain mathematics"),
+    ):
         for scale in SCALES:
             rows = some[some[scale].notna()]
             label = f"{scale}, without correctness 0" if end else scale
@@ -99,9 +102,9 @@ def _of_all(told: pd.DataFrame) -> Iterator[Estimate]:
                 )
 
 
-def mathematical(told: pd.DataFrame) -> pd.DataFrame:
+def mathematical(rated_turns: pd.DataFrame) -> pd.DataFrame:
     """The turns with a correctness rating above 0, so a reply that contains mathematics."""
-    return told[told["correctness"] > 0]
+    return rated_turns[rated_turns["correctness"] > 0]
 
 
 def mean_rating(group: EstimateGroup, rows: pd.DataFrame, column: str, said: str) -> Estimate:
@@ -121,8 +124,8 @@ def listed(cell: str) -> list[int | None]:
     return found
 
 
-def _finding(told: pd.DataFrame, column: str, name: str, title: str, note: str = "") -> Finding:
-    rated = told[told[column].notna()]
+def _finding(rated_turns: pd.DataFrame, column: str, name: str, title: str, note: str = "") -> Finding:
+    rated = rated_turns[rated_turns[column].notna()]
     estimates = tuple(_by_model(rated, column, name))
     return Finding(f"mathconverse.mean.{name}", title, "ratings", NUMBER, SCALE, estimates, METHOD, CODE, note=note)
 

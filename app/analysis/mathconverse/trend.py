@@ -40,8 +40,8 @@ def rating_trend(interactions: pd.DataFrame) -> tuple[Finding, ...]:
 
     Names: `mathconverse.trend.helpfulness`, `mathconverse.trend.helpfulness_within`, and so for correctness.
     """
-    told = turns(interactions)
-    estimates = tuple(one for scale in SCALES for one in _estimates(told[told[scale].notna()], scale))
+    rated_turns = turns(interactions)
+    estimates = tuple(one for scale in SCALES for one in _estimates(rated_turns[rated_turns[scale].notna()], scale))
     found = Finding(
         "mathconverse.trend", "Change of ratings per turn", "ratings", NUMBER, (-1, 1), estimates, METHOD,
         f'rating_trend(frame(database, study, "{TABLE}", origin))', reference=0.0,

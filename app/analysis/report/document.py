@@ -93,7 +93,7 @@ def blocks(report: Report) -> Iterator[Block]:
     records = ", ".join(report.results.schemas) or "none that Parley has an analysis for"
     made = f"{wording.when(report.made_us)}, by Parley {report.parley}"
     yield BulletList(
-        tuple((f"{name}: {told}", "") for name, told in (*known, ("recorded schemas", records), ("created", made)))
+        tuple((f"{name}: {value}", "") for name, value in (*known, ("recorded schemas", records), ("created", made)))
     )
     yield from _main(report)
     yield from _contents(report)
@@ -129,13 +129,13 @@ def _contents(report: Report) -> Iterator[Block]:
 
 def _participants(report: Report) -> Iterator[Block]:
     yield Heading(2, "Participants")
-    told = []
+    sentences = []
     for stage in flow_stages(report):
         if stage.out:
             why = "; ".join(f"{reason}: {number:,}" for number, reason in stage.out.items)
-            told.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
-        told.append(f"{stage.number:,} {stage.words}" + (f" ({stage.note})" if stage.note else ""))
-    yield BulletList(tuple((one, "") for one in told))
+            sentences.append(f"{stage.out.number:,} {stage.out.words}" + (f" ({why})" if why else ""))
+        sentences.append(f"{stage.number:,} {stage.words}" + (f" ({stage.note})" if stage.note else ""))
+    yield BulletList(tuple((one, "") for one in sentences))
     if report.arms:
         rows = (
             (a.factor, a.value, f"{a.arrived:,}", f"{a.complete:,}", wording.share(a.share), wording.share(a.target))
@@ -169,11 +169,11 @@ def _figure(figure: ReportFigure) -> Iterator[Block]:
     table = grid(figure)
     yield from _grid(figure.title, table) if table else _table(figure.findings[0])
     yield from map(Paragraph, dict.fromkeys(finding.note for finding in figure.findings if finding.note))
-    told = [(finding, one) for finding in figure.findings for one in finding.estimates]
-    if len(told) > MANY:
-        yield Paragraph(f"The names of these {len(told):,} figures, and a sentence for each, are in the JSON report.")
-    elif told:
-        yield BulletList(tuple((wording.sentence(finding, one), one.name) for finding, one in told))
+    rows = [(finding, one) for finding in figure.findings for one in finding.estimates]
+    if len(rows) > MANY:
+        yield Paragraph(f"The names of these {len(rows):,} figures, and a sentence for each, are in the JSON report.")
+    elif rows:
+        yield BulletList(tuple((wording.sentence(finding, one), one.name) for finding, one in rows))
     for finding in figure.findings:
         if (why := wording.reason(finding)) and finding.unit != COUNT:
             yield Paragraph(f"No interval: {why}")

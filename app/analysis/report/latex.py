@@ -78,8 +78,8 @@ def latex(report: Report) -> str:
 def escaped(text: str) -> str:
     """A text as one line of LaTeX that shows just that."""
     line = " ".join(text.split())
-    told = "".join(map(_sign, filter(str.isprintable, line)))
-    return told.replace("--", "-{}-{}")
+    printable = "".join(map(_sign, filter(str.isprintable, line)))
+    return printable.replace("--", "-{}-{}")
 
 
 def _sign(sign: str) -> str:
@@ -126,10 +126,10 @@ def _code(text: str) -> str:
 
 
 def _breakable(text: str) -> str:
-    told = _running(text)
+    latex = _running(text)
     for sign in BREAKS:
-        told = told.replace(sign, sign + r"\allowbreak{}")
-    return told
+        latex = latex.replace(sign, sign + r"\allowbreak{}")
+    return latex
 
 
 def _table(table: TextTable) -> str:
@@ -164,10 +164,10 @@ def _heads(table: TextTable) -> Iterator[list[str]]:
 
 
 def _stacked(lines: list[str]) -> str:
-    told = r"\\".join(map(escaped, lines))
-    return f"\\shortstack[r]{{{told}}}" if len(lines) > 1 else told
+    stacked = r"\\".join(map(escaped, lines))
+    return f"\\shortstack[r]{{{stacked}}}" if len(lines) > 1 else stacked
 
 
 def _row(row: tuple[str, ...], words: int) -> str:
-    told = [*map(_breakable, row[:words]), *map(escaped, row[words:])]
-    return " & ".join(told) + r" \\"
+    cells = [*map(_breakable, row[:words]), *map(escaped, row[words:])]
+    return " & ".join(cells) + r" \\"

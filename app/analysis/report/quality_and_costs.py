@@ -103,8 +103,8 @@ def quality(
         return DataQuality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
         found = flag_counts(session_groups(connection, query_params(study, origin, now_us, 0)))
-    told = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
-    replies, leaks = sum(row.replies for row in told), sum(row.flagged for row in told)
+    rows = [row for row in blinding(database, study, origin).leaks if row.by == ALL]
+    replies, leaks = sum(row.replies for row in rows), sum(row.flagged for row in rows)
     return DataQuality(found.flags, found.flagged, found.pasted, replies, leaks, checked, missed)
 
 

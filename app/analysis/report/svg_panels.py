@@ -134,11 +134,11 @@ def _panel(
         if names in papers:
             marks.append(_theirs(place + min(9.0, band / (len(answers) + 1) / 2), papers[names]))
     first = {model: next(one for names, one in here.items() if names[1] == model) for model in models}
-    told = (
+    parts = (
         (LEFT + band * (n + 0.5), _short(first[model].groups.get("model", model))) for n, model in enumerate(models)
     )
     title = next(iter(here.values())).groups.get("dataset", dataset).replace("_", " ")
-    return ChartPanel(title, tuple(told), tuple(LEFT + band * n for n in range(1, len(models))), tuple(marks))
+    return ChartPanel(title, tuple(parts), tuple(LEFT + band * n for n in range(1, len(models))), tuple(marks))
 
 
 def _mark(x: float, one: Estimate, look: MarkStyle) -> ChartMark:

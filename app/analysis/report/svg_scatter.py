@@ -177,8 +177,8 @@ def _bars(points: Sequence[ScatterPoint], axes: _ScatterAxes) -> Iterator[Bar]:
             long = round(deep * number / max(sums.values()), 1)
             at = place(value) - wide / 2
             name = axes.plot.x if values == "x" else axes.plot.y
-            told = f"{name} {value:g}: {number:,}"
+            label = f"{name} {value:g}: {number:,}"
             if values == "x":
-                yield Bar(at, TOP + MARGIN - 4 - long, wide, long, told)
+                yield Bar(at, TOP + MARGIN - 4 - long, wide, long, label)
             else:
-                yield Bar(SIZE - RIGHT + 4, at, long, wide, told)
+                yield Bar(SIZE - RIGHT + 4, at, long, wide, label)

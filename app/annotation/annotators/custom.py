@@ -15,15 +15,15 @@ PROBLEM = frozenset({"question", "problem", "options"})
 class CustomAnnotator(Annotator):
     """An annotator with its own prompt. Without a schema in its definition, all else is as in the annotator `like`."""
 
-    def __init__(self, name: str, told: AnnotatorSpec, like: Annotator | None = None) -> None:
+    def __init__(self, name: str, spec: AnnotatorSpec, like: Annotator | None = None) -> None:
         self.name = name
-        self.whole = like.whole if like is not None else told.unit == "session"
-        self.system, self.describe_format = told.system, told.describe_format
+        self.whole = like.whole if like is not None else spec.unit == "session"
+        self.system, self.describe_format = spec.system, spec.describe_format
         self._like = like
         self.may_lack = like.may_lack if like is not None else {}
-        self.temperature, self.max_tokens = told.temperature, told.max_tokens
-        self.told_right = bool({RIGHT, "chosen"} & set(names(told.prompt)))
-        self._told, self._names = told, frozenset(names(told.prompt))
+        self.temperature, self.max_tokens = spec.temperature, spec.max_tokens
+        self.told_right = bool({RIGHT, "chosen"} & set(names(spec.prompt)))
+        self._told, self._names = spec, frozenset(names(spec.prompt))
 
     def prompt(self, conversation: Conversation) -> str:
         """The prompt with its placeholders filled. Placeholders in quoted text are not filled."""

@@ -150,15 +150,15 @@ def word_problem(turn: TutorTurn) -> str | None:
 
 
 def _steps(expression: Operation, turn: TutorTurn) -> str:
-    told = _worked_out(expression, turn)
+    steps = _worked_out(expression, turn)
     lines = [
         f"{i}. \\({step.work} = {number(step.value)}\\)"
-        + (f", which leaves \\({step.rest}\\)." if i < len(told.steps) else ".")
-        for i, step in enumerate(told.steps, 1)
+        + (f", which leaves \\({step.rest}\\)." if i < len(steps.steps) else ".")
+        for i, step in enumerate(steps.steps, 1)
     ]
-    result = number(told.result)
+    result = number(steps.result)
     return (
-        "\n".join(lines) + f"\n\n\\[{told.asked} = {result}\\]\n\n"
+        "\n".join(lines) + f"\n\n\\[{steps.asked} = {result}\\]\n\n"
         f"{_conclude(turn, math(result))} {turn.pick('check', CLOSINGS)}"
     )
 

@@ -137,9 +137,9 @@ def _work_out(expression: Expression, slip: Callable[[int, Fraction], Fraction])
     steps: list[WorkedStep] = []
     while isinstance(expression, Operation):
         ready = _ready(expression)
-        told = slip(len(steps), _value(ready))
-        expression = _put(expression, ready, told)
-        steps.append(WorkedStep(latex(ready), told, latex(expression)))
+        value = slip(len(steps), _value(ready))
+        expression = _put(expression, ready, value)
+        steps.append(WorkedStep(latex(ready), value, latex(expression)))
     return Solution(asked, tuple(steps), expression)
 
 
@@ -157,8 +157,8 @@ def latex(expression: Expression, rank: int = 0) -> str:
     own = RANK[expression.sign]
     if expression.sign == "^":
         return f"{latex(expression.left, own + 1)}^{{{latex(expression.right)}}}"
-    told = f"{latex(expression.left, own)} {SIGNS[expression.sign]} {latex(expression.right, own + 1)}"
-    return f"({told})" if own < rank else told
+    text = f"{latex(expression.left, own)} {SIGNS[expression.sign]} {latex(expression.right, own + 1)}"
+    return f"({text})" if own < rank else text
 
 
 def number(exact: Fraction) -> str:
@@ -184,13 +184,13 @@ def _ready(expression: Operation) -> Operation:
     return expression
 
 
-def _put(expression: Expression, ready: Operation, told: Fraction) -> Expression:
-    """Put `told` where `ready` is; by identity, as an equal operation may stand elsewhere too."""
+def _put(expression: Expression, ready: Operation, value: Fraction) -> Expression:
+    """Put `value` where `ready` is; by identity, as an equal operation may stand elsewhere too."""
     if expression is ready:
-        return told
+        return value
     if isinstance(expression, Fraction):
         return expression
-    return Operation(expression.sign, _put(expression.left, ready, told), _put(expression.right, ready, told))
+    return Operation(expression.sign, _put(expression.left, ready, value), _put(expression.right, ready, value))
 
 
 def _value(expression: Expression) -> Fraction:

@@ -50,8 +50,8 @@ def reading(turn: TutorTurn) -> str | None:
     if claim is None:
         return json.dumps({"attempted_answer": False})
     value = (option[2] or option[1]) if option else claim
-    told = {"attempted_answer": True, "answer_val": value.strip("\\() ")}
-    return json.dumps({**told, "answer_letter": option[1]} if option else told)
+    annotation = {"attempted_answer": True, "answer_val": value.strip("\\() ")}
+    return json.dumps({**annotation, "answer_letter": option[1]} if option else annotation)
 
 
 def verdict(turn: TutorTurn) -> str | None:

@@ -134,11 +134,11 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
-    told = headers.get("retry-after", "")
-    seconds = _number(told)
+    value = headers.get("retry-after", "")
+    seconds = _number(value)
     if seconds is not None:
         return seconds
-    until, now = _date(told), _date(headers.get("date", ""))
+    until, now = _date(value), _date(headers.get("date", ""))
     return None if until is None else max(0.0, until - (time() if now is None else now))
 
 

@@ -146,9 +146,9 @@ class Transport(httpx2.AsyncBaseTransport):
             return self.told(error)
         finally:
             answer.close()
-        told = refused(answer.status, answer.headers, content[:MAX_REFUSAL_BYTES])
-        told.raw = words_of(content[:MAX_REFUSAL_BYTES])
-        return told
+        mapped = refused(answer.status, answer.headers, content[:MAX_REFUSAL_BYTES])
+        mapped.raw = words_of(content[:MAX_REFUSAL_BYTES])
+        return mapped
 
 
 class _Body(httpx2.AsyncByteStream):

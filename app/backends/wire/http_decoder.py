@@ -126,9 +126,9 @@ class HttpDecoder:
         yield self._end()
 
     def _keep(self, value: Any) -> None:
-        told = at(value, self.places.finish)
-        if told is not None and told is not False:
-            self._finish = "stop" if told is True else self.places.finishes.get(str(told)) or str(told).lower()
+        reason = at(value, self.places.finish)
+        if reason is not None and reason is not False:
+            self._finish = "stop" if reason is True else self.places.finishes.get(str(reason)) or str(reason).lower()
         for name in ("version", "prompt_tokens", "completion_tokens"):
             found = at(value, getattr(self.places, name))
             if found is not None:

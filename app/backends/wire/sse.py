@@ -90,9 +90,9 @@ class SseFraming:
         return iter(())
 
 
-def finish_reason(told: str) -> str:
+def finish_reason(reason: str) -> str:
     """A server's finish reason in OpenAI's words."""
-    return SYNONYMS.get(told.lower(), told.lower())
+    return SYNONYMS.get(reason.lower(), reason.lower())
 
 
 def read_object(data: bytes) -> dict[str, Any]:

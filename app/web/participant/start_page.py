@@ -224,7 +224,7 @@ class StartPage:
             try:
                 told |= more
                 live = await self._runtime.enrol(
-                    study, origin=Origin.PERSON, identity=identity, stream=stream, told=told
+                    study, origin=Origin.PERSON, identity=identity, stream=stream, data=told
                 )
                 return live, True
             except (Conflict, Refused) as error:

@@ -46,11 +46,11 @@ class AnnotatorSpec(StrictModel):
     @field_validator("prompt")
     @classmethod
     def _names_something(cls, prompt: str) -> str:
-        told = list(names(prompt))
-        for name in told:
+        placeholders = list(names(prompt))
+        for name in placeholders:
             if name not in NAMES:
                 raise ValueError(f"uses the unknown name {name!r}{suggestion(name, NAMES)}")
-        if not set(SAID) & set(told):
+        if not set(SAID) & set(placeholders):
             words = "contains neither {{conversation}}, {{transcript}} nor {{first_message}}"
             raise ValueError(f"{words}, so there is nothing to judge")
         return prompt

@@ -41,8 +41,8 @@ def write_recruiter_ids(database: Database, people: Participants, request: Expor
             for record in sessions.records(connection):
                 person, seed = people.reveal(record.seat["stream"]), record.state.seed
                 if person is not None:
-                    told = map(escaped, (person.recruiter, person.id, person.submission))
-                    writer.writerow([*(of(seed) for of in ids.values()), session_id(seed), *told])
+                    cells = map(escaped, (person.recruiter, person.id, person.submission))
+                    writer.writerow([*(of(seed) for of in ids.values()), session_id(seed), *cells])
                     count += 1
         return count
 

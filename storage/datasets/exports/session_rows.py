@@ -87,8 +87,8 @@ class SessionRows:
             telemetry = _by_stream(connection, _of(tables.telemetry, streams)) if self.table.name == "timings" else {}
             attempts = _by_stream(connection, _attempts(streams)) if self.table.name == "model_calls" else {}
             for found in page:
-                told = events.get(found.stream, [])
-                state = fold(_event(row) for row in told)
+                session_events = events.get(found.stream, [])
+                state = fold(_event(row) for row in session_events)
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
                     page_told = _by_path(telemetry.get(found.stream, ()))

@@ -152,8 +152,8 @@ class FileRecorder:
     def _contradiction(self, stream: str, row: ReleasedRow, about: str) -> CellDeviation:
         """The first cell that differs from the recorded row with this identity."""
         t = tables.events.c
-        told = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
-        before = row_of(self._recorder.connection.execute(told).scalars().all()[0])
+        query = select(t.data).where(t.stream == stream, t.key.startswith(about)).order_by(t.seq)
+        before = row_of(self._recorder.connection.execute(query).scalars().all()[0])
         for column in self._table.columns:
             if before.values[column.sql] != row.values[column.sql]:
                 break

@@ -200,7 +200,7 @@ BY_RESEARCHERS = ("noted", "excluded", "included", "paid")
 
 
 def _timing_columns() -> tuple[Column, ...]:
-    told = "as the page reported it; blank if the study has no telemetry"
+    note = "as the page reported it; blank if the study has no telemetry"
     return (
         *_place(),
         SCOPE_MODEL,
@@ -211,16 +211,16 @@ def _timing_columns() -> tuple[Column, ...]:
             "How long it was shown until it was left, breaks included; blank if it was not left.",
             CLOCK,
         ),
-        Column("visible_s", SECONDS, f"Seconds for which it was visible, {told}.", PAGE),
-        Column("reading_s", SECONDS, f"Seconds before anything was typed or chosen, {told}.", PAGE),
-        Column("typing_s", SECONDS, f"Seconds of typing, {told}.", PAGE),
-        Column("first_key_s", SECONDS, f"Seconds until the first key, {told}.", PAGE),
-        Column("pasted", COUNT, f"How often text was pasted, {told}.", PAGE),
-        Column("pasted_chars", COUNT, f"How many characters were pasted, {told}.", PAGE),
-        Column("blocked", COUNT, f"How often pasting was blocked, {told}.", PAGE),
-        Column("copied", COUNT, f"How often text was copied, {told}.", PAGE),
-        Column("left", COUNT, f"How often the page was left, {told}.", PAGE),
-        Column("away_s", SECONDS, f"Seconds away from the page, {told}.", PAGE),
+        Column("visible_s", SECONDS, f"Seconds for which it was visible, {note}.", PAGE),
+        Column("reading_s", SECONDS, f"Seconds before anything was typed or chosen, {note}.", PAGE),
+        Column("typing_s", SECONDS, f"Seconds of typing, {note}.", PAGE),
+        Column("first_key_s", SECONDS, f"Seconds until the first key, {note}.", PAGE),
+        Column("pasted", COUNT, f"How often text was pasted, {note}.", PAGE),
+        Column("pasted_chars", COUNT, f"How many characters were pasted, {note}.", PAGE),
+        Column("blocked", COUNT, f"How often pasting was blocked, {note}.", PAGE),
+        Column("copied", COUNT, f"How often text was copied, {note}.", PAGE),
+        Column("left", COUNT, f"How often the page was left, {note}.", PAGE),
+        Column("away_s", SECONDS, f"Seconds away from the page, {note}.", PAGE),
     )
 
 

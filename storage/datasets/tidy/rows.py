@@ -232,9 +232,9 @@ def _events(record: TidySession, places: _Places) -> Iterator[Values]:
 
 def _timings(record: TidySession, places: _Places) -> Iterator[Values]:
     for place in places.steps:
-        told = asdict(added_up(record.telemetry.get(place.path, ())))
+        totals = asdict(added_up(record.telemetry.get(place.path, ())))
         shown = {"time": time(shown_us(place)), "seconds": seconds_shown(place)}
-        yield {**places.columns(place.path), **_model(place), **shown, **told}
+        yield {**places.columns(place.path), **_model(place), **shown, **totals}
 
 
 def _calls(record: TidySession, places: _Places) -> Iterator[Values]:
