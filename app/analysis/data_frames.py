@@ -47,12 +47,12 @@ def frame(
     known = [item.name for schema in schemas().values() for item in schema.tables]
     if table not in known:
         raise StorageError(f"no released table is called {table!r}{suggestion(table, known)}")
-    meant = released(table)
-    kinds = {column.name: column.kind for column in meant.columns}
+    schema_table = released(table)
+    kinds = {column.name: column.kind for column in schema_table.columns}
     names = list(kinds) if columns is None else list(columns)
-    if origin == Origin.IMPORT and meant.parts != ("",):
+    if origin == Origin.IMPORT and schema_table.parts != ("",):
         part = part_of(parts_of(database, study, origin), study, part)
-    found = rows(database, study, meant, origin, names, excluded=excluded, part=part)
+    found = rows(database, study, schema_table, origin, names, excluded=excluded, part=part)
     data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
     return data.astype({name: DTYPES[kinds[name]] for name in names})
 

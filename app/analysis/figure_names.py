@@ -47,10 +47,10 @@ def unique_names(names: Sequence[tuple[str, str]]) -> Iterator[str]:
         schemas.setdefault(name, set()).add(schema)
     taken: set[str] = set()
     for schema, name in names:
-        meant = name if len(schemas[name]) == 1 else f"{schema}.{name.partition('.')[2]}"
-        found, number = meant, 1
+        full_name = name if len(schemas[name]) == 1 else f"{schema}.{name.partition('.')[2]}"
+        found, number = full_name, 1
         while found in taken or (found != name and found in schemas):
             number += 1
-            found = f"{meant}_{number}"
+            found = f"{full_name}_{number}"
         taken.add(found)
         yield found

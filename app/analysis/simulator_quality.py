@@ -159,10 +159,10 @@ def quality(
     for name in sorted(set(who.values())):
         own = simulated.by([session for session, played in who.items() if played == name])
         for model in _models(people.answers, own.answers):
-            theirs, its = people.of(model), own.of(model)
-            wanted = targets(theirs.answers, least)
+            human, its = people.of(model), own.of(model)
+            wanted = targets(human.answers, least)
             found = accuracies(its.answers)
-            said = {id_: some for id_, some in first_prompts(theirs.talks).items() if id_ in wanted.index}
+            said = {id_: some for id_, some in first_prompts(human.talks).items() if id_ in wanted.index}
             questions, pairs, (bleu, rouge) = alike(said, first_prompts(its.talks), scores)
             texts = PromptSimilarity(questions, pairs, bleu, rouge)
             yield SimulatorQuality(name, model, int(found["n"].sum()), fit(wanted, found["acc"]), texts)

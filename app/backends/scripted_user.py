@@ -112,8 +112,8 @@ def _answer(system: str, talk: str, seed: str) -> str:
     found = choices.find(question)
     if found is None:
         return "42"
-    heard = HEARD.split(talk)[-1].partition(RULE)[0]
-    bold = FINAL.findall(heard)[-1:]
+    last_message = HEARD.split(talk)[-1].partition(RULE)[0]
+    bold = FINAL.findall(last_message)[-1:]
     taken = SimulatorQuestion("", found.options).key(bold[0]) if bold else None
     return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
 

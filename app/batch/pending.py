@@ -61,8 +61,8 @@ class CellProgress:
 
     def missing(self, step: int) -> int:
         """The number of samples that lack a step; samples that have begun have at least the first."""
-        begun = 0 if step else (self.begun & ~self.complete & ((1 << self.samples) - 1)).bit_count()
-        return self.samples - self.stored - begun
+        started = 0 if step else (self.begun & ~self.complete & ((1 << self.samples) - 1)).bit_count()
+        return self.samples - self.stored - started
 
 
 @dataclass(slots=True)

@@ -118,11 +118,13 @@ def run_(
     """Annotate every finished conversation that has no annotation yet, and store the results as events."""
     settings = settings_in_use()
     database = existing_database(settings)
-    name, meant = name_of(study), study_of(database, study)
-    whose = origin_of(database, name, origin)
-    plan = plan_annotations(database, name, whose, _requested(meant, names, model, file))
-    _tell_plan(plan, name, whose)
-    asking = RunPlan(name, "annotate", plan.cells, describe_plan(meant.hash if meant is not None else "", plan, whose))
+    name, target = name_of(study), study_of(database, study)
+    whose_origin = origin_of(database, name, origin)
+    plan = plan_annotations(database, name, whose_origin, _requested(target, names, model, file))
+    _tell_plan(plan, name, whose_origin)
+    asking = RunPlan(
+        name, "annotate", plan.cells, describe_plan(target.hash if target is not None else "", plan, whose_origin)
+    )
     if dry:
         _tell_estimate(estimate(database, asking, REPLY_TOKENS))
         return
@@ -172,12 +174,12 @@ def _requested(study: Study | None, names: str, model: str, file: Path | None) -
         raise AnnotatorUnknown(f"--annotator is missing. Available: {there}.")
     found = []
     for annotator in annotators(dict.fromkeys(listed), own):
-        meant = model or (own[annotator.name].model if annotator.name in own else "")
-        if not meant:
+        model_name = model or (own[annotator.name].model if annotator.name in own else "")
+        if not model_name:
             raise AnnotatorUnknown(
                 f"The annotator {annotator.name!r} has no model. Add --model: a model of the study, or BACKEND:NAME."
             )
-        found.append((annotator, parse_model_ref(study, meant)))
+        found.append((annotator, parse_model_ref(study, model_name)))
     return found
 
 

@@ -119,15 +119,15 @@ def returns(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     back = [id_ for id_, status in statuses(export).items() if status in OVER]
-    theirs = [people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in back]
+    sessions = [people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in back]
     now_us = SystemClock().now_us()
     with writer(database) as connection, connection.begin():
-        released = sum(release(connection, stream, now_us) for streams in theirs for stream in streams)
+        released = sum(release(connection, stream, now_us) for streams in sessions for stream in streams)
     out.print(
         f"{len(back):,} submissions were returned, timed out or rejected; {released:,} places are free again. "
         "(The other sessions had ended, or their places were free already.)"
     )
-    if strangers := theirs.count([]):
+    if strangers := sessions.count([]):
         out.print(f"[yellow]{strangers:,} of these IDs belong to no session of this study.[/yellow]")
 
 

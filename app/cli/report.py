@@ -96,10 +96,12 @@ def report_(
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = published_paper(against, called or ()) if against else None
     database, name = existing_database(settings_in_use()), name_of(study)
-    meant = origin or _first(database, name)
+    shown_origin = origin or _first(database, name)
     try:
         with _stepping() as steps:
-            made = build_report(database, name, meant, SystemClock().now_us(), steps=steps, against=papers, part=part)
+            made = build_report(
+                database, name, shown_origin, SystemClock().now_us(), steps=steps, against=papers, part=part
+            )
         text = FORMATS[chosen](made)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:

@@ -51,18 +51,18 @@ def simulators_(
     from app.analysis.simulator_quality import alone, quality
 
     database, name = existing_database(settings_in_use()), name_of(study)
-    theirs = open_database(against) if "://" in against else database
-    other = against if against and theirs is database else name
-    origin = _origin_of_people(theirs, other)
-    people, bots = _data(theirs, other, origin), _data(database, name, Origin.BOT)
+    human_database = open_database(against) if "://" in against else database
+    other = against if against and human_database is database else name
+    origin = _origin_of_people(human_database, other)
+    people, bots = _data(human_database, other, origin), _data(database, name, Origin.BOT)
     who = {stream: str(user) for stream, user in simulated(database, name).items()}
     if not who:
         raise StorageError(
             f"{name!r} has no simulated sessions. Run: parley simulate {name} --user two_step --user-model MODEL"
         )
     found = list(quality(people, bots, who, least))
-    for held, whose in ((database, Origin.BOT), (theirs, origin)):
-        rows = frame(held, name if whose == Origin.BOT else other, "ai_alone_answers", whose)
+    for held, its_origin in ((database, Origin.BOT), (human_database, origin)):
+        rows = frame(held, name if its_origin == Origin.BOT else other, "ai_alone_answers", its_origin)
         found += alone(people.answers, rows, least) if len(rows) else []
     if as_json:
         print_json([asdict(one) for one in found])

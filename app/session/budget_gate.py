@@ -50,13 +50,13 @@ class _Known:
     full: bool
     """Whether the quotas leave no cell open."""
 
-    def used_up(self, begun: int) -> tuple[Where, ...]:
+    def used_up(self, started: int) -> tuple[Where, ...]:
         """The budgets that are spent or committed, with `begun` sessions started since they were read."""
         budgets = self.operations.budgets
         return tuple(
             where
             for where, known in self.spending.items()
-            if Budget(budgets[where], known.bound, begun * (known.each or 0.0)).left <= 0
+            if Budget(budgets[where], known.bound, started * (known.each or 0.0)).left <= 0
         )
 
 
@@ -112,12 +112,12 @@ class BudgetGate:
     @contextmanager
     def counting_newcomer(self, study: Study) -> Iterator[None]:
         """Count one more new session from now on. The block writes it, or fails to."""
-        begun, who = self._begun[study.name], object()
-        begun[who] = math.inf
+        started, who = self._begun[study.name], object()
+        started[who] = math.inf
         try:
             yield
         finally:
-            begun[who] = self._clock.now_us()
+            started[who] = self._clock.now_us()
 
     def _fresh(self, study: Study) -> _Known | None:
         """The cached values, unless they have expired."""
@@ -126,9 +126,9 @@ class BudgetGate:
 
     async def _anew(self, study: Study) -> _Known:
         known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
-        begun = self._begun[study.name]
-        for who in [who for who, written_us in begun.items() if written_us < known.at_us]:
-            del begun[who]
+        started = self._begun[study.name]
+        for who in [who for who, written_us in started.items() if written_us < known.at_us]:
+            del started[who]
         return known
 
     def _read(self, study: Study, now_us: int) -> _Known:

@@ -28,10 +28,10 @@ def square(size: int) -> tuple[tuple[int, ...], ...]:
     return (*rows, *(row[::-1] for row in rows)) if size % 2 and size > 1 else tuple(rows)
 
 
-def apply_order(things: Sequence[T], row: str) -> list[T]:
+def apply_order(items: Sequence[T], row: str) -> list[T]:
     """The items in the order of a row. `row` is its number from 1; beyond the last row it wraps around."""
-    rows = square(len(things))
-    return [things[number] for number in rows[(int(row) - 1) % len(rows)]]
+    rows = square(len(items))
+    return [items[number] for number in rows[(int(row) - 1) % len(rows)]]
 
 
 def of_items(node: Loop) -> str:
@@ -64,5 +64,5 @@ def _sizes(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> Ite
             if node.order == LATIN:
                 yield of_items(node), size_of(node, pools) or 0
             if node.vary_order == LATIN:
-                yield from ((of_companions(node, name), len(things)) for name, things in node.vary.items())
+                yield from ((of_companions(node, name), len(items)) for name, items in node.vary.items())
         yield from _sizes(getattr(node, "flow", ()), pools)

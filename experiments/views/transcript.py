@@ -161,8 +161,8 @@ def _stays(study: Study, final: State) -> dict[str, _Stay]:
             _add_page(study, found, replace(places[event.path], state=state), event)
         state = apply(state, event)
     now = current_location(study, final)
-    begun = final.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final))
-    if now is not None and begun and not final.outcome:
+    assigned = final.seq > 0 and not any(job.kind == "assign" for job in pending_tasks(study, final))
+    if now is not None and assigned and not final.outcome:
         _add_page(study, found, now, None)
     return {path: stay for path, stay in found.items() if stay.pages}
 

@@ -112,8 +112,8 @@ class LoginSessions:
 
     def end(self, connection: Connection, name: str, *, but: str = "") -> None:
         """End all logins of somebody but one."""
-        theirs = and_(_login.researcher == name, _login.ended_us.is_(None), _login.digest != but)
-        connection.execute(update(tables.logins).where(theirs).values(ended_us=self._clock_us()))
+        other_logins = and_(_login.researcher == name, _login.ended_us.is_(None), _login.digest != but)
+        connection.execute(update(tables.logins).where(other_logins).values(ended_us=self._clock_us()))
 
     def _kept(self, name: str) -> str | None:
         if not NAME.fullmatch(name):  # nobody's, and maybe nothing that a database can be asked for
@@ -127,10 +127,10 @@ class LoginSessions:
         was typed in place of one may be a password, and is not kept."""
         if not (wait_s := self._tries.take(*counted)):
             return
-        whose, now_us = name if self._kept(name) else NOBODY, self._clock_us()
-        if now_us - self._told_us.get(whose, 0) >= MINUTE_US:
-            self._told_us[whose] = now_us
-            log.warning("too many tries to log in as %s, the last one from %s", whose, near)
+        account, now_us = name if self._kept(name) else NOBODY, self._clock_us()
+        if now_us - self._told_us.get(account, 0) >= MINUTE_US:
+            self._told_us[account] = now_us
+            log.warning("too many tries to log in as %s, the last one from %s", account, near)
         raise TooMany(f"Too many attempts. Please try again in {wait_s} seconds.", wait_s)
 
     def _begin(self, name: str, near: str, kept: str, anew: str) -> str:

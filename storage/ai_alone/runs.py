@@ -87,8 +87,10 @@ def _stored_counts(connection: Connection, run: Any) -> tuple[int, int, int, flo
     cost = func.coalesce(func.sum(_try.cost), 0.0).label("cost")
     calls = select(replied, refused, cost).where(_try.stream == run.stream).group_by(_try.turn).subquery()
     sums = (func.coalesce(func.sum(calls.c[name]), 0) for name in ("replied", "refused", "cost"))
-    count, came, gone, spent = connection.execute(select(func.count(), *sums).select_from(calls)).one()
-    return int(came), int(gone), count - int(came) - int(gone), float(spent)
+    count, replied_calls, refused_calls, spent = connection.execute(
+        select(func.count(), *sums).select_from(calls)
+    ).one()
+    return int(replied_calls), int(refused_calls), count - int(replied_calls) - int(refused_calls), float(spent)
 
 
 @contextmanager

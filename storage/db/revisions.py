@@ -69,10 +69,10 @@ def revision_of(connection: Connection, revisions: Revisions) -> str | None:
     program has the name of one of Parley's."""
     found = inspect(connection)
     there = {name for name in found.get_table_names() if not name.startswith(_REPLICATING)}
-    ours = events.name in there
-    if ours and {"stream", "seq"} <= {column["name"] for column in found.get_columns(events.name)}:
+    is_parley = events.name in there
+    if is_parley and {"stream", "seq"} <= {column["name"] for column in found.get_columns(events.name)}:
         return stamped(connection) or revisions.names[0]
-    if ours or (there and connection.dialect.name == "sqlite"):
+    if is_parley or (there and connection.dialect.name == "sqlite"):
         raise StorageError(
             f"{connection.engine.url.database}: this database is of another program (it has a table {min(there)!r}, "
             "which Parley has not). Nothing was changed. Set PARLEY_DATABASE_URL to Parley's database, or to a new one"

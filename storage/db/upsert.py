@@ -23,17 +23,17 @@ class RowOwner:
     origin: str = ""
 
 
-def own_columns(whose: RowOwner, row: ReleasedRow) -> dict[str, Any]:
+def own_columns(owner: RowOwner, row: ReleasedRow) -> dict[str, Any]:
     """The columns of a row that exports leave out."""
-    own = {"_study": whose.study, "_session": whose.stream, "_part": row.part, "_seq": row.seq}
-    return {**own, "_written": row.written, "_origin": whose.origin}
+    own = {"_study": owner.study, "_session": owner.stream, "_part": row.part, "_seq": row.seq}
+    return {**own, "_written": row.written, "_origin": owner.origin}
 
 
-def upsert_rows(connection: Connection, whose: RowOwner, rows: Iterable[ReleasedRow]) -> None:
+def upsert_rows(connection: Connection, owner: RowOwner, rows: Iterable[ReleasedRow]) -> None:
     """Write rows of released tables; a row of the same key is replaced."""
     grouped: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        grouped.setdefault(row.table, []).append({**own_columns(whose, row), **row.values})
+        grouped.setdefault(row.table, []).append({**own_columns(owner, row), **row.values})
     for name, values in grouped.items():
         table = released(name).table()
         upsert(connection, table, values, [column.name for column in table.primary_key])

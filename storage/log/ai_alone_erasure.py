@@ -16,14 +16,14 @@ AT_ONCE = 500
 
 def forget_erased(database: Database, study: str, asked: Sequence[StoredCell]) -> None:
     """Delete the cells and replies of a plan that are about erased sessions."""
-    gone = _erased(database, {one.stream for one in asked if one.stream})
-    mine = [one for one in asked if one.stream in gone]
+    erased = _erased(database, {one.stream for one in asked if one.stream})
+    mine = [one for one in asked if one.stream in erased]
     if not mine:
         return
     save_cells(database, study, mine)  # replies are found by their cells, which have the session
     with writer(database) as connection:
         with connection.begin():
-            for stream in sorted(gone):
+            for stream in sorted(erased):
                 forget_annotations(connection, stream)
         truncate_wal(connection)
 

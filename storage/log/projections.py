@@ -58,9 +58,9 @@ def rebuild(database: Database) -> int:
     with writer(database) as connection, connection.begin():
         tables.metadata.drop_all(connection, made)
         tables.metadata.create_all(connection, made)
-        for whose, rows in _implied(connection, studies):
-            upsert_rows(connection, whose, rows.values())
-            count += whose.stream not in ("", study_stream(whose.study))
+        for owner, rows in _implied(connection, studies):
+            upsert_rows(connection, owner, rows.values())
+            count += owner.stream not in ("", study_stream(owner.study))
         rebuild_seats(connection, studies)
         usage.recount(connection)
     return count
@@ -70,10 +70,10 @@ def differences(database: Database) -> Iterator[str]:
     """Differences between the released tables and the rows that the log implies: a sentence for each row."""
     seen: Counter[str] = Counter()
     with database.connect() as connection:
-        for whose, rows in _implied(connection, Studies(database)):
+        for owner, rows in _implied(connection, Studies(database)):
             for row in rows.values():
                 seen[row.table] += 1
-                yield from _difference(connection, whose, row)
+                yield from _difference(connection, owner, row)
         for schema in schemas().values():
             for item in schema.tables:
                 stored = connection.execute(select(func.count()).select_from(item.table())).scalar_one()
@@ -100,9 +100,9 @@ def _implied(connection: Connection, studies: Studies) -> Iterator[tuple[RowOwne
             yield RowOwner(name, stream, origin), rows_of(studies.get(hash_), fold(facts(connection, stream)))
 
 
-def _difference(connection: Connection, whose: RowOwner, row: ReleasedRow) -> Iterator[str]:
+def _difference(connection: Connection, owner: RowOwner, row: ReleasedRow) -> Iterator[str]:
     table = released(row.table).table()
-    implied = {**own_columns(whose, row), **row.values}
+    implied = {**own_columns(owner, row), **row.values}
     key = [column.name for column in table.primary_key]
     found = (
         connection.execute(select(table).where(*(table.c[name] == implied[name] for name in key))).mappings().first()

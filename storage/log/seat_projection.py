@@ -82,11 +82,11 @@ def rebuild_seats(connection: Connection, studies: Studies) -> None:
     for stream, name, hash_, origin in sessions.all():
         study, state = studies.get(hash_), fold(facts(connection, stream))
         cell, released_us = known.get(stream, ("{}", None))
-        gone = state.outcome == WITHDRAWN
+        withdrawn = state.outcome == WITHDRAWN
         insert_seat(connection, stream, {"study": name, "origin": origin, **_own(study, state)}, state.factors)
         update_seat(connection, stream, seat_changes(study, State(), state))
-        more: Mapping[str, Any] = {"released_us": released_us, "pasted": 0 if gone else pasted.get(stream, 0)}
-        kept = {**more, "cell": cell} if gone else more
+        more: Mapping[str, Any] = {"released_us": released_us, "pasted": 0 if withdrawn else pasted.get(stream, 0)}
+        kept = {**more, "cell": cell} if withdrawn else more
         connection.execute(update(tables.seats).where(_seat.stream == stream).values(kept))
 
 

@@ -115,8 +115,8 @@ def query_params(study: str, origin: str, now_us: int, lease_s: float) -> dict[s
     return {"study": study, "origin": origin, "now_us": now_us, "since_us": now_us - round(lease_s * 1e6)}
 
 
-def _in_cells(whom: ColumnElement[bool]) -> Select[Any]:
-    return select(_seat.cell, func.count()).where(OURS, whom).group_by(_seat.cell)
+def _in_cells(condition: ColumnElement[bool]) -> Select[Any]:
+    return select(_seat.cell, func.count()).where(OURS, condition).group_by(_seat.cell)
 
 
 _COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _seat.placed)))

@@ -46,9 +46,9 @@ _ADD_SAMPLE = {
 }
 
 
-def _next(number: Column[int], *whose: ColumnElement[bool]) -> ScalarSelect[int]:
+def _next(number: Column[int], *conditions: ColumnElement[bool]) -> ScalarSelect[int]:
     """The number after the last existing one, from 1."""
-    return select(func.coalesce(func.max(number), 0) + 1).where(*whose).scalar_subquery()
+    return select(func.coalesce(func.max(number), 0) + 1).where(*conditions).scalar_subquery()
 
 
 _ADD_ATTEMPT = (

@@ -113,8 +113,8 @@ def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> P
     payments: list[Payment] = []
     for number, part in enumerate(parts, start=1):
         name = f"prolific-bonus-{stamp}{f'-part-{number}' if len(parts) > 1 else ''}.csv"
-        owed = {id_: sum((payee.due for payee in sorted_.bonus[id_]), NOTHING) for id_ in part}
-        files[name] = _csv((id_, f"{amount:.2f}") for id_, amount in owed.items())
+        amounts = {id_: sum((payee.due for payee in sorted_.bonus[id_]), NOTHING) for id_ in part}
+        files[name] = _csv((id_, f"{amount:.2f}") for id_, amount in amounts.items())
         payments += [Payment(payee, name) for id_ in part for payee in sorted_.bonus[id_]]
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}

@@ -89,19 +89,19 @@ def payees(database: Database, people: Participants, study: str) -> tuple[Payee,
     for payee in found:
         if payee.id:
             ids.setdefault(ParticipantId(payee.recruiter, payee.id), []).append(payee)
-    gone = {payee.stream for payee in found if payee.outcome == WITHDRAWN}
+    withdrawn = {payee.stream for payee in found if payee.outcome == WITHDRAWN}
     second: set[str] = set()
-    for person, theirs in ids.items():
-        if len({payee.whose for payee in theirs}) > 1 or theirs[0].whose not in (PROVEN, FIRST):
-            paid = _paid_by(theirs, withdrew=not gone.isdisjoint(people.sessions(study, person)))
-            second |= {payee.stream for payee in theirs if payee.outcome == COMPLETE and payee.whose != paid}
+    for person, sessions in ids.items():
+        if len({payee.whose for payee in sessions}) > 1 or sessions[0].whose not in (PROVEN, FIRST):
+            paid = _paid_by(sessions, withdrew=not withdrawn.isdisjoint(people.sessions(study, person)))
+            second |= {payee.stream for payee in sessions if payee.outcome == COMPLETE and payee.whose != paid}
     return tuple(replace(payee, second=payee.stream in second) for payee in found)
 
 
-def _paid_by(theirs: Sequence[Payee], *, withdrew: bool) -> str:
+def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
     """Whose session an id is paid by: whoever was paid for it before; or else who has a proof, or completed the study
     and came first. Nobody's in a browser after the first where somebody withdrew, who may have been paid."""
-    done = [payee for payee in theirs if payee.outcome == COMPLETE]
+    done = [payee for payee in payees if payee.outcome == COMPLETE]
     best = min(done, key=lambda one: (not one.paid, one.whose != PROVEN, one.number), default=None)
     if best is None or (withdrew and not best.paid and best.whose not in (PROVEN, FIRST)):
         return ""
@@ -124,7 +124,7 @@ def _payees(database: Database, people: Participants, study: str) -> Iterator[Pa
 
 
 def _payee(study: Study, state: State, stream: str, number: int, person: ParticipantId) -> Payee:
-    gone = state.outcome == "withdrawn"
+    withdrew = state.outcome == "withdrawn"
     return Payee(
         stream=stream,
         number=number,
@@ -134,8 +134,8 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Partici
         earned=bonus_of(study, state),
         paid=_paid(state.events),
         runs=frozenset(event.key for event in state.events if event.kind == "paid" and event.key),
-        checks_failed=0 if gone else checks_failed(study, state),
-        minutes=None if gone else _minutes(state.events),
+        checks_failed=0 if withdrew else checks_failed(study, state),
+        minutes=None if withdrew else _minutes(state.events),
         seq=state.seq,
         whose=_payment_key(state, stream),
     )

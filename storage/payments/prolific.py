@@ -51,9 +51,9 @@ def statuses(path: Path) -> Statuses:
 
 def lists(payees: Sequence[Payee], known: Statuses | None) -> ProlificLists:
     """Sort Prolific's participants; `known` are the statuses of its export, if there is one."""
-    theirs = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
-    reasons = {payee.id: _why_not(payee.id, known) for payee in theirs}
-    done = [payee for payee in theirs if payee.outcome == "complete"]
+    on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
+    reasons = {payee.id: _why_not(payee.id, known) for payee in on_prolific}
+    done = [payee for payee in on_prolific if payee.outcome == "complete"]
     finished = {payee.id for payee in done}
     bonus: dict[str, tuple[Payee, ...]] = {}
     for payee in done:
@@ -61,7 +61,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None) -> ProlificLists:
             bonus[payee.id] = (*bonus.get(payee.id, ()), payee)
 
     def ended(outcome: str) -> tuple[str, ...]:
-        ids = (payee.id for payee in theirs if payee.outcome == outcome)
+        ids = (payee.id for payee in on_prolific if payee.outcome == outcome)
         return _once(id_ for id_ in ids if id_ not in finished and not reasons[id_])
 
     fit = (payee.id for payee in done if not reasons[payee.id])

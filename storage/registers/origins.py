@@ -47,5 +47,5 @@ def origins(
         raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{suggestion(wanted, found)}")
     if wanted is None and found == {Origin.PILOT}:
         raise StorageError(f"{study!r} has pilot sessions only. To include them, add --origin {Origin.PILOT}")
-    meant = ORIGINS if wanted == Origin.PILOT else ORIGINS[:-1]
-    return [origin for origin in meant if origin in found and wanted in (None, origin)]
+    searched = ORIGINS if wanted == Origin.PILOT else ORIGINS[:-1]
+    return [origin for origin in searched if origin in found and wanted in (None, origin)]

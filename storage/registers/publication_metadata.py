@@ -52,6 +52,6 @@ def describe_in(now: StatusTransaction, info: DatasetInfo | None, *, by: Actor, 
 
 def _recorded(connection: Connection, study: str) -> list[DatasetInfo]:
     """All metadata that were recorded, oldest first."""
-    ours = _fact.stream == study_stream(study), _fact.kind == "described"
-    found = connection.execute(select(_fact.data).where(*ours).order_by(_fact.seq)).scalars()
+    conditions = _fact.stream == study_stream(study), _fact.kind == "described"
+    found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
     return [DatasetInfo.model_validate(data["dataset"]) for data in found]

@@ -57,8 +57,8 @@ def played_by(study: str, kind: str) -> Select[tuple[str]]:
 
 
 def _enrolled(study: str, *columns: ColumnElement[Any]) -> Select[Any]:
-    ours = (_session.study == study, _session.origin == Origin.BOT, _fact.seq == 1)
-    return select(*columns).join(tables.sessions, _session.stream == _fact.stream).where(*ours)
+    conditions = (_session.study == study, _session.origin == Origin.BOT, _fact.seq == 1)
+    return select(*columns).join(tables.sessions, _session.stream == _fact.stream).where(*conditions)
 
 
 def _read(enrolled: Mapping[str, Any]) -> SimulatedUserInfo:

@@ -83,9 +83,9 @@ class Studies:
     def newest(self, name: str) -> Study:
         """The last published study of that name, or else the last registered; raises StorageError if there is none."""
         t, fact = tables.studies.c, tables.events.c
-        ours = fact.stream == study_stream(name), fact.kind == "published"
+        conditions = fact.stream == study_stream(name), fact.kind == "published"
         with self._engine.connect() as connection:
-            data = connection.execute(select(fact.data).where(*ours).order_by(fact.seq.desc()).limit(1)).scalar()
+            data = connection.execute(select(fact.data).where(*conditions).order_by(fact.seq.desc()).limit(1)).scalar()
             last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
             found = data["hash"] if data else connection.execute(last).scalar()
             known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()

@@ -114,8 +114,8 @@ class _Publication:
 
 def _publications(connection: Connection, name: str) -> list[_Publication]:
     """The `published` events of a study, oldest first."""
-    ours = _fact.stream == study_stream(name), _fact.kind == "published"
-    rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*ours).order_by(_fact.seq))
+    conditions = _fact.stream == study_stream(name), _fact.kind == "published"
+    rows = connection.execute(select(_fact.at_us, _fact.by, _fact.data).where(*conditions).order_by(_fact.seq))
     return [_Publication(at_us, by, data["hash"], data["version"]) for at_us, by, data in rows]
 
 

@@ -73,8 +73,10 @@ def rows(
     filters = table.filters if origin != Origin.IMPORT else ""
     own = (released(filters) if filters else table).table().c
     named = {column.name: own[column.sql] for column in table.columns}
-    whose = {"": own["_session"] == "", Origin.IMPORT: own["_session"] == study_stream(study)} if table.of_study else {}
-    its = whose.get(origin if origin == Origin.IMPORT else "", own["_origin"] == origin)
+    condition = (
+        {"": own["_session"] == "", Origin.IMPORT: own["_session"] == study_stream(study)} if table.of_study else {}
+    )
+    its = condition.get(origin if origin == Origin.IMPORT else "", own["_origin"] == origin)
     query = select(*(named[name] for name in names), own["_session"])
     query = query.where(own["_study"] == study, own["_part"] == (table.parts[0] if whole or not part else part), its)
     if not excluded and not table.of_study:
@@ -139,9 +141,9 @@ def data_version(database: Database, study: str, origin: str) -> Mark:
 
     Of the times there is a sum, as the newest fact need not be the one with the latest time: clocks differ.
     """
-    ours = (_seat.study == study, _seat.origin == origin)
-    counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*ours)
-    out = select(_seat.stream, _seat.excluded).where(*ours, _seat.excluded.is_not(None)).order_by(_seat.stream)
+    conditions = (_seat.study == study, _seat.origin == origin)
+    counts = select(func.count(), func.sum(_seat.last_us % PRIME), func.count(_seat.outcome)).where(*conditions)
+    out = select(_seat.stream, _seat.excluded).where(*conditions, _seat.excluded.is_not(None)).order_by(_seat.stream)
     with database.connect() as connection:
         if origin == Origin.IMPORT:
             return (len(imports(connection, study)),)
@@ -152,9 +154,9 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
     """Who took part in a study. Raises StorageError if it has no such part."""
     parts = parts_of(database, study, origin)
     part = part_of(parts, study, part)
-    ours = (_session.study == study, _session.origin == origin)
+    conditions = (_session.study == study, _session.origin == origin)
     with database.connect() as connection:
-        arrived = connection.execute(select(func.count()).where(*ours)).scalar_one()
+        arrived = connection.execute(select(func.count()).where(*conditions)).scalar_one()
         seats = connection.execute(_seats(study, origin)).all()
     outcomes: dict[str, int] = {}
     excluded: dict[str, int] = {}
@@ -178,8 +180,8 @@ def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]
 
 def _seats(study: str, origin: str) -> Select[Any]:
     columns = (_seat.cell, _seat.outcome, _seat.excluded)
-    ours = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin)
-    return ours.group_by(*columns).order_by(*columns)
+    query = select(*columns, func.count()).where(_seat.study == study, _seat.origin == origin)
+    return query.group_by(*columns).order_by(*columns)
 
 
 def _factors(seats: Sequence[Any]) -> dict[str, dict[str, tuple[int, int]]]:

@@ -134,10 +134,10 @@ Asked = Mapping[str, Mapping[str, Sequence[GuessStep]]]
 def blinding(database: Database, study: str, origin: str | None = None, by: Sequence[str] | None = None) -> Blinding:
     """The report of a study, of people's sessions if it has any; by some factors, or by all. Raises StorageError."""
     with database.connect() as connection:
-        meant = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
-        if not meant:
+        compared = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
+        if not compared:
             raise StorageError(f"{study!r} was imported, and a release does not have participants' guesses")
-        versions = Studies(database).taken(study, meant[0])
+        versions = Studies(database).taken(study, compared[0])
         factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
         for name in by or ():
             if name not in factors:
@@ -145,11 +145,11 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
         asked = {version.hash: asked_in(version) for version in versions}
         report = BlindingCounter(factors if by is None else tuple(by), asked)
         query = _query(
-            study, meant[0], {step.id for steps in asked.values() for same in steps.values() for step in same}
+            study, compared[0], {step.id for steps in asked.values() for same in steps.values() for step in same}
         )
         rows = connection.execution_options(stream_results=True).execute(query)
         report.read(ReplyFact(*row) for row in rows)
-    return Blinding(study, meant[0], report.sessions, *report.sorted(versions))
+    return Blinding(study, compared[0], report.sessions, *report.sorted(versions))
 
 
 def asked_in(study: Study) -> dict[str, list[GuessStep]]:

@@ -86,10 +86,10 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
 def _sessions(database: Database, study: str, origin: str) -> Iterator[list[Conversation]]:
     studies = Studies(database)
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
-    ours = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == origin)
+    query = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == origin)
     with database.connect() as connection:
         known = _questions(connection, study) if origin == Origin.IMPORT else {}
-        wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
+        wanted = connection.execute(query.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
     for stream, hash_ in wanted:
         with database.connect() as connection:
             events = facts(connection, stream)
@@ -179,9 +179,9 @@ def annotated_in(database: Database, study: str, annotator: str, model: str | No
     """The newest finding of an annotator about each conversation of a study, by its stream; of one model if named."""
     columns = (_fact.stream, _fact.seq, _fact.at_us, _fact.by, _fact.path, _fact.kind, _fact.data, _fact.key)
     joined = select(*columns).join(tables.sessions, _session.stream == _fact.stream)
-    ours = joined.where(_session.study == study, _fact.kind == ANNOTATED).order_by(_fact.stream, _fact.seq)
+    query = joined.where(_session.study == study, _fact.kind == ANNOTATED).order_by(_fact.stream, _fact.seq)
     with database.connect() as connection:
-        rows = connection.execute(ours).all()
+        rows = connection.execute(query).all()
     by_stream: dict[str, list[Event]] = {}
     for stream, *rest in rows:
         by_stream.setdefault(stream, []).append(Event(*rest))

@@ -81,8 +81,8 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Bud
         own = _fact.stream == _session.stream, _fact.kind.not_in(NOTES)
         last_us = select(func.max(_fact.at_us)).where(*own).scalar_subquery()
         placed = _session.stream.in_(select(tables.seats.c.stream).where(tables.seats.c.placed))
-        begun = _people(name).where(_session.stream.not_in(finished), last_us > since_us, placed)
-        here = set(connection.execute(begun).scalars())
+        started = _people(name).where(_session.stream.not_in(finished), last_us > since_us, placed)
+        here = set(connection.execute(started).scalars())
         # Last, as PostgreSQL lets each statement see what was committed by then: nothing that who ends meanwhile spent
         # before it is missed.
         rows = connection.execute(
@@ -129,13 +129,13 @@ def costs(database: Database, study: str, by: By) -> Mapping[str, Cost]:
         _unknown(),
     )
     with database.connect() as connection:
-        whose = {"condition": _conditions, "participant": _participants}.get(by)
-        names = whose(connection, study) if whose else {}
+        names_of = {"condition": _conditions, "participant": _participants}.get(by)
+        names = names_of(connection, study) if names_of else {}
         wanted = select(_try.stream, _try.model, *numbers).where(_try.study == study, _OF_SESSION)
         rows = connection.execute(wanted.group_by(_try.stream, _try.model)).all()
     found: defaultdict[str, Cost] = defaultdict(Cost)
     for stream, model, *values in rows:
-        who = f"{names[stream]}{SIMULATED if model.startswith(SIMULATED_PREFIX) else ''}" if whose else model
+        who = f"{names[stream]}{SIMULATED if model.startswith(SIMULATED_PREFIX) else ''}" if names_of else model
         found[who] += Cost(*values)
     return dict(sorted(found.items(), key=lambda item: -item[1].cost))
 

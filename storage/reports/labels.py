@@ -33,9 +33,9 @@ def labels(database: Database, study: str, origin: str | None, step: str) -> Ite
     studies = Studies(database)
     out = select(_seat.stream).where(_seat.study == study, _seat.excluded.is_not(None))
     with database.connect() as connection:
-        whose = next(iter(one for one in origins(connection, study, origin) if one != Origin.IMPORT), None)
-        ours = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == whose)
-        wanted = connection.execute(ours.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
+        one_origin = next(iter(one for one in origins(connection, study, origin) if one != Origin.IMPORT), None)
+        query = select(_session.stream, _session.hash).where(_session.study == study, _session.origin == one_origin)
+        wanted = connection.execute(query.where(_session.stream.not_in(out)).order_by(_session.ordinal)).all()
         for stream, hash_ in wanted:
             state = fold(facts(connection, stream))
             for unit in problem_turns(studies.get(hash_), state) if state.outcome != "withdrawn" else ():

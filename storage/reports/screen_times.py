@@ -60,12 +60,12 @@ def screens(database: Database, study: str, origin: str | None = None) -> Iterat
     """Every screen that a study's sessions came to, session by session: people's, unless there are none."""
     studies, t = Studies(database), tables.sessions.c
     with database.connect() as connection:
-        meant = [name for name in origins(connection, study, origin) if name != Origin.IMPORT][:1]
-        wanted = select(t.stream, t.hash, t.origin).where(t.study == study, t.origin.in_(meant)).order_by(t.ordinal)
-        for stream, hash_, whose in connection.execute(wanted).all():
+        chosen = [name for name in origins(connection, study, origin) if name != Origin.IMPORT][:1]
+        wanted = select(t.stream, t.hash, t.origin).where(t.study == study, t.origin.in_(chosen)).order_by(t.ordinal)
+        for stream, hash_, session_origin in connection.execute(wanted).all():
             state = fold(facts(connection, stream))
             if state.seq and state.outcome != "withdrawn":
-                yield from _shown(studies.get(hash_), state, stream, whose, _by_path(database, study, stream))
+                yield from _shown(studies.get(hash_), state, stream, session_origin, _by_path(database, study, stream))
 
 
 def _by_path(database: Database, study: str, stream: str) -> dict[str, list[dict[str, Any]]]:

@@ -139,11 +139,11 @@ def cells_of(database: Database, study: str) -> tuple[Mapping[str, str], ...]:
 def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mapping[tuple[str, str], Mapping[str, int]]:
     """How sessions stand, by study and origin; who has ended is counted in an index alone."""
     found: dict[tuple[str, str], dict[str, int]] = {(study, origin): {} for study in studies for origin in ORIGINS}
-    ours = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
+    conditions = _seat.study.in_(studies), _seat.origin.in_(ORIGINS)
     ended, going = _seat.outcome.is_not(None), case((_live(now_us), LIVE), else_=LEFT)
     with database.connect() as connection:
-        for stands, which in ((_seat.outcome, ended), (going, ~ended)):
-            grouped = select(_seat.study, _seat.origin, stands.label("stands"), func.count()).where(*ours, which)
+        for status, which in ((_seat.outcome, ended), (going, ~ended)):
+            grouped = select(_seat.study, _seat.origin, status.label("stands"), func.count()).where(*conditions, which)
             for study, origin, word, number in connection.execute(
                 grouped.group_by(_seat.study, _seat.origin, "stands")
             ):
@@ -154,8 +154,8 @@ def outcomes(database: Database, studies: Collection[str], now_us: int) -> Mappi
 def _entries(study: str, now_us: int) -> Select[Any]:
     seated = tables.sessions.outerjoin(tables.seats, _seat.stream == _session.stream)
     joined = seated.outerjoin(tables.studies, _study.hash == _session.hash)
-    stands = case((_seat.stream.is_(None), ""), (_live(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
-    columns = (_seat.begun_us, _seat.last_us, _seat.cell, stands.label("stands"), _seat.place)
+    status = case((_seat.stream.is_(None), ""), (_live(now_us), LIVE), else_=func.coalesce(_seat.outcome, LEFT))
+    columns = (_seat.begun_us, _seat.last_us, _seat.cell, status.label("stands"), _seat.place)
     more = (_seat.language, _seat.flags, _seat.pasted, _seat.excluded)
     own = (_session.ordinal, _session.stream, _session.origin, _session.hash, _study.version)
     return select(*own, *columns, *more).select_from(joined).where(_session.study == study)
@@ -218,13 +218,13 @@ def _answer_filters(query: SessionQuery) -> Iterator[ColumnElement[bool]]:
         yield _seat.language == query.language
 
 
-def _standing(study: str, stands: str, now_us: int) -> ColumnElement[bool]:
-    ours = _seat.study == study
-    if stands == LIVE:
-        return and_(ours, _live(now_us))
-    if stands == LEFT:
-        return and_(ours, _seat.outcome.is_(None), ~_live(now_us))
-    return and_(ours, _seat.outcome == stands)
+def _standing(study: str, status: str, now_us: int) -> ColumnElement[bool]:
+    in_study = _seat.study == study
+    if status == LIVE:
+        return and_(in_study, _live(now_us))
+    if status == LEFT:
+        return and_(in_study, _seat.outcome.is_(None), ~_live(now_us))
+    return and_(in_study, _seat.outcome == status)
 
 
 def _called(text: str) -> ColumnElement[bool]:
@@ -241,8 +241,8 @@ _session, _fact = tables.sessions.c, tables.events.c
 def find_sessions(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
     """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
     with database.connect() as connection:
-        ours = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
-        studies = {row.stream: row.study for row in connection.execute(ours)}
+        query = select(_session.stream, _session.study).where(_session.origin != Origin.IMPORT)
+        studies = {row.stream: row.study for row in connection.execute(query)}
         found = dict.fromkeys(_matching_id(connection, people, name, {study} if study else set(studies.values())))
     return tuple(stream for stream in found if stream in studies and study in ("", studies[stream]))
 

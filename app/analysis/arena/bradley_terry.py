@@ -52,11 +52,11 @@ def fitted(votes: pd.DataFrame, samples: int = SAMPLES, seed: int = SEED) -> Fit
     people = codes(met["participant"])
     won = met["won"].to_numpy(dtype="float64")
     cells = np.concatenate([one * size + other, other * size + one])
-    shares, whose = np.concatenate([won, 1 - won]), np.concatenate([people, people])
-    cells, shares, whose = cells[shares > 0], shares[shares > 0], whose[shares > 0]
+    shares, clusters = np.concatenate([won, 1 - won]), np.concatenate([people, people])
+    cells, shares, clusters = cells[shares > 0], shares[shares > 0], clusters[shares > 0]
 
     def counted(times: Codes) -> Values:
-        found = np.bincount(cells, weights=shares * times[whose], minlength=size * size)
+        found = np.bincount(cells, weights=shares * times[clusters], minlength=size * size)
         return np.asarray(found.reshape(size, size), dtype=np.float64)
 
     count = number_of(people)

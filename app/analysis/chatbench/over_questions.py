@@ -90,10 +90,10 @@ def one_way(hits: Values, clusters: Codes, questions: Codes) -> float:
     pairs, place = np.unique(clusters * asked + questions, return_inverse=True)
     cluster, question = np.divmod(pairs, asked)
     left = counts[question] - np.bincount(place)
-    gone = left == 0
+    emptied = left == 0
     share = (sums[question] - np.bincount(place, weights=hits)) / np.maximum(left, 1)
     shares = sums / counts
-    change = np.bincount(cluster, weights=np.where(gone, 0.0, share) - shares[question], minlength=groups)
-    remaining = asked - np.bincount(cluster, weights=gone, minlength=groups)
+    change = np.bincount(cluster, weights=np.where(emptied, 0.0, share) - shares[question], minlength=groups)
+    remaining = asked - np.bincount(cluster, weights=emptied, minlength=groups)
     without = (shares.sum() + change) / remaining
     return float((groups - 1) / groups * np.sum((without - shares.mean()) ** 2))

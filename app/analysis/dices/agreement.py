@@ -81,13 +81,13 @@ def alpha_interval(marks: Marks, metric: Metric, *, raters_vary: bool = True) ->
     value = float(alphas(tables.sum(axis=-1), metric))
     if counts.shape[-1] < FEWEST:
         return Interval(value, why=f"An interval needs {FEWEST} conversations that several people rated.")
-    ways = [alphas(leave_each_out(tables), metric)]
+    replicates = [alphas(leave_each_out(tables), metric)]
     if raters_vary:
         each = paired[:, paired.any(axis=(0, 2))]
         if each.shape[1] <= FEWEST:
             return Interval(value, why=f"An interval needs more than {FEWEST} raters.")
-        ways.append(without_each_rater(counts, each, lambda rest: alphas(pairs(rest).sum(axis=-1), metric)))
-    return jackknife(value, ways)
+        replicates.append(without_each_rater(counts, each, lambda rest: alphas(pairs(rest).sum(axis=-1), metric)))
+    return jackknife(value, replicates)
 
 
 def agreement(ratings: pd.DataFrame, columns: tuple[str, ...], edition: str) -> tuple[Finding, ...]:

@@ -105,10 +105,10 @@ def _findings(ratings: pd.DataFrame, edition: str, prefix: str, permutations: in
     sizes = {key: size for axis in known for key, size in _sizes(raters, axis)}
     function = "groups" if prefix == "dices" else "kept_groups"
     code = f'{function}(frame(database, study, "{edition.replace("-", "_")}", origin), "{edition}")'
-    whose = edition if prefix == "dices" else f"{edition}, raters kept by the release"
+    raters_label = edition if prefix == "dices" else f"{edition}, raters kept by the release"
     found = [
         Finding(
-            f"{prefix}.{measure}", f"{title} ({whose})", "ratings", NUMBER, scale,
+            f"{prefix}.{measure}", f"{title} ({raters_label})", "ratings", NUMBER, scale,
             tuple(_estimates(outcomes, measure, sizes, (prefix, said))),
             f"{FORMULAS[measure]} {_method(measure, permutations, seed)}", code,
             REFERENCES.get(measure), _left_out(known, outcomes, measure),
@@ -158,11 +158,11 @@ def _estimates(
         if outcome.measure != measure:
             continue
         size = sizes[outcome.axis, outcome.group]
-        whose = ", ".join(outcome.group)
+        group_label = ", ".join(outcome.group)
         name = f"{prefix}.{measure}.{outcome.axis}" + (f".{slug('_x_'.join(outcome.group))}" if outcome.group else "")
-        columns = {"axis": outcome.axis, **({"group": whose} if whose else {})}
-        group = EstimateGroup(name, whose or outcome.axis, size.ratings, size.raters, columns)
-        who = f"Raters who are {whose}" if whose else f"By {outcome.axis.replace('_x_', ' and ')}, raters"
+        columns = {"axis": outcome.axis, **({"group": group_label} if group_label else {})}
+        group = EstimateGroup(name, group_label or outcome.axis, size.ratings, size.raters, columns)
+        who = f"Raters who are {group_label}" if group_label else f"By {outcome.axis.replace('_x_', ' and ')}, raters"
         yield estimate(group, outcome.found, f"{who} {said}", NUMBER, "ratings", further=_further(outcome, size))
 
 

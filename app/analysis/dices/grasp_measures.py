@@ -93,10 +93,10 @@ def _of_axis(pool: RaterPool, axis: Axis, dealt: Codes) -> Iterator[MeasureResul
     highs: list[float] = []
     for place, number in enumerate(large):
         one = partial(MeasureResult, axis=axis.name, group=axis.groups[number])
-        ways = _without(pool, axis, int(number))
+        replicates = _without(pool, axis, int(number))
         for measure in MEASURES:
             value, chance = float(observed[measure][place]), permuted[measure][place]
-            found = _interval(measure, value, ways, chance)
+            found = _interval(measure, value, replicates, chance)
             yield one(measure, found=found, p=p_value(value, chance), random=_median(chance))
             highs += [found.high] if measure == "gai" and found.high is not None else []
     largest, chance = float(_largest(observed["gai"])), _largest(permuted["gai"])
@@ -132,12 +132,12 @@ def _stacked(group: Sums, others: Sums) -> Sums:
     return np.stack([*measured(group, others, lambda counts: counts.sum(axis=-1)).values()])
 
 
-def _interval(measure: str, value: float, ways: tuple[Mapping[str, Sums], ...], permuted: Sums) -> Interval:
+def _interval(measure: str, value: float, replicates: tuple[Mapping[str, Sums], ...], permuted: Sums) -> Interval:
     if np.isnan(value):
         return Interval(value)
     if measure == "gai":
         return interval(value, permuted)
-    by_group, by_others, by_conversation = (way[measure] for way in ways)
+    by_group, by_others, by_conversation = (way[measure] for way in replicates)
     if measure in IN_GROUP:
         return jackknife(value, [by_group, by_conversation], scale=SCALES.get(measure, AT_MOST_1))
     if measure == VOTING:

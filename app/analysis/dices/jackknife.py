@@ -50,18 +50,18 @@ def variance(without: Sums) -> float:
 
 
 def jackknife(
-    value: float, ways: Sequence[Sums], more: float = 0.0, *, scale: tuple[float, float] = AT_MOST_1
+    value: float, replicates: Sequence[Sums], more: float = 0.0, *, scale: tuple[float, float] = AT_MOST_1
 ) -> Interval:
     """The interval of a value from its values without each cluster, for each way of clustering.
 
     It is cut at the ends of the scale. `more` is a variance that is known otherwise, which is added.
     """
-    fewest = min(way.size for way in ways)
+    fewest = min(way.size for way in replicates)
     if fewest < FEWEST:
         return Interval(value, why=f"An interval needs {FEWEST} raters and {FEWEST} conversations.")
-    if not all(np.isfinite(way).all() for way in ways):
+    if not all(np.isfinite(way).all() for way in replicates):
         return Interval(value, why="It depends on a single rater or conversation, without which it is undefined.")
-    spread = sum(map(variance, ways)) + more
+    spread = sum(map(variance, replicates)) + more
     if spread <= 1e-18:  # what is left of nothing by rounding
         return Interval(value, why="It is the same without any one rater or conversation, so its variance is unknown.")
     half = student(fewest - 1) * sqrt(spread)
@@ -76,11 +76,11 @@ def of_mean(marks: npt.NDArray[np.floating], each: Callable[[Sums], Sums], scale
     """
     counts = marks.sum(axis=1, dtype=np.float64)
     values = each(counts)
-    ways = [
+    replicates = [
         _ratio(leave_each_out(values)),
         without_each_rater(counts, marks, lambda rest: _ratio(each(rest).sum(axis=-1))),
     ]
-    return jackknife(float(_ratio(values.sum(axis=-1))), ways, scale=scale)
+    return jackknife(float(_ratio(values.sum(axis=-1))), replicates, scale=scale)
 
 
 def _ratio(sums: Sums) -> Sums:

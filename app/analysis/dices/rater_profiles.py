@@ -82,9 +82,9 @@ def _times(ratings: pd.DataFrame, profiles: pd.DataFrame) -> Iterator[Estimate]:
     seconds = timed[TIME].astype("float64") / 1000
     yield from _time(seconds, timed["rater_id"], ALL, ALL)
     for column in map(str, profiles):
-        whose = timed["rater_id"].map(profiles[column])
+        group = timed["rater_id"].map(profiles[column])
         for value in values_of(profiles[profiles[column].notna()], column):
-            own = whose == value
+            own = group == value
             yield from _time(seconds[own], timed.loc[own, "rater_id"], column.removeprefix("rater_"), value)
 
 

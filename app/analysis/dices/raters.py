@@ -146,6 +146,6 @@ def _estimates(ratings: pd.DataFrame, column: str, wanted: Mapping[str, pd.Index
         label, people = f"without: {words}", rest["rater_id"].nunique()
         group = EstimateGroup(f"dices.filtered.{reason}", label, len(rest), people, {"reason": reason})
         further = {"before": before, "change": after.value - before, "removed": float(len(ids))}
-        gone = f"{len(ids):,} {'rater' if len(ids) == 1 else 'raters'}"
-        said = f"Without {gone} ({words}), the alpha of {column} was {{}}; with them it was {before:.2f}"
+        total = f"{len(ids):,} {'rater' if len(ids) == 1 else 'raters'}"
+        said = f"Without {total} ({words}), the alpha of {column} was {{}}; with them it was {before:.2f}"
         yield estimate(group, after, said, NUMBER, "ratings", further=further)

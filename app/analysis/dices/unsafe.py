@@ -60,8 +60,8 @@ def reasons(ratings: pd.DataFrame, edition: str) -> tuple[Finding, ...]:
             if given.any():
                 hits = (ratings[column] == "Yes").to_numpy()[given].astype(np.float64)
                 groups = {"column": column, "question": question}
-                whose = ratings.loc[given, "rater_id"].nunique()
-                group = EstimateGroup(f"dices.reason.{column}", words, hits.size, whose, groups)
+                rater_count = ratings.loc[given, "rater_id"].nunique()
+                group = EstimateGroup(f"dices.reason.{column}", words, hits.size, rater_count, groups)
                 found = share_of(hits, codes(people[given]), codes(items[given]))
                 further = {"count": float(hits.sum())}
                 said = f"{{}} of ratings gave the reason “{words}”"

@@ -50,8 +50,8 @@ def query_labels(queries: pd.DataFrame) -> tuple[Finding, ...]:
     marked, talks = marks(queries), conversations(queries)
     # those who label count their messages from 0
     size = (len(queries), int((pd.to_numeric(queries[INDEX]) == 0).sum()))
-    begun = int((queries[BEFORE] == FIRST).sum())
-    note = f"{begun:,} of {len(queries):,} messages begin a conversation."
+    first_turns = int((queries[BEFORE] == FIRST).sum())
+    note = f"{first_turns:,} of {len(queries):,} messages begin a conversation."
     return (
         Finding(
             "taxonomy.label", "What people ask for", "messages", SHARE, (0, 1), tuple(_labels(marked, talks, size)),

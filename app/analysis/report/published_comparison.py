@@ -121,23 +121,23 @@ def published_paper(name: str, called: Sequence[str] = ()) -> PublishedPaper:
         raise PublishedUnknown(f"there are no published figures named {name!r}{suggestion(name, PAPERS)}")
     module = import_module(f"app.analysis.{name}.published")
     models: tuple[str, ...] = module.MODELS
-    stands = dict(_stands(one, models) for one in called)
-    if len(stands) < len(called):
+    matches = dict(_stands(one, models) for one in called)
+    if len(matches) < len(called):
         raise PublishedUnknown(
             f"--match-model {' --match-model '.join(called)}: a model of the study matches only one model of the paper"
         )
-    own = {theirs: [mine for mine in stands if stands[mine] == theirs] for theirs in models}
-    own = {theirs: mine or [theirs] for theirs, mine in own.items() if mine or theirs not in stands}
-    return PublishedPaper(name, PAPERS[name], cast(Mapping[str, PrintedFigure], module.figures(own)), models, stands)
+    own = {published: [mine for mine in matches if matches[mine] == published] for published in models}
+    own = {published: mine or [published] for published, mine in own.items() if mine or published not in matches}
+    return PublishedPaper(name, PAPERS[name], cast(Mapping[str, PrintedFigure], module.figures(own)), models, matches)
 
 
 def _stands(text: str, models: Sequence[str]) -> tuple[str, str]:
     """A model of the study and the paper's that it stands for, which may be written as in names of figures."""
-    mine, _, theirs = (part.strip() for part in text.rpartition("="))
-    found = {slug(model): model for model in models}.get(slug(theirs))
+    mine, _, published = (part.strip() for part in text.rpartition("="))
+    found = {slug(model): model for model in models}.get(slug(published))
     if not mine or found is None:
-        wrong = f"{theirs!r} is not a model of the paper" if mine else "it takes MINE=THEIRS"
-        raise PublishedUnknown(f"--match-model {text}: {wrong}{suggestion(theirs, models)}")
+        wrong = f"{published!r} is not a model of the paper" if mine else "it takes MINE=THEIRS"
+        raise PublishedUnknown(f"--match-model {text}: {wrong}{suggestion(published, models)}")
     return mine, found
 
 

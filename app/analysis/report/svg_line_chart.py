@@ -72,13 +72,13 @@ class _Axes:
 def lines(findings: Sequence[Finding]) -> LineChart | None:
     """The figure of these findings; None where none of their estimates belongs in it."""
     ratings: dict[str, list[Estimate]] = {}
-    meant = [finding for finding in findings if any(_turn(one.name) for one in finding.estimates)]
-    for one in (one for finding in meant for one in finding.estimates if _turn(one.name)):
+    by_turn = [finding for finding in findings if any(_turn(one.name) for one in finding.estimates)]
+    for one in (one for finding in by_turn for one in finding.estimates if _turn(one.name)):
         ratings.setdefault(one.name.split(".")[2], []).append(one)
     if not ratings:
         return None
     turns = tuple(sorted({_turn(one.name) for some in ratings.values() for one in some}))
-    axes, unit = _Axes(turns, *meant[0].axis), meant[0].unit
+    axes, unit = _Axes(turns, *by_turn[0].axis), by_turn[0].unit
     drawn = []
     for number, (name, some) in enumerate(ratings.items()):
         shape, fill = LOOKS[number % len(LOOKS)]
@@ -89,7 +89,7 @@ def lines(findings: Sequence[Finding]) -> LineChart | None:
         drawn.append(RatingLine(points, DASHES[number % len(DASHES)], look, marks))
     across = tuple((axes.across(turn), f"{turn}") for turn in turns)
     counts = tuple((axes.across(turn), f"{size}") for turn, size in zip(turns, _sizes(ratings, turns), strict=True))
-    ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(meant[0].axis))
+    ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(by_turn[0].axis))
     return LineChart(tuple(drawn), across, counts, ticks)
 
 

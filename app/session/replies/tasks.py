@@ -73,7 +73,7 @@ class ReplyTasks:
 
     async def settled(self, stream: str) -> None:
         """Wait until no reply of a session is in progress."""
-        tasks = [running.task for (whose, *_), running in self._running.items() if whose == stream]
+        tasks = [running.task for (owner, *_), running in self._running.items() if owner == stream]
         if tasks:
             await asyncio.wait(tasks)
 

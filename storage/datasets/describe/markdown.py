@@ -33,9 +33,9 @@ def join(*parts: str) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
 
 
-def count(number: int, thing: str, things: str = "") -> str:
+def count(number: int, singular: str, plural: str = "") -> str:
     """A number of things: `1 row`, `2 rows`."""
-    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def _cell(text: str) -> str:

@@ -108,8 +108,8 @@ def _raw_data(exported: ExportManifest) -> str:
 
 
 def _withdrawn(exported: ExportManifest) -> str:
-    gone = exported.withdrawn
-    return f" {count(gone, 'session was', 'sessions were')} withdrawn and erased." if gone else ""
+    withdrawn = exported.withdrawn
+    return f" {count(withdrawn, 'session was', 'sessions were')} withdrawn and erased." if withdrawn else ""
 
 
 def _selection(exported: ExportManifest) -> Iterator[str]:

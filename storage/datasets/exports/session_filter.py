@@ -82,13 +82,13 @@ def day_of(at_us: int) -> str:
 
 def filter_sessions(connection: Connection, study: str, origin: str, asked: SessionFilter) -> FilterResult | None:
     """Apply a filter; None if it restricts nothing. Raises StorageError for a value that no session has."""
-    ours = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)
-    reasons = _counted(connection, _seat.excluded, (*ours, _seat.excluded.is_not(None)))
+    conditions = (_seat.study == study, _seat.origin == origin, NOT_WITHDRAWN)
+    reasons = _counted(connection, _seat.excluded, (*conditions, _seat.excluded.is_not(None)))
     if asked == ALL and not reasons:
         return None
     misses = _misses(connection, study, asked)
     why = case(*((missed, name) for name, missed in misses.items()), else_="") if misses else literal("")
-    found = dict(_counted(connection, why, ours))
+    found = dict(_counted(connection, why, conditions))
     selected = SessionSelection(
         rules=_rules(asked),
         of=sum(found.values()),

@@ -95,13 +95,13 @@ class SessionRows:
                     yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls)
 
     def _pages(self, connection: Connection) -> Iterator[Sequence[Found]]:
-        ours = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)
-        ours = ours.where(_session.study == self.study, _session.origin == self.origin)
+        query = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)
+        query = query.where(_session.study == self.study, _session.origin == self.origin)
         if self.passes is not None:
-            ours = ours.where(self.passes)
+            query = query.where(self.passes)
         last = 0
         while page := connection.execute(
-            ours.where(_session.ordinal > last).order_by(_session.ordinal).limit(AT_ONCE)
+            query.where(_session.ordinal > last).order_by(_session.ordinal).limit(AT_ONCE)
         ).all():
             yield page
             last = page[-1].ordinal
@@ -133,8 +133,8 @@ def _of(table: Table, streams: Sequence[str]) -> Select[Any]:
 
 def _attempts(streams: Sequence[str]) -> Select[Any]:
     t = tables.attempts.c
-    ours = select(tables.attempts).where(t.stream.in_(streams), t.cell.is_(None))
-    return ours.order_by(t.stream, t.started_us, t.turn, t.slot, t.number)
+    query = select(tables.attempts).where(t.stream.in_(streams), t.cell.is_(None))
+    return query.order_by(t.stream, t.started_us, t.turn, t.slot, t.number)
 
 
 def _by_path(records: Sequence[Found]) -> Mapping[str, list[dict[str, Any]]]:

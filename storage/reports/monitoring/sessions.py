@@ -157,8 +157,8 @@ def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCou
     width_us = _width(last_us - first_us)
     begin_us = first_us - first_us % width_us
     arrived, completed = (
-        _counted(connection, column, ours, known, begin_us, width_us)
-        for column, ours in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
+        _counted(connection, column, condition, known, begin_us, width_us)
+        for column, condition in ((_seat.begun_us, OURS), (_seat.last_us, and_(OURS, _seat.outcome == COMPLETE)))
     )
     return tuple(
         HourCount(begin_us + n * width_us, width_us, arrived.get(n, 0), completed.get(n, 0))
@@ -178,18 +178,18 @@ def _width(whole_us: int) -> int:
 
 
 def _counted(
-    connection: Connection, column: Any, ours: Any, known: Mapping[str, Any], begin_us: int, width_us: int
+    connection: Connection, column: Any, condition: Any, known: Mapping[str, Any], begin_us: int, width_us: int
 ) -> dict[int, int]:
     number = ((column - begin_us) // width_us).label("number")
-    found = connection.execute(select(number, func.count()).where(ours).group_by("number"), known)
+    found = connection.execute(select(number, func.count()).where(condition).group_by("number"), known)
     return {place: count for place, count in found}
 
 
 def outcomes_of(database: Database, live_us: int) -> tuple[int, Mapping[str, int]]:
     """How many have not ended and were heard of since a time, and how many have ended, by outcome."""
     seat = seats.c
-    ours = seat.origin == Origin.PERSON
+    by_people = seat.origin == Origin.PERSON
     with database.connect() as connection:
-        counts = select(seat.outcome, func.count()).where(ours, seat.outcome.is_not(None)).group_by(seat.outcome)
-        live = select(func.count()).where(ours, seat.outcome.is_(None), seat.last_us >= live_us)
+        counts = select(seat.outcome, func.count()).where(by_people, seat.outcome.is_not(None)).group_by(seat.outcome)
+        live = select(func.count()).where(by_people, seat.outcome.is_(None), seat.last_us >= live_us)
         return connection.execute(live).scalar_one(), {name: number for name, number in connection.execute(counts)}
