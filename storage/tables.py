@@ -162,6 +162,7 @@ attempts = Table(
     Column("step", Integer),
     Column("sent", Text),
     Column("raw", Text),
+    Column("reasoning", Text),
     Index(
         "ix_attempt_study_cost",
         *("study", "stream", "model", "cost", "reason"),

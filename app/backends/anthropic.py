@@ -23,6 +23,7 @@ from app.backends.base import (
 )
 from app.backends.registry import backend
 from app.backends.wire.anthropic_messages import Messages, message_reply
+from app.backends.wire.dialect import Dialect
 from app.backends.wire.sse import SseFraming
 from app.backends.wire.streaming import STREAM, WHOLE, completion_of, encoded, masking, streamed
 from app.config.model_servers import Server
@@ -80,14 +81,16 @@ class Anthropic:
         """Give the reply as the server sends it; leaving early closes the connection."""
         sent = encoded(_body(request, self._options.read(request.options), stream=True))
         opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
-        return streamed(self._server, opening, SseFraming(), Messages())
+        dialect = Dialect(request.model)
+        return streamed(self._server, opening, SseFraming(), Messages(), dialect, dialect.splitter(), message_reply)
 
     async def whole(self, request: Request) -> Completion:
         """Give the reply once it is whole: a small part of the work of a stream."""
         sent = encoded(_body(request, self._options.read(request.options), stream=False))
         with masking(self._server, sent):
             response = await self._client.post(self._path, content=sent, headers=WHOLE)
-            return completion_of(response, self._server, sent, message_reply)
+            dialect = Dialect(request.model)
+            return completion_of(response, self._server, sent, message_reply, dialect, dialect.splitter())
 
     async def close(self) -> None:
         """Close all connections."""

@@ -1,8 +1,9 @@
 """The interface of a backend: it takes a request and yields pieces of a reply.
 
-A backend is an async generator of `Text` pieces that ends with exactly one `End`; whatever else happens is a
-BackendError. It keeps no time (`deadlines` does), retries nothing and remembers nothing (the runtime does).
-Read it inside `contextlib.aclosing`, so that leaving early closes the connection at once.
+A backend is an async generator of `TextDelta`s that ends with exactly one `StreamEnd`; whatever else happens is a
+BackendError. A model that reasons may have `ReasoningDelta`s between them. It keeps no time (`guard` does), retries
+nothing and remembers nothing (the runtime does). Read it inside `contextlib.aclosing`, so that leaving early closes the
+connection at once.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -64,6 +65,19 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class ReasoningDelta:
+    """A piece of what the model thought before it replied, in order: no part of the reply. Empty where text
+    came of which it is not known yet whether it is reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    """All text so far was reasoning, as its end showed: the reply begins after it."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEnd:
     """The end of a reply, as the model server reported it."""
 
@@ -75,9 +89,11 @@ class StreamEnd:
     completion_tokens: int | None = None
     limits: Mapping[str, str] = field(default_factory=dict)
     """What the server's headers say of its rate limits, by name in small letters."""
+    adapted: tuple[str, ...] = ()
+    """What of the request the server refuses, so that it was left out or put elsewhere: `temperature`, `system`."""
 
 
-Delta = TextDelta | StreamEnd
+Delta = TextDelta | ReasoningDelta | ReasoningEnd | StreamEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +106,8 @@ class Completion:
     """The reply as it came."""
     sent: str
     """The request as it was sent."""
+    reasoning: str = ""
+    """What the model thought before it replied."""
 
 
 class BackendOptions(BaseModel):

@@ -13,8 +13,25 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from app.backends.base import Backend, Completion, Delta, Request, StreamEnd, TextDelta
-from app.backends.guard import ReplyLimits, check_end, check_length, guarded_stream, storable, within_deadline
+from app.backends.base import (
+    Backend,
+    Completion,
+    Delta,
+    ReasoningDelta,
+    ReasoningEnd,
+    Request,
+    StreamEnd,
+    TextDelta,
+)
+from app.backends.guard import (
+    MAX_REASONING_CHARS,
+    ReplyLimits,
+    check_end,
+    check_length,
+    guarded_stream,
+    storable,
+    within_deadline,
+)
 from app.backends.wire.error_mapping import refusal
 from app.errors import BackendBroken, BackendError
 
@@ -51,7 +68,7 @@ async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> C
         error.sent, error.raw = reply.sent, reply.raw
         error.tokens = reply.end.prompt_tokens, reply.end.completion_tokens
         raise
-    return replace(reply, text=text) if (text := storable(reply.text)) is not reply.text else reply
+    return replace(reply, text=storable(reply.text), reasoning=storable(reply.reasoning[:MAX_REASONING_CHARS]))
 
 
 async def _collected(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
@@ -66,7 +83,9 @@ async def _collected(backend: Backend, request: Request, limits: ReplyLimits) ->
     except BackendError as error:
         error.sent, error.raw = sent, orjson.dumps(found).decode()
         raise
-    end = next(one for one in found if isinstance(one, StreamEnd))  # the last: `deadlines` gives one, or raises
-    return Completion(
-        "".join(one.text for one in found if isinstance(one, TextDelta)), end, orjson.dumps(found).decode(), sent
-    )
+    end = next(one for one in found if isinstance(one, StreamEnd))  # the last: the guard gives one, or raises
+    begun = next((number for number, one in enumerate(found) if isinstance(one, ReasoningEnd)), 0)
+    text = "".join(one.text for one in found[begun:] if isinstance(one, TextDelta))
+    thought = [one.text for one in found[:begun] if isinstance(one, TextDelta)]
+    thought += [one.text for one in found if isinstance(one, ReasoningDelta)]
+    return Completion(text, end, orjson.dumps(found).decode(), sent, "".join(thought))

@@ -13,12 +13,15 @@ import logging
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
-from app.backends.base import Delta, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.errors import BackendBroken, BackendError, BackendUnavailable
 
 ACCEPTED = ("stop", "length")
+MAX_REASONING_CHARS = 200_000
+"""How much of what a model thought is kept; more is no failure."""
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 T = TypeVar("T")
 
@@ -39,9 +42,12 @@ class ReplyLimits(Protocol):
 
 
 async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: ReplyLimits) -> AsyncGenerator[Delta]:
-    """Pass on the deltas of the stream that `ask` gives, whose last is one `End`, or raise a BackendError."""
-    loop = asyncio.get_running_loop()
-    chars, blank, started_s = 0, True, loop.time()
+    """Pass on the deltas of the stream that `ask` gives, whose last is one `StreamEnd`, or raise a BackendError.
+
+    While a model reasons, each piece has to come in time as pieces of the reply have.
+    """
+    loop, progress = asyncio.get_running_loop(), _Progress()
+    started_s = loop.time()
     first_s, gap_s, whole_s = limits.first_token_timeout_s, limits.token_gap_timeout_s, limits.reply_timeout_s
     whole = (started_s + whole_s, "reply", whole_s)
     until = min((started_s + first_s, "first_token", first_s), whole)
@@ -49,30 +55,57 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
         while True:
             delta = _sound(await within_deadline(anext(stream), *until))
             if isinstance(delta, StreamEnd):
-                check_end(delta.finish_reason, blank)
+                check_end(delta.finish_reason, progress.blank)
                 yield delta
                 return
-            if delta.text:
-                chars += len(delta.text)
-                blank = blank and not delta.text.strip()
-                check_length(chars, limits)
+            if progress.counts(delta):
+                check_length(progress.chars, limits)
                 yield delta
-            if chars:
+            if progress.began:
                 until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a reply has come."""
+
+    chars: int = 0
+    blank: bool = True
+    reasoning_chars: int = 0
+    began: bool = False
+    """Whether the model has begun to reason or to reply."""
+
+    def counts(self, delta: Delta) -> bool:
+        """Count a delta; whether it is passed on."""
+        match delta:
+            case TextDelta(text):
+                self.chars += len(text)
+                self.blank = self.blank and not text.strip()
+                self.began |= bool(text)
+                return bool(text)
+            case ReasoningDelta(text):
+                self.reasoning_chars += len(text)
+                self.began = True
+                return bool(text) and self.reasoning_chars <= MAX_REASONING_CHARS
+            case _:
+                self.chars, self.blank = 0, True
+                return True
 
 
 def _sound(delta: object) -> Delta:
     """A delta without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is
     none."""
-    if isinstance(delta, TextDelta) and isinstance(delta.text, str):
-        return delta if (fit := storable(delta.text)) is delta.text else TextDelta(fit)
+    if isinstance(delta, TextDelta | ReasoningDelta) and isinstance(delta.text, str):
+        return delta if (fit := storable(delta.text)) is delta.text else replace(delta, text=fit)
     match delta:
+        case ReasoningEnd():
+            return delta
         case StreamEnd(finish_reason=str(), model=str() | None, prompt_tokens=sent, completion_tokens=said):
             if all(count is None or (type(count) is int and count >= 0) for count in (sent, said)):
                 return delta
         case _:
             pass
-    raise _faulty(f"it yielded {delta!r:.200}, which is neither a Text nor an End")
+    raise _faulty(f"it yielded {delta!r:.200}, which is no delta of a reply")
 
 
 def storable(text: str) -> str:

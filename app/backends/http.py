@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, as_chat_messages, parse_options, system_of
 from app.backends.registry import backend
+from app.backends.wire.dialect import Dialect
 from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
 from app.backends.wire.http_template import NAME, faults_in, fill, names_in
 from app.backends.wire.sse import SseFraming
@@ -79,6 +80,7 @@ class Http:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server, self._client = server, client(settings, server, bearer(server))
+        self._dialects: dict[str, Dialect] = {}
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the endpoint sends it; leaving early closes the connection."""
@@ -88,7 +90,8 @@ class Http:
         decoder = HttpDecoder(ValuePaths(**options.model_dump(include=given)), whole=options.stream == "none")
         sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
         opening = self._client.stream(options.method, path, content=sent, headers=STREAM)
-        return streamed(self._server, opening, framing, decoder)
+        dialect = self._dialects.setdefault(request.model, Dialect(request.model))
+        return streamed(self._server, opening, framing, decoder, dialect, dialect.splitter())
 
     async def close(self) -> None:
         """Close all connections."""

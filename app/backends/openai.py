@@ -1,30 +1,33 @@
 """Any server that speaks OpenAI's Chat Completions or Responses: OpenAI, Azure, vLLM, Ollama, llama.cpp, routers.
 
-By OpenAI's own SDK. Streams are read as they come, by our reader of events, which takes what servers that are only
-compatible send; whole answers are read as the SDK's types. What a model thought is no part of its reply.
+By OpenAI's own SDK. Answers are read by our readers, which take what servers that are only compatible send. What a
+model thought is no part of its reply. What a server refuses of a request and can do without is left out
+(`wire/dialect`).
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from app.backends.base import JSON, BackendOptions, Completion, Delta, OptionsCache, Request, Sleep, as_chat_messages
+from app.backends.base import JSON, BackendOptions, Completion, Delta, OptionsCache, Request, Sleep
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
+from app.backends.wire.dialect import Dialect, SystemRole
 from app.backends.wire.openai_responses import Responses, response_reply
 from app.backends.wire.sse import SseFraming
 from app.backends.wire.streaming import STREAM, bearer, completion_of, encoded, masking, streamed
 from app.config.model_servers import Server
 from app.config.settings import Settings, env_name
-from app.errors import SettingsError
+from app.errors import BackendRejected, SettingsError
 
 if TYPE_CHECKING:
     import httpx2
 
+Answer = TypeVar("Answer")
 OPENAI_URL = "https://api.openai.com/v1"
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 """Where requests go, written by us: `create` of the SDK checks and copies each, which takes as long as all the rest."""
@@ -53,6 +56,12 @@ class OpenAIOptions(BackendOptions):
     """What the server calls max_tokens; unset, the newer word with OpenAI and the older one with others."""
     usage: bool = True
     """Ask for the count of tokens; a few old servers refuse the question."""
+    system_role: SystemRole | None = None
+    """How the system prompt is sent: as a message with the role `system` or `developer`, or with `user` at the
+    beginning of the participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
+    reasoning_until: str = ""
+    """The text after which the reply begins, usually `</think>`, if the model always writes its reasoning first and no
+    `<think>` opens it. Nothing before it is shown."""
     extra: dict[str, JSON] = Field(default_factory=dict)
     """Sent as it is, for what only this server knows: `{top_k: 20, min_p: 0.05}`."""
 
@@ -78,6 +87,7 @@ class OpenAI:
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
         self._options = OptionsCache(OpenAIOptions)
+        self._dialects: dict[str, Dialect] = {}
         # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
         http_client = client(settings, server, bearer(server))
         self._client = AsyncOpenAI(
@@ -86,52 +96,85 @@ class OpenAI:
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        options = self._options.read(request.options)
-        sent = encoded(self._body(request, options, stream=True))
-        decoder = Responses() if options.api == "responses" else ChatCompletions()
-        return streamed(self._server, self._opening(options, sent), SseFraming(), decoder)
+        options, dialect = self._options.read(request.options), self._dialect(request)
+        responses = options.api == "responses"
+        decoder, whole = (Responses(), response_reply) if responses else (ChatCompletions(), chat_reply)
+        splitter = dialect.splitter(options.reasoning_until)
+        opening = self._opening(request, options, dialect)
+        return streamed(self._server, opening, SseFraming(), decoder, dialect, splitter, whole)
 
     async def whole(self, request: Request) -> Completion:
         """Give the reply once it is whole: a small part of the work of a stream."""
         import httpx2
 
-        options = self._options.read(request.options)
-        sent = encoded(self._body(request, options, stream=False))
+        options, dialect = self._options.read(request.options), self._dialect(request)
         read = response_reply if options.api == "responses" else chat_reply
-        with masking(self._server, sent):
-            response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
-            return completion_of(response, self._server, sent, read)
+
+        async def post(sent: bytes) -> Completion:
+            with masking(self._server, sent):
+                response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
+                splitter = dialect.splitter(options.reasoning_until)
+                return completion_of(response, self._server, sent, read, dialect, splitter)
+
+        return await self._adapted(request, options, dialect, post, stream=False)
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
 
     @asynccontextmanager
-    async def _opening(self, options: OpenAIOptions, sent: bytes) -> AsyncIterator[httpx2.Response]:
+    async def _opening(
+        self, request: Request, options: OpenAIOptions, dialect: Dialect
+    ) -> AsyncIterator[httpx2.Response]:
         from openai import AsyncStream
 
-        stream = await self._client.post(
-            PATHS[options.api],
-            cast_to=object,
-            content=sent,
-            options={"headers": STREAM},
-            stream=True,
-            stream_cls=AsyncStream[object],
-        )
+        async def post(sent: bytes) -> AsyncStream[object]:
+            return await self._client.post(
+                PATHS[options.api],
+                cast_to=object,
+                content=sent,
+                options={"headers": STREAM},
+                stream=True,
+                stream_cls=AsyncStream[object],
+            )
+
+        stream = await self._adapted(request, options, dialect, post, stream=True)
         async with stream:
             yield stream.response
 
-    def _body(self, request: Request, options: OpenAIOptions, *, stream: bool) -> dict[str, Any]:
-        """What is sent."""
+    async def _adapted(
+        self,
+        request: Request,
+        options: OpenAIOptions,
+        dialect: Dialect,
+        post: Callable[[bytes], Awaitable[Answer]],
+        *,
+        stream: bool,
+    ) -> Answer:
+        """Send a request; and again, if the server refuses a part of it that can be left out or put elsewhere."""
+        while True:
+            body = dialect.fields(self._body(request, options, dialect, stream=stream))
+            try:
+                return await post(encoded(body | options.extra))
+            except BackendRejected as error:
+                if not dialect.learn(error, body, movable=options.system_role is None):
+                    raise
+
+    def _dialect(self, request: Request) -> Dialect:
+        return self._dialects.setdefault(request.model, Dialect(request.model))
+
+    def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
+        """What is sent, besides `extra`."""
+        messages = dialect.messages(request.messages, options.system_role)
         chat = options.api == "chat"
         body = self._chat_body(request, options, stream) if chat else _responses_body(request, options, stream)
-        return {name: value for name, value in body.items() if value is not None} | options.extra
+        body |= {"messages" if chat else "input": messages}
+        return {name: value for name, value in body.items() if value is not None}
 
     def _chat_body(self, request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
         max_tokens = options.max_tokens_field or ("max_completion_tokens" if self._newer else "max_tokens")
         return {
             "model": request.model,
-            "messages": as_chat_messages(request.messages),
             "temperature": request.temperature,
             max_tokens: request.max_tokens,
             "stream": stream or None,
@@ -153,7 +196,6 @@ def _own_server(settings: Settings) -> Server:
 def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> dict[str, Any]:
     return {
         "model": request.model,
-        "input": as_chat_messages(request.messages),
         "stream": stream or None,
         # what people say in a study is not to be kept by the server, which is its default
         "store": False,

@@ -124,7 +124,9 @@ class _BatchCall:
                 end = StreamEnd("", None, *error.tokens)
                 return Result("", end, began_us, took_us, error=error, sent=error.sent, raw=error.raw)
             took_us = (time.perf_counter_ns() - began_ns) // 1000
-            return Result(reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw)
+            return Result(
+                reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw, reasoning=reply.reasoning
+            )
 
     def record(self, attempt: Attempt) -> None:
         sample, error = self.sample, attempt.result.error

@@ -116,6 +116,8 @@ class Result:
     sent: str | None = None
     """The request as it was sent, and the answer as it came, where whoever asked knows them."""
     raw: str | None = None
+    reasoning: str = ""
+    """What the model thought before it replied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,4 +274,5 @@ def row_of(attempt: Attempt, study: str, model: ModelSpec) -> Mapping[str, Any]:
         "cause": str(error) if error else None,
         "sent": result.sent,
         "raw": result.raw,
+        "reasoning": result.reasoning or None,
     }

@@ -455,7 +455,7 @@ class SessionService(Sessions):
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             values = {
                 **row_of(attempt, asked.name, asked.model(attempt.label)),
-                "request": request_json(attempt.request),
+                "request": request_json(attempt.request, attempt.result.end.adapted),
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_log_write_failure)
 

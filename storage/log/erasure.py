@@ -25,7 +25,7 @@ _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bin
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
 log = logging.getLogger(__name__)
 REDACTED: Mapping[str, Any] = MappingProxyType(
-    {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None}
+    {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None, "reasoning": None}
 )
 """The values that replace the content of attempts after a withdrawal."""
 

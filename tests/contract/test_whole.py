@@ -102,7 +102,9 @@ def test_each_fault_becomes_its_error_after_one_request(fault, name, settings, s
     error = raised.value
     assert (type(error), error.reason) == expected, str(error)
     assert KEY[:12] not in str(error) + error.raw + error.sent
-    assert len(server.requests) - before in ((0, 1) if fault in IN_TIME else (1,))  # a busy machine may be too late
+    adapts = fault == "400-system" and name.startswith("openai")  # it tries without a system prompt
+    asked = len(server.requests) - before
+    assert asked in ((0, 1) if fault in IN_TIME else (2,) if adapts else (1,))  # a busy machine may be too late
 
 
 @pytest.mark.parametrize("name", BATCHED)

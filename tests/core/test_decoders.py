@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import Delta, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta
 from app.backends.wire.anthropic_messages import Messages, message_reply
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.http_client import GATHER_S, LONGEST_GATHER_S, MOST_READS, batching_s
@@ -59,11 +59,12 @@ LINES = (
 )
 WHOLE = ' {"o": [{"t": "héllo 你好 ∑ 🎲"}], "why": "end_turn", "by": "m-1", "in": 3, "out": 2}\n'
 END = StreamEnd("stop", "m-1", 3, 2)
+THOUGHT = ReasoningDelta("Hm")
 PARSED = [TextDelta("héllo 你好 "), TextDelta("∑ 🎲"), END]
 DECODERS = {
     "chat": (SseFraming, ChatCompletions, CHAT, PARSED),
-    "responses": (SseFraming, Responses, RESPONSES, PARSED),
-    "messages": (SseFraming, Messages, MESSAGES, PARSED),
+    "responses": (SseFraming, Responses, RESPONSES, [THOUGHT, *PARSED]),
+    "messages": (SseFraming, Messages, MESSAGES, [THOUGHT, *PARSED]),
     "lines": (LineFraming, lambda: HttpDecoder(PLACES), LINES, PARSED),
     "whole": (WholeFraming, lambda: HttpDecoder(PLACES, whole=True), WHOLE, [TextDelta("héllo 你好 ∑ 🎲"), END]),
     "sse": (

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from app.backends import registry, scripted_user, tutor
-from app.backends.base import Backend, Delta, PromptMessage, Request, TextDelta
+from app.backends.base import Backend, Delta, PromptMessage, ReasoningEnd, Request, TextDelta
 from app.backends.guard import guarded_stream
 from app.config.model_servers import Server
 from app.config.settings import Settings
@@ -135,4 +135,7 @@ def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PAT
 
 def said(deltas: Iterable[Delta]) -> str:
     """Give the text of a reply."""
-    return "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
+    text = ""
+    for delta in deltas:
+        text = "" if isinstance(delta, ReasoningEnd) else text + (delta.text if isinstance(delta, TextDelta) else "")
+    return text

@@ -179,6 +179,15 @@ async def _bytewise(reply: Reply) -> None:
     await reply.finish()
 
 
+async def _thoughts_in_tags(reply: Reply, opening: str) -> None:
+    """Write thoughts into the text, as servers do that do not know how the model marks them."""
+    await reply.open()
+    for piece in (opening, "Let me see.", "\n</th", "ink>", "\n\n", "Hello"):
+        if piece:
+            await reply.say(piece)
+    await reply.finish()
+
+
 async def _thoughts(reply: Reply) -> None:
     await reply.open()
     await reply.think("Let me see.")
@@ -188,7 +197,7 @@ async def _thoughts(reply: Reply) -> None:
 
 FAULTS: dict[str, Fault] = {
     "302": partial(_error, status=302, message="Moved", location="http://127.0.0.1:9/elsewhere"),
-    "400": partial(_error, status=400, message="Unsupported value: 'temperature'"),
+    "400": partial(_error, status=400, message="Invalid 'temperature': expected a value of at most 2."),
     "400-context": partial(_error, status=400, message=OVERFLOW, code="context_length_exceeded"),
     "400-filter": partial(_error, status=400, message="content management policy", code="content_filter"),
     "400-system": partial(_error, status=400, message="System role not supported"),
@@ -259,6 +268,8 @@ FAULTS: dict[str, Fault] = {
     "stream-error": partial(_stream_error, message="The server had an error"),
     "stream-overloaded": partial(_stream_error, message="Overloaded", code="overloaded_error"),
     "thoughts": _thoughts,
+    "thoughts-tagged": partial(_thoughts_in_tags, opening="<think>\n"),
+    "thoughts-unopened": partial(_thoughts_in_tags, opening=""),
     "tool-calls": partial(_say, text="Hel", reason="tool_calls"),
     "typing": partial(_typing, words=50),
 }

@@ -8,7 +8,8 @@
 How an address ends says what is spoken there (DIALECTS).
 
 The model's name, or the last message, says what happens: `fault:NAME` for a name in FAULTS, anything else gives an
-ordinary reply, which is the last message said back (`reply_to`). It runs in a thread of its own on a free port of the
+ordinary reply, which is the last message said back (`reply_to`). `picky:NAME,NAME` refuses requests that have these
+fields, or a `system` message. It runs in a thread of its own on a free port of the
 loopback.
 """
 
@@ -129,10 +130,24 @@ async def _play(server: Server, received: Received, reader: asyncio.StreamReader
         await reply.error(404, f"Unknown request URL: POST {path}")
     elif objection := reply.objection():
         await reply.error(400, objection)
+    elif refusal := _picky(received.body):
+        await reply.error(400, refusal)
     elif not server.mended and (fault := _fault(received.body, reply)):
         await FAULTS[fault](reply)
     else:
         await ordinary(reply)
+
+
+def _picky(body: dict[str, Any]) -> str:
+    """What a model called `picky:NAME,NAME` says of the first of these that a request has: fields, or `system`."""
+    model = str(body.get("model"))
+    roles = {one["role"] for one in body.get("messages") or body.get("input") or () if isinstance(one, dict)}
+    for name in model.removeprefix("picky:").split(",") if model.startswith("picky:") else ():
+        if name == "system" and "system" in roles:
+            return "System role not supported"
+        if name in body:
+            return f"Unsupported parameter: '{name}' is not supported with this model."
+    return ""
 
 
 def _fault(body: dict[str, Any], reply: Reply) -> str:

@@ -13,7 +13,7 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
-from tests.wiring.reading import check_sound, facts
+from tests.wiring.reading import check_sound, facts, query
 
 pytestmark = pytest.mark.anyio
 PATIENT = {
@@ -133,6 +133,26 @@ async def test_a_refused_message_is_changed_and_answered(tmp_path: Path) -> None
             assert [event.data["text"] for event in said if event.kind == "said"] == ["Something bad", "Something good"]
             await bot.finish()
             check_sound(served.database)
+
+
+@pytest.mark.parametrize("form", ["thoughts", "thoughts-tagged", "thoughts-unopened"])
+async def test_what_a_model_thought_is_kept_apart_from_its_reply(tmp_path: Path, models: Server, form: str) -> None:
+    """It is in the attempt; not on the screen, in the log, or in the next prompt."""
+    study = studies.chat(tmp_path, backend="openai", options={}, model=f"fault:{form}")
+    settings = settings_for(tmp_path, openai_base_url=models.base_url, openai_api_key="sk-x", **PATIENT)
+    async with serving(settings, study) as served, AsyncExitStack() as stack:
+        bot = await talker(stack, served)
+        for turn in (1, 2):
+            await bot.do("say", {"text": f"Good day {turn}"})
+            chat = (await bot.until(waiting=False)).panel.chat
+            assert [message.text for message in chat.messages if message.role == "Bot"] == ["Hello"] * turn
+        replies = [event for event in facts(served.database, bot.stream) if event.kind == "replied"]
+        assert [event.data["text"] for event in replies] == ["Hello", "Hello"]
+        assert "Let me see" not in str(facts(served.database, bot.stream)) + str(models.requests[-1].body)
+        kept = query(served.database, "SELECT text, reasoning FROM attempt WHERE stream = :s", s=bot.stream)
+        assert [(text, reasoning.strip()) for text, reasoning in kept] == [("Hello", "Let me see.")] * 2
+        shown = b"".join(bot.heard).count(b"Let me see")
+        assert shown <= (form == "thoughts-unopened"), "how such a model replies is known after its first reply"
 
 
 async def test_a_retry_that_succeeds_goes_on_as_if_nothing_had_been(tmp_path: Path, models: Server) -> None:

@@ -1,16 +1,17 @@
 """Anthropic's Messages: a reply of the values of a stream, or of the bytes of a whole answer. Pure.
 
-Text comes in `text_delta`s of content blocks; thinking, signatures and all other kinds of deltas are no part of the
-reply. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without either was cut off.
+Text comes in `text_delta`s of content blocks, what the model thought in `thinking_delta`s; signatures and all other
+kinds of deltas are skipped. The stop reason comes in `message_delta`, the end is `message_stop`; a stream without
+either was cut off.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, refusal
-from app.backends.wire.sse import count, cut_off, finish_reason, listed, part, read_whole, string
+from app.backends.wire.sse import WholeReply, count, cut_off, finish_reason, listed, part, read_whole, string
 
 
 @dataclass(slots=True)
@@ -31,9 +32,13 @@ class Messages:
                 self._model = string(message, "model")
                 self._usage = part(message, "usage")
             case "content_block_start":
-                yield from _text(part(event, "content_block"), "text")
+                block = part(event, "content_block")
+                yield from _reasoning(block, "thinking")
+                yield from _text(block, "text")
             case "content_block_delta":
-                yield from _text(part(event, "delta"), "text_delta")
+                delta = part(event, "delta")
+                yield from _reasoning(delta, "thinking_delta")
+                yield from _text(delta, "text_delta")
             case "message_delta":
                 self._change(event)
             case "message_stop":
@@ -58,13 +63,16 @@ class Messages:
         return _end(self._stop_reason, self._model, self._usage)
 
 
-def message_reply(body: bytes) -> tuple[str, StreamEnd]:
-    """The text and the end of a message that was not streamed."""
+def message_reply(body: bytes) -> WholeReply:
+    """A message that was not streamed."""
     whole = read_whole(body)
     check_event(whole)
-    text = "".join(one.text for block in listed(whole, "content") for one in _text(block, "text"))
+    blocks = list(listed(whole, "content"))
+    text = "".join(one.text for block in blocks for one in _text(block, "text"))
+    thought = "".join(one.text for block in blocks for one in _reasoning(block, "thinking"))
     explanation = string(part(whole, "stop_details"), "explanation")
-    return explanation or text, _end(string(whole, "stop_reason"), string(whole, "model"), part(whole, "usage"))
+    end = _end(string(whole, "stop_reason"), string(whole, "model"), part(whole, "usage"))
+    return WholeReply(explanation or text, end, thought)
 
 
 def _end(reason: str | None, model: str | None, usage: dict[str, Any]) -> StreamEnd:
@@ -77,3 +85,9 @@ def _text(values: dict[str, Any], kind: str) -> Iterator[TextDelta]:
     text = string(values, "text") if string(values, "type") == kind else None
     if text:
         yield TextDelta(text)
+
+
+def _reasoning(values: dict[str, Any], kind: str) -> Iterator[ReasoningDelta]:
+    text = string(values, "thinking") if string(values, "type") == kind else None
+    if text:
+        yield ReasoningDelta(text)

@@ -4,23 +4,35 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, refusal
-from app.backends.wire.sse import EXCERPT, count, cut_off, finish_reason, part, read_whole, string, text_of
+from app.backends.wire.sse import (
+    EXCERPT,
+    WholeReply,
+    count,
+    cut_off,
+    finish_reason,
+    listed,
+    part,
+    read_whole,
+    reasoning_of,
+    string,
+    text_of,
+)
 
 
 @dataclass(slots=True)
 class ChatCompletions:
     """The deltas of a streamed chat completion. Chunks without choices are skipped; usage may come with the
-    finish_reason or after it."""
+    finish_reason or after it. Where the server gives no finish_reason, `[DONE]` says that the reply is complete."""
 
     _finish_reason: str | None = None
     _model: str | None = None
     _usage: dict[str, Any] = field(default_factory=dict)
     _refusal: str = ""
 
-    def read(self, chunk: dict[str, Any]) -> Iterator[TextDelta]:
-        """Give the text of a chunk."""
+    def read(self, chunk: dict[str, Any]) -> Iterator[Delta]:
+        """Give the reasoning and the text of a chunk."""
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
         self._usage = part(chunk, "usage") or self._usage
@@ -29,33 +41,32 @@ class ChatCompletions:
             return
         delta = part(choices[0], "delta")
         self._refusal = (self._refusal + (string(delta, "refusal") or ""))[:EXCERPT]
-        self._finish_reason = string(choices[0], "finish_reason") or self._finish_reason
+        self._finish_reason = (string(choices[0], "finish_reason") or "").strip() or self._finish_reason
+        if thought := reasoning_of(delta):
+            yield ReasoningDelta(thought)
         if text := text_of(delta.get("content"), "content"):
             yield TextDelta(text)
 
     def end(self, *, done: bool) -> Iterator[StreamEnd]:
-        """Give the `End`, if a finish_reason was seen; `[DONE]` is not needed."""
+        """Give the end, if a finish_reason was seen or the stream is `done`."""
         if self._refusal:
             raise refusal(self._refusal)
-        if self._finish_reason is None:
+        if self._finish_reason is None and not done:
             raise cut_off("finish_reason")
         tokens = count(self._usage.get("prompt_tokens")), count(self._usage.get("completion_tokens"))
-        yield StreamEnd(finish_reason(self._finish_reason), self._model, *tokens)
+        yield StreamEnd(finish_reason(self._finish_reason or "stop"), self._model, *tokens)
 
 
-def chat_reply(body: bytes) -> tuple[str, StreamEnd]:
-    """The text and the end of a completion that was not streamed."""
-    from openai.types.chat import ChatCompletion
-
+def chat_reply(body: bytes) -> WholeReply:
+    """A completion that was not streamed."""
     values = read_whole(body)
     check_event(values)
-    completion = ChatCompletion.model_construct(**values)
-    try:
-        choice = completion.choices[0]
-        refused, text = text_of(choice.message.refusal, "refusal"), text_of(choice.message.content, "content")
-        reason = finish_reason(choice.finish_reason)
-    except (AttributeError, LookupError, TypeError):
-        raise cut_off("finish_reason") from None
-    usage = completion.usage
-    tokens = count(getattr(usage, "prompt_tokens", None)), count(getattr(usage, "completion_tokens", None))
-    return refused or text, StreamEnd("refusal" if refused else reason, string(values, "model"), *tokens)
+    choice = next(listed(values, "choices"), {})
+    reason = string(choice, "finish_reason")
+    if reason is None:
+        raise cut_off("finish_reason")
+    message, usage = part(choice, "message"), part(values, "usage")
+    refused, text = text_of(message.get("refusal"), "refusal"), text_of(message.get("content"), "content")
+    tokens = count(usage.get("prompt_tokens")), count(usage.get("completion_tokens"))
+    end = StreamEnd("refusal" if refused else finish_reason(reason) or "stop", string(values, "model"), *tokens)
+    return WholeReply(refused or text, end, reasoning_of(message))

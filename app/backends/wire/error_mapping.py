@@ -179,7 +179,7 @@ def _advice(status: int, reason: str | None, text: str) -> str:
     if advice := CHECK.get(reason or status):
         return advice
     if NO_SYSTEM.search(text):
-        return 'Let the model do without a system prompt: `system: ""` in the study.'
+        return 'Put the system prompt elsewhere, `options: {system_role: user}`, or leave it out: `system: ""`.'
     return "Check the server's address." if status < 400 else "Check the key, the model's options and the request."
 
 

@@ -25,12 +25,13 @@ import httpx2
 from aiohttp.http_exceptions import ContentEncodingError
 
 from app.backends.wire.error_mapping import connect_failed, connection_lost, refused, timeout, too_long, unpackable
+from app.backends.wire.sse import MAX_BODY_BYTES
 from app.backends.wire.streaming import WHOLE, words_of
 from app.config.model_servers import Server, plain_values
 from app.config.settings import Settings
 from app.errors import BackendError, SettingsError
 
-MAX_BODY_BYTES, MAX_REFUSAL_BYTES = 8_000_000, 20_000
+MAX_REFUSAL_BYTES = 20_000
 MULTIPLE_CHOICES = 300
 KEPT_S = 4.0
 """How long a connection is kept that nobody uses: servers close it after 5 s (uvicorn, node) or later."""

@@ -15,6 +15,7 @@ from app.backends.wire.error_mapping import check_event, too_long
 from app.backends.wire.sse import (
     BOM,
     EXCERPT,
+    MAX_BODY_BYTES,
     MAX_EVENT_BYTES,
     cut_off,
     excerpt,
@@ -24,8 +25,6 @@ from app.backends.wire.sse import (
     read_value,
 )
 from app.errors import BackendBroken
-
-MAX_BODY_BYTES = 8_000_000
 
 
 @dataclass

@@ -8,9 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.backends.base import Delta, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, StreamEnd, TextDelta
 from app.backends.wire.error_mapping import check_event, error_in_stream, refusal
-from app.backends.wire.sse import EXCERPT, count, cut_off, finish_reason, malformed, part, read_whole, string
+from app.backends.wire.sse import (
+    EXCERPT,
+    WholeReply,
+    count,
+    cut_off,
+    finish_reason,
+    listed,
+    malformed,
+    part,
+    read_whole,
+    string,
+)
+
+TEXT = "response.output_text.delta"
+DELTAS = (TEXT, "response.reasoning_text.delta", "response.reasoning_summary_text.delta")
 
 
 @dataclass(slots=True)
@@ -29,8 +43,10 @@ class Responses:
                 item = part(event, "item")
                 for key in (string(item, "id"), count(event.get("output_index"))):
                     self._kinds[key] = string(item, "type")
-            case "response.output_text.delta" if self._kind(event) == "message":
-                yield from map(TextDelta, filter(None, [string(event, "delta")]))
+            case (
+                "response.output_text.delta" | "response.reasoning_text.delta" | "response.reasoning_summary_text.delta"
+            ):
+                yield from self._delta(event)
             case "response.refusal.delta":
                 self._refusal = (self._refusal + (string(event, "delta") or ""))[:EXCERPT]
             case "response.completed":
@@ -42,6 +58,11 @@ class Responses:
                 raise error_in_stream(part(event, "response").get("error"))
             case _:
                 pass  # a kind that says nothing to us
+
+    def _delta(self, event: dict[str, Any]) -> Iterator[Delta]:
+        is_text = event["type"] == TEXT and self._kind(event) == "message"
+        if text := string(event, "delta"):
+            yield TextDelta(text) if is_text else ReasoningDelta(text)
 
     def _kind(self, event: dict[str, Any]) -> str | None:
         """Of what type the item is to which an event belongs."""
@@ -60,8 +81,8 @@ class Responses:
         return StreamEnd(finish_reason(reason), string(response, "model"), *tokens)
 
 
-def response_reply(body: bytes) -> tuple[str, StreamEnd]:
-    """The text and the end of a response that was not streamed."""
+def response_reply(body: bytes) -> WholeReply:
+    """A response that was not streamed."""
     from openai.types.responses import Response
 
     values = read_whole(body)
@@ -79,4 +100,12 @@ def response_reply(body: bytes) -> tuple[str, StreamEnd]:
     ended = "stop" if response.status == "completed" else (details and details.reason) or "incomplete"
     usage = response.usage
     tokens = count(getattr(usage, "input_tokens", None)), count(getattr(usage, "output_tokens", None))
-    return refused or text, StreamEnd("refusal" if refused else finish_reason(ended), string(values, "model"), *tokens)
+    end = StreamEnd("refusal" if refused else finish_reason(ended), string(values, "model"), *tokens)
+    return WholeReply(refused or text, end, _reasoning(values))
+
+
+def _reasoning(values: dict[str, Any]) -> str:
+    """What the model thought: the text in items of type `reasoning`, or their summary."""
+    items = [item for item in listed(values, "output") if item.get("type") == "reasoning"]
+    parts = [part for item in items for name in ("content", "summary") for part in listed(item, name)]
+    return "".join(text for one in parts if isinstance(text := one.get("text"), str))

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from app.backends.base import Completion, Delta, StreamEnd, TextDelta
-from app.backends.wire.error_mapping import masked
+from app.backends.base import Completion, Delta, ReasoningDelta, StreamEnd, TextDelta
+from app.backends.wire.dialect import Dialect
+from app.backends.wire.error_mapping import masked, too_long
+from app.backends.wire.reasoning import ReasoningSplitter, split_reasoning
+from app.backends.wire.sse import BOM, MAX_BODY_BYTES, WholeReply
 from app.config.model_servers import Server
 from app.errors import BackendError, BackendRejected
 
@@ -53,21 +56,76 @@ class Decoder(Protocol):
 
 
 async def streamed(
-    server: Server, opening: AbstractAsyncContextManager[httpx2.Response], framing: Framing, decoder: Decoder
+    server: Server,
+    opening: AbstractAsyncContextManager[httpx2.Response],
+    framing: Framing,
+    decoder: Decoder,
+    dialect: Dialect,
+    splitter: ReasoningSplitter,
+    whole: Callable[[bytes], WholeReply] | None = None,
 ) -> AsyncGenerator[Delta]:
-    """Give the reply as a server sends it; leaving early closes the connection."""
+    """Give the reply as a server sends it; leaving early closes the connection. `whole` reads an answer that is no
+    stream, as some servers give none."""
     with masking(server):
         async with opening as response, aclosing(response.aiter_bytes()) as chunks:
             limits = _rate_limits(response.headers)
-            async for chunk in chunks:
-                for delta in batched(decoded(framing.feed(chunk), decoder)):
-                    if isinstance(delta, StreamEnd):
-                        await _drain(chunks)
-                        yield replace(delta, limits=limits)
-                        return
-                    yield delta
-        for delta in batched(ending(framing, decoder)):
-            yield replace(delta, limits=limits) if isinstance(delta, StreamEnd) else delta
+            deltas = _deltas(chunks, framing, decoder, whole)
+            try:
+                async with aclosing(deltas):
+                    async for delta in deltas:
+                        for one in splitter.split(delta):
+                            if not isinstance(one, StreamEnd):
+                                yield one
+                                continue
+                            dialect.heard(splitter)
+                            await _drain(chunks)
+                            yield replace(one, limits=limits, adapted=dialect.adapted)
+                            return
+            except BackendError:
+                for one in splitter.flush():
+                    yield one
+                raise
+
+
+async def _deltas(
+    chunks: AsyncIterator[bytes], framing: Framing, decoder: Decoder, whole: Callable[[bytes], WholeReply] | None
+) -> AsyncGenerator[Delta]:
+    head = await _head(chunks)
+    if whole and head.removeprefix(BOM).lstrip().startswith(b"{"):
+        reply = whole(head + await _rest(chunks))
+        if reply.reasoning:
+            yield ReasoningDelta(reply.reasoning)
+        if reply.text:
+            yield TextDelta(reply.text)
+        yield reply.end
+        return
+    for delta in batched(decoded(framing.feed(head), decoder)):
+        yield delta
+    async for chunk in chunks:
+        for delta in batched(decoded(framing.feed(chunk), decoder)):
+            yield delta
+    for delta in batched(ending(framing, decoder)):
+        yield delta
+
+
+async def _head(chunks: AsyncIterator[bytes]) -> bytes:
+    """What comes first and is not blank."""
+    head = b""
+    async for chunk in chunks:
+        head += chunk
+        if chunk.strip():
+            break
+    return head
+
+
+async def _rest(chunks: AsyncIterator[bytes]) -> bytes:
+    """What is left of a body."""
+    rest = b""
+    async for chunk in chunks:
+        rest += chunk
+        if len(rest) > MAX_BODY_BYTES:
+            raise too_long()
+    return rest
 
 
 async def _drain(chunks: AsyncIterator[bytes]) -> None:
@@ -113,17 +171,24 @@ def batched(found: Iterator[Delta]) -> Iterator[Delta]:
 
 
 def completion_of(
-    response: httpx2.Response, server: Server, sent: bytes, read: Callable[[bytes], tuple[str, StreamEnd]]
+    response: httpx2.Response,
+    server: Server,
+    sent: bytes,
+    read: Callable[[bytes], WholeReply],
+    dialect: Dialect,
+    splitter: ReasoningSplitter,
 ) -> Completion:
     """A whole answer as a reply, which `read` finds in its bytes; an error has with it what came."""
     raw = response.content
     try:
-        text, end = read(raw)
+        whole = read(raw)
     except BackendError as error:
         error.raw = words_of(raw)
         raise
-    end = replace(end, limits=_rate_limits(response.headers))
-    return Completion(text, end, server.mask(words_of(raw)), words_of(sent))
+    reasoning, text = split_reasoning(whole.text, whole.end, splitter)
+    dialect.heard(splitter)
+    end = replace(whole.end, limits=_rate_limits(response.headers), adapted=dialect.adapted)
+    return Completion(text, end, server.mask(words_of(raw)), words_of(sent), whole.reasoning + reasoning)
 
 
 @contextmanager

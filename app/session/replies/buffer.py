@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from app.backends.base import ReasoningDelta, ReasoningEnd, TextDelta
 from app.calls.caller import StopSignal
 
 CHUNK_S = 0.04
@@ -20,6 +21,8 @@ class ReplyBuffer:
     """The text received so far, and a signal for new text."""
 
     parts: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    """What the model thought in this attempt."""
     length: int = 0
     beginnings: int = 0
     stopping: StopSignal = field(default_factory=StopSignal)
@@ -34,9 +37,24 @@ class ReplyBuffer:
 
     def begin(self) -> None:
         """Start an attempt, the first or a retry: the text of an earlier attempt is dropped."""
+        self.reasoning = []
+        self._restart()
+
+    def _restart(self) -> None:
         self.parts, self.length = [], 0
         self.beginnings += 1
         self.news.set()
+
+    def take(self, delta: TextDelta | ReasoningDelta | ReasoningEnd) -> None:
+        """Append a piece of the reply; what is reasoning no listener sees, or not any longer."""
+        match delta:
+            case TextDelta(text):
+                self.add(text)
+            case ReasoningDelta(text):
+                self.reasoning.append(text)
+            case ReasoningEnd():
+                self.reasoning.append(self.text)
+                self._restart()
 
     def add(self, text: str) -> None:
         """Append new text."""

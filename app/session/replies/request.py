@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.backends.base import Backend, PromptMessage, Request, StreamEnd, TextDelta
+from app.backends.base import (
+    Backend,
+    PromptMessage,
+    Request,
+    StreamEnd,
+)
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.calls.caller import Attempt, Caller, Result
 from app.calls.model_pool import ModelAccess
@@ -37,20 +42,21 @@ async def stream_reply(
     try:
         async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
             async for delta in deltas:
-                if isinstance(delta, TextDelta):
-                    first_us = first_us or clock.now_us()
-                    reply.add(delta.text)
-                else:
+                if isinstance(delta, StreamEnd):
                     end = delta
+                    continue
+                reply.take(delta)
+                first_us = (first_us or clock.now_us()) if reply.length else None
     except BackendError as failed:
         error = failed
-    text = reply.text.strip()
+    text, reasoning = reply.text.strip(), "".join(reply.reasoning)
     if reply.stopped and not end.finish_reason:
         end, error = StreamEnd(STOPPED), None if text else empty_reply_error()
     if error is not None:
         reply.begin()  # removes the partial reply from the screen now, not at the next attempt
     first_token_us = None if first_us is None else first_us - started_us
-    return Result(text, end, started_us, clock.now_us() - started_us, first_token_us, error)
+    took_us = clock.now_us() - started_us
+    return Result(text, end, started_us, took_us, first_token_us, error, reasoning=reasoning)
 
 
 def empty_reply_error() -> BackendError:
@@ -72,8 +78,9 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
     )
 
 
-def request_json(request: Request) -> dict[str, Any]:
-    """A request as it is stored with the attempt, without API keys and server addresses."""
+def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any]:
+    """A request as it is stored with the attempt, without API keys and server addresses; `adapted` is what the server
+    refused of it."""
     return {
         "model": request.model,
         "messages": [{"role": message.role, "text": message.text} for message in request.messages],
@@ -81,6 +88,7 @@ def request_json(request: Request) -> dict[str, Any]:
         "max_tokens": request.max_tokens,
         "options": dict(request.options),
         **({"schema": request.schema} if request.schema is not None else {}),
+        **({"adapted": list(adapted)} if adapted else {}),
     }
 
 

@@ -1,0 +1,126 @@
+"""What a server was found to need for a model that others do not: learned from what it refuses, or how it replies."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from app.backends.base import JSON, PromptMessage, as_chat_messages
+from app.backends.wire.error_mapping import NO_SYSTEM
+from app.backends.wire.reasoning import ReasoningSplitter
+from app.errors import BackendRejected
+
+SystemRole = Literal["system", "developer", "user"]
+SYSTEM = "system"
+OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
+"""Fields that a server may know by another name."""
+OPTIONAL = ("temperature", "stream_options", "max_output_tokens", "store")
+"""Fields without which a reply is one as well."""
+UNSUPPORTED = re.compile(
+    r"unsupported|not[ _]supported|n.t support|not support|unrecogni[sz]ed|unknown|unexpected|not permitted|not allowed"
+    r"|extra (inputs|fields)|deprecated|invalid (argument|field|parameter)",
+    re.I,
+)
+"""How servers say that they do not know a field, or take no value but their own for it."""
+REFUSALS = ("status_400", "status_422")
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Dialect:
+    """What is known of one model on one server; shared by all requests to it."""
+
+    model: str = ""
+    refused: set[str] = field(default_factory=set)
+    """What the server refuses: fields of the request, or `system`."""
+    unopened: bool = False
+    """Whether replies were found to begin with reasoning that has no opening tag."""
+
+    @property
+    def adapted(self) -> tuple[str, ...]:
+        """What is left out of requests or put elsewhere, in alphabetical order."""
+        return tuple(sorted(self.refused))
+
+    def splitter(self, until: str = "") -> ReasoningSplitter:
+        """What takes the reasoning out of the next reply's text."""
+        return ReasoningSplitter(until or ("</think>" if self.unopened else ""))
+
+    def heard(self, splitter: ReasoningSplitter) -> None:
+        """Remember how a reply was found to be."""
+        if splitter.unopened and not self.unopened:
+            self.unopened = True
+            log.warning(
+                "%s begins its replies with reasoning without an opening tag: from now on none of it is streamed; "
+                "`options: {reasoning_until: '</think>'}` in the study says so from the start",
+                self.model,
+            )
+
+    def messages(self, messages: tuple[PromptMessage, ...], role: SystemRole | None) -> list[JSON]:
+        """The messages, with the system prompt where the study wants it, or else where the server takes it."""
+        role = role or ("user" if SYSTEM in self.refused else "system")
+        if role == "user":
+            return _in_first_message(messages)
+        chat = as_chat_messages(messages)
+        return [one | {"role": role} if isinstance(one, dict) and one["role"] == SYSTEM else one for one in chat]
+
+    def fields(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """The body of a request without what the server refuses."""
+        found = {}
+        for name, value in body.items():
+            name = OTHER_NAME[name] if name in self.refused and name in OTHER_NAME else name
+            if name not in self.refused:
+                found[name] = value
+        return found
+
+    def learn(self, error: BackendRejected, sent: Mapping[str, Any], *, movable: bool) -> bool:
+        """Whether a refusal is of something that can be left out or put elsewhere, which the next request does; the
+        system prompt only if it is `movable`."""
+        if error.reason not in REFUSALS:
+            return False
+        name = _refused(error.raw or "", sent, movable=movable)
+        if name is None or name in self.refused:
+            return False
+        self.refused.add(name)
+        log.warning("the server of %s refuses `%s`; from now on it is asked without: %s", self.model, name, error)
+        return True
+
+
+def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:
+    """The system prompt before the first message, in which it is."""
+    system = "\n\n".join(one.text for one in messages if one.role == SYSTEM)
+    chat = as_chat_messages(messages, system=False)
+    first = next((one for one in chat if isinstance(one, dict) and one["role"] == "user"), None)
+    if not system:
+        return chat
+    if first is None:
+        return [{"role": "user", "content": system}, *chat]
+    first["content"] = f"{system}\n\n{first['content']}"
+    return chat
+
+
+def _refused(raw: str, sent: Mapping[str, Any], *, movable: bool) -> str | None:
+    """What a server's words refuse of a request; None where that is nothing that could be done without."""
+    if movable and NO_SYSTEM.search(raw):
+        return SYSTEM
+    names = [name for name in (*OTHER_NAME, *OPTIONAL) if name in sent]
+    for said in (_param(raw), raw):
+        for name in names if said and UNSUPPORTED.search(raw) else ():
+            if re.search(rf"(?<![a-z_]){name}(?![a-z_])", said):
+                return name
+    return None
+
+
+def _param(raw: str) -> str:
+    """The field that a refusal names apart from its words, as OpenAI's do."""
+    try:
+        body = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return ""
+    error = body.get("error", body) if isinstance(body, dict) else body
+    return str(error.get("param") or "") if isinstance(error, dict) else ""

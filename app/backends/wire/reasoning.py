@@ -1,0 +1,167 @@
+"""What a model thought, taken out of the text of its reply: servers without a parser for it leave it there in tags.
+
+Pure. A block of reasoning stands at the beginning of the text (`<think>...</think>`), perhaps followed by another; tags
+anywhere else are text. Some templates write the opening tag themselves, so that the text begins with thoughts and only
+their end is marked: a closing tag at the end of a line, without an opening one before it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+
+NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reason")
+OPENING = re.compile(rf"\s*(?:<({'|'.join(NAMES)})>|\[(THINK)\])", re.IGNORECASE)
+"""DeepSeek, Qwen and most others; Magistral."""
+TAG = re.compile(rf"</?(?:{'|'.join(NAMES)})>|\[/?THINK\]", re.IGNORECASE)
+LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
+LONGEST_TAG = max(len(f"</{name}>") for name in NAMES)
+MOST_HELD = 1_000_000
+"""After so many characters without the end of the reasoning they are taken for text."""
+_TAG_BEGINS = re.compile(r"(?:<[/a-z]*|\[[/THINK]*)\Z", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class ReasoningSplitter:
+    """Divides the text of one reply as it comes, wherever it is cut."""
+
+    until: str = ""
+    """The text that ends the reasoning with which replies begin, if it is known that they do. A complete reply without
+    it is one without reasoning."""
+    unopened: bool = False
+    """Whether the reasoning turned out to have no opening tag."""
+    _held: str = ""
+    """Text that may be part of a tag."""
+    _state: str = "start"
+    """`start` (only blanks so far), `reasoning`, `until`, or `text`."""
+    _closing: str = ""
+    _said: bool = False
+    """Whether a block of reasoning has ended."""
+    _open: int = 0
+    """How many opening tags in the text have no closing one yet."""
+
+    def __post_init__(self) -> None:
+        if self.until:
+            self._state, self._closing = "until", self.until
+
+    def split(self, delta: Delta) -> Iterator[Delta]:
+        """Give the deltas that a delta completes."""
+        match delta:
+            case TextDelta(text):
+                self._held += text
+                yield from self._divided(last=False)
+            case StreamEnd():
+                if self._state == "until" and delta.finish_reason == "stop" and not self._ended():
+                    self._state, self._said = "text", True
+                yield from self._divided(last=True)
+                yield from self.flush()
+                yield delta
+            case _:
+                yield delta
+
+    def flush(self) -> Iterator[Delta]:
+        """Give the text that is still held back, of a reply that failed."""
+        if self._held:
+            yield self._own(self._held)
+            self._held = ""
+
+    def _own(self, text: str) -> Delta:
+        return ReasoningDelta(text) if self._state in ("reasoning", "until") else TextDelta(text)
+
+    def _divided(self, *, last: bool) -> Iterator[Delta]:
+        before = ""
+        while before != (before := self._state + self._held):
+            match self._state:
+                case "start":
+                    self._start(last=last)
+                case "reasoning" | "until":
+                    yield from self._reason(last=last)
+                case _:
+                    yield from self._text(last=last)
+
+    def _start(self, *, last: bool) -> None:
+        if found := OPENING.match(self._held):
+            self._closing = "[/THINK]" if found[2] else f"</{found[1]}>"
+            self._held, self._state = self._held[found.end() :], "reasoning"
+        elif (begun := self._held.lstrip()) and (last or not _may_open(begun)):
+            if self._said:
+                self._held = begun
+            self._state = "text"
+
+    def _reason(self, *, last: bool) -> Iterator[Delta]:
+        if not self._ended():
+            if last or self._state == "reasoning":
+                yield from self._pass(len(self._held) if last else _keep_back(self._held, self._closing))
+            elif len(self._held) > MOST_HELD:
+                self._state, self._said = "text", True
+            else:
+                yield ReasoningDelta("")
+            return
+        at = self._held.lower().find(self._closing.lower())
+        yield from self._pass(at)
+        self._held = self._held[len(self._closing) :]
+        self._state, self._said = "start", True
+
+    def _ended(self) -> bool:
+        return self._closing.lower() in self._held.lower()
+
+    def _text(self, *, last: bool) -> Iterator[Delta]:
+        if self._said:  # the reasoning was marked: nothing in the text is a mark of it
+            yield from self._pass(len(self._held))
+            return
+        if found := TAG.search(self._held):
+            yield from self._pass(found.start())
+            yield from self._tag(len(found[0]), closing="/" in found[0], last=last)
+            return
+        begun = None if last else _TAG_BEGINS.search(self._held[-LONGEST_TAG:])
+        yield from self._pass(len(self._held) - (len(begun[0]) if begun else 0))
+
+    def _tag(self, length: int, *, closing: bool, last: bool) -> Iterator[Delta]:
+        """Deal with a tag that the text held back begins with: it is text, unless it closes what was never opened."""
+        rest = self._held[length:]
+        if closing and not self._open:
+            if not last and not rest.strip(" \t\r"):
+                return  # how the line goes on decides
+            if LINE_END.match(rest):
+                yield ReasoningEnd()
+                self._held, self._state, self._said, self.unopened = rest, "start", True, True
+                return
+        self._open += -1 if closing and self._open else not closing
+        yield from self._pass(length)
+
+    def _pass(self, length: int) -> Iterator[Delta]:
+        if length > 0:
+            delta, self._held = self._own(self._held[:length]), self._held[length:]
+            yield delta
+
+
+def split_reasoning(text: str, end: StreamEnd, splitter: ReasoningSplitter) -> tuple[str, str]:
+    """A whole text as reasoning and reply."""
+    reasoning = reply = ""
+    for delta in (*splitter.split(TextDelta(text)), *splitter.split(end)):
+        match delta:
+            case ReasoningDelta(piece):
+                reasoning += piece
+            case ReasoningEnd():
+                reasoning, reply = reasoning + reply, ""
+            case TextDelta(piece):
+                reply += piece
+            case _:
+                pass
+    return reasoning, reply
+
+
+def _may_open(text: str) -> bool:
+    """Whether text without a tag so far can still begin with one."""
+    low = text.lower()
+    return any(tag.startswith(low) for tag in (*(f"<{name}>" for name in NAMES), "[think]"))
+
+
+def _keep_back(text: str, closing: str) -> int:
+    """How much of a text cannot be the beginning of a closing tag."""
+    text, closing = text.lower(), closing.lower()
+    for length in range(min(len(closing) - 1, len(text)), 0, -1):
+        if closing.startswith(text[-length:]):
+            return len(text) - length
+    return len(text)

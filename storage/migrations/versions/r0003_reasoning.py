@@ -1,0 +1,12 @@
+"""What a model thought before it replied is kept with the attempt, apart from the reply."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the column."""
+    op.add_column("attempt", sa.Column("reasoning", sa.Text()))

@@ -1,0 +1,103 @@
+"""Thoughts in a reply's text: found wherever the text is cut, and nothing else taken for them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.backends.base import ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+from app.backends.wire.reasoning import NAMES, ReasoningSplitter, split_reasoning
+
+WORDS = st.text(st.sampled_from("ab <>/\n`[]\u00e9"), max_size=30)
+SOUND = WORDS.filter(lambda text: text.strip() and not text.lstrip().startswith(("<", "[")))
+TAGS = st.sampled_from(
+    [*((f"<{name}>", f"</{name}>") for name in NAMES), ("[THINK]", "[/THINK]"), ("<Think>", "</Think>")]
+)
+
+
+def pieces(text: str, cuts: list[int]) -> list[str]:
+    places = sorted({cut % (len(text) + 1) for cut in cuts})
+    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True) if start < end]
+
+
+def divided(text: str, cuts: list[int], until: str = "") -> tuple[str, str]:
+    """Reasoning and reply as a listener would have them at the end."""
+    splitter, reasoning, reply = ReasoningSplitter(until), "", ""
+    for delta in [TextDelta(one) for one in pieces(text, cuts)] + [StreamEnd("stop")]:
+        for given_ in splitter.split(delta):
+            match given_:
+                case TextDelta(piece):
+                    assert piece
+                    reply += piece
+                case ReasoningDelta(piece):
+                    assert piece
+                    reasoning += piece
+                case ReasoningEnd():
+                    reasoning, reply = reasoning + reply, ""
+    return reasoning, reply
+
+
+CUTS = st.lists(st.integers(0, 200), max_size=8)
+
+
+@given(TAGS, WORDS, SOUND, CUTS, st.sampled_from(["", "\n\n", "\n", " "]))
+def test_thoughts_in_tags_are_no_part_of_the_reply(tags, thoughts, reply, cuts, between):
+    opening, closing = tags
+    assert divided(f"{opening}{thoughts}{closing}{between}{reply}", cuts) == (thoughts, reply.lstrip())
+
+
+@given(TAGS, SOUND, SOUND, CUTS)
+def test_thoughts_without_an_opening_tag_are_no_part_of_the_reply(tags, thoughts, reply, cuts):
+    text = f"{thoughts}{tags[1]}\n\n{reply}"
+    assert divided(text, cuts) == (thoughts, reply.lstrip())
+    splitter = ReasoningSplitter()
+    assert split_reasoning(text, StreamEnd("stop"), splitter) == (thoughts, reply.lstrip())
+    assert splitter.unopened
+
+
+@given(WORDS, SOUND, CUTS)
+def test_where_replies_are_known_to_begin_with_thoughts_none_is_given_as_text(thoughts, reply, cuts):
+    splitter = ReasoningSplitter("</think>")
+    deltas = [given_ for one in pieces(f"{thoughts}</think>{reply}", cuts) for given_ in splitter.split(TextDelta(one))]
+    assert ReasoningEnd() not in deltas
+    assert "".join(one.text for one in deltas if isinstance(one, ReasoningDelta)) == thoughts
+    assert reply.lstrip().startswith("".join(one.text for one in deltas if isinstance(one, TextDelta)))
+
+
+@given(WORDS, CUTS)
+def test_text_without_tags_stays_as_it_is(text, cuts):
+    assert divided(text, cuts) == ("", text)
+
+
+@pytest.mark.parametrize("text", [
+    "Write `</think>` to end it.", "The tag </think> ends it.", "I mean <think> and </think>, both.", "<thin air>", "<",
+    "<think", "a </think", "[TH", "  hello", "Tags: <think>x</think>", "<b>bold</b>", "[THE] end", "x </thinking> y",
+])  # fmt: skip
+@pytest.mark.parametrize("cuts", [[], list(range(60))])
+def test_a_reply_about_tags_is_a_reply(text, cuts):
+    assert divided(text, cuts) == ("", text)
+
+
+@pytest.mark.parametrize(("text", "reasoning", "reply"), [
+    ("<think>\nIt must be B.\n</think>\n\nIt is 56.", "\nIt must be B.\n", "It is 56."),
+    ("7*8.\n</think>\n\nIt is 56.", "7*8.\n", "It is 56."),
+    ("<think>a</think>\n<think>b</think>\nc", "ab", "c"),
+    ("<think>never closed", "never closed", ""),
+    ("<think></think>\n\nB", "", "B"),
+    ("<think>a</think>", "a", ""),
+    ("a</think>", "a", ""),
+    ("<THINK>a</think>b", "a", "b"),
+    ("<think>a</think>The tag </think>\nends it.", "a", "The tag </think>\nends it."),
+])  # fmt: skip
+@pytest.mark.parametrize("cuts", [[], list(range(80))])
+def test_examples(text, reasoning, reply, cuts):
+    assert divided(text, cuts) == (reasoning, reply)
+
+
+@pytest.mark.parametrize(("reason", "found"), [("stop", ("", "It is 56.")), ("length", ("It is 56.", ""))])
+@pytest.mark.parametrize("cuts", [[], list(range(80))])
+def test_where_thoughts_are_expected_a_complete_reply_without_them_is_a_reply(reason, found, cuts):
+    splitter = ReasoningSplitter("</think>")
+    deltas = [delta for one in pieces("It is 56.", cuts) for delta in splitter.split(TextDelta(one))]
+    deltas += splitter.split(StreamEnd(reason))
+    thoughts, reply = ("".join(one.text for one in deltas if isinstance(one, k)) for k in (ReasoningDelta, TextDelta))
+    assert (thoughts, reply) == found
