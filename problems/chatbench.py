@@ -1,8 +1,9 @@
 """ChatBench's questions.csv: multiple-choice questions with four options, plain and formatted.
 
 Columns and names are those of the release (https://huggingface.co/datasets/microsoft/ChatBench, CC BY 4.0).
-An empty `*_formatted` cell means that there was nothing to format. The dataset that the code and the paper
-call `moral_scenarios` is `moral_reasoning` in the dataset card: both are read, and kept as written.
+An empty `*_formatted` cell means that there was nothing to format; a file may leave these columns out. The dataset
+that the code and the paper call `moral_scenarios` is `moral_reasoning` in the dataset card: both are read, and kept as
+written.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,9 @@ from problems.registry import source
 
 KEYS = ("A", "B", "C", "D")
 _PLAIN = ("question", *(f"option_{key}" for key in KEYS))
-COLUMNS = ("question_id", "dataset", *_PLAIN, "answer", *(f"{name}_formatted" for name in _PLAIN))
+_FORMATTED = tuple(f"{name}_formatted" for name in _PLAIN)
+_NEEDED = ("question_id", "dataset", *_PLAIN, "answer")
+COLUMNS = (*_NEEDED, *_FORMATTED)
 
 _MORAL = ("moral_scenarios", "moral_reasoning")
 _SUBJECTS: Mapping[str, str] = {
@@ -55,27 +58,29 @@ def _rows(header: list[str], records: list[Record]) -> tuple[list[_Row], list[st
     if not records:
         return [], ["there is no question below the header"]
     whole = [(line, cells) for line, cells in records if len(cells) == len(header)]
-    rows = [_Row(line, dict(zip(header, cells, strict=True))) for line, cells in whole]
-    faults = _width_faults(records) + [fault for row in rows for fault in _row_faults(row)]
+    blank = dict.fromkeys(_FORMATTED, "")
+    rows = [_Row(line, blank | dict(zip(header, cells, strict=True))) for line, cells in whole]
+    faults = _width_faults(records, len(header)) + [fault for row in rows for fault in _row_faults(row)]
     return rows, faults + repeated((row.line, row.cells["question_id"]) for row in rows)
 
 
 def _header_faults(header: list[str]) -> list[str]:
-    missing = [name for name in COLUMNS if name not in header]
+    missing = [name for name in _NEEDED if name not in header]
     faults = [f"line 1: the column {name} is missing" for name in missing]
     for place, name in enumerate(header):
         if name not in COLUMNS:
-            faults.append(f"line 1: {name!r} is not a column.{did_you_mean(name, missing)}")
+            known = missing or [one for one in _FORMATTED if one not in header]
+            faults.append(f"line 1: {name!r} is not a column.{did_you_mean(name, known)}")
         elif name in header[:place]:
             faults.append(f"line 1: the column {name} is there twice")
     return faults
 
 
-def _width_faults(records: list[Record]) -> list[str]:
+def _width_faults(records: list[Record], width: int) -> list[str]:
     return [
-        f"line {line}: {len(cells)} cells instead of {len(COLUMNS)}; put quotes around cells with commas"
+        f"line {line}: {len(cells)} cells instead of {width}; put quotes around cells with separators"
         for line, cells in records
-        if len(cells) != len(COLUMNS)
+        if len(cells) != width
     ]
 
 

@@ -123,7 +123,7 @@ def _gather(records: Sequence[Record]) -> tuple[list[_Conversation], list[str]]:
     for line, row in records[1:]:
         if len(row) != len(header):
             faults.append(
-                f"line {line}: {len(row)} cells instead of {len(header)}; put quotes around cells with commas"
+                f"line {line}: {len(row)} cells instead of {len(header)}; put quotes around cells with separators"
             )
             continue
         cells = {name: row[place] for place, name in kept}

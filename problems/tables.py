@@ -23,9 +23,8 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from problems.errors import ProblemError
-from problems.readers import read_text
+from problems.readers import SEPARATORS, read_text, separator_of
 
-SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 MARKDOWN = (".md", ".markdown")
 DAMAGED = (BadZipFile, zlib.error, ParseError, OSError, EOFError, LookupError, ValueError, TypeError, AttributeError)
 """What reading a damaged archive of XML raises."""
@@ -97,7 +96,7 @@ def _cell(value: object) -> Any:
 
 def _csv(path: Path) -> Table:
     text = read_text(path)
-    separator = max(SEPARATORS, key=lambda one: _width(text, one))
+    separator = separator_of(text, 20)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     records, line = [], 1
     try:
@@ -109,19 +108,6 @@ def _csv(path: Path) -> Table:
     found = _of_records(records, path)
     told = f"cells are separated by {SEPARATORS[separator]}"
     return found if separator == "," else replace(found, notes=(told, *found.notes))
-
-
-def _width(text: str, separator: str) -> int:
-    """How many cells the widest of the first rows has, and at least two rows agree on."""
-    widths: list[int] = []
-    try:
-        for cells in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
-            widths.append(len(cells))
-            if len(widths) == 20:
-                break
-    except csv.Error:
-        return 0
-    return max((width for width in widths if widths.count(width) > 1), default=max(widths, default=0))
 
 
 def _of_records(records: Sequence[tuple[str, list[str]]], path: Path) -> Table:

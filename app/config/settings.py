@@ -10,7 +10,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
@@ -25,6 +25,11 @@ ENV_FILE = ".env"
 SECRET_LENGTH = 32
 MASK = "********"
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+def _unquoted(value: object) -> object:
+    quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+    return value[1:-1] if quoted and isinstance(value, str) else value
 
 
 def _level(value: str) -> str:
@@ -180,6 +185,12 @@ class Settings(BaseSettings):
     metrics_host: str = Field(
         "127.0.0.1", description="The address of the metrics. There is no login, so never use a public one."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _unquote(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take off one pair of quotes around a whole value: Docker passes the values of an env file with them."""
+        return {name: _unquoted(value) for name, value in values.items()}
 
     @property
     def address(self) -> str:

@@ -117,7 +117,7 @@ def test_every_bad_row_is_named_by_the_line_it_begins_on() -> None:
     ]
     text = written(rows) + "too,few\r\n"
     assert [fault.split(" is ")[0] for fault in faults_of(text)] == [
-        "line 8: 2 cells instead of 13; put quotes around cells with commas",
+        "line 8: 2 cells instead of 13; put quotes around cells with separators",
         "line 2, column answer 'X'",
         "line 6, column option_A",
         "line 6, column answer 'Y'",
@@ -128,7 +128,7 @@ def test_every_bad_row_is_named_by_the_line_it_begins_on() -> None:
 @pytest.mark.parametrize(
     ("columns", "faults"),
     [
-        (COLUMNS[:-1], ["line 1: the column option_D_formatted is missing"]),
+        (COLUMNS[1:], ["line 1: the column question_id is missing"]),
         ((*COLUMNS, "level"), ["line 1: 'level' is not a column."]),
         ((*COLUMNS, "answer"), ["line 1: the column answer is there twice"]),
         (
@@ -145,6 +145,20 @@ def test_other_columns_are_refused(columns: list[str], faults: list[str]) -> Non
     assert (
         list(faults_of(written([GOOD], columns) if len(set(columns)) == len(columns) else ",".join(columns))) == faults
     )
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("spare", [0, 3], ids=["", "blank cells at the end"])
+def test_the_shapes_of_spreadsheets_are_read(separator: str, spare: int) -> None:
+    """As Excel writes it in many countries; the columns for formatted texts may be left out."""
+    file = io.StringIO(newline="")
+    writer = csv.writer(file, delimiter=separator)
+    names = [name for name in COLUMNS if not name.endswith("_formatted")]
+    row = {**GOOD, "question": "1, 2; 3 | 4?"}
+    for cells in (names, [row[name] for name in names], [""] * len(names)):
+        writer.writerow([*cells, *[""] * spare])
+    (problem,) = parse(file.getvalue(), "questions.csv")
+    assert (problem.text, problem.plain, problem.answer) == ("1, 2; 3 | 4?", "1, 2; 3 | 4?", "B")
 
 
 def test_a_quote_that_is_never_closed_is_found_where_it_opens() -> None:

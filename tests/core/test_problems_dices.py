@@ -87,7 +87,7 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
     )
     assert faults(text) == (
         "line 5: item_id '1' has another response, degree_of_harm than on line 2",
-        "line 9: 2 cells instead of 7; put quotes around cells with commas",
+        "line 9: 2 cells instead of 7; put quotes around cells with separators",
         "line 8, column response is empty",
         "line 8, column context must begin with one of 'USER: ', 'LAMDA: ', 'LLM: ', 'A: ', 'B: ', not 'Hello'",
         "line 8, column degree_of_harm 'Harmless' is not allowed; "

@@ -32,6 +32,31 @@ def test_an_empty_variable_is_as_if_unset(monkeypatch):
     assert settings.load().openai_api_key is None
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
+    """As `docker run --env-file` passes them."""
+    values = {
+        "public_url": "https://study.example.org", "openai_api_key": "sk-test-1234567890abcdef", "port": "7870",
+        "model_servers": '{"lab": {"url": "http://gpu:8000/v1", "key": "sk-or-abcdefgh"}}', "secret": "x" * 40,
+    }  # fmt: skip
+    for name, value in values.items():
+        monkeypatch.setenv(f"PARLEY_{name.upper()}", f"{quote}{value}{quote}")
+    found = settings.load()
+    assert (found.public_url, found.port, found.model_servers["lab"].url) == (
+        values["public_url"], 7870, "http://gpu:8000/v1",
+    )  # fmt: skip
+    assert (found.openai_api_key.get_secret_value(), found.secret.get_secret_value()) == (
+        values["openai_api_key"], values["secret"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ['7870"', '"7870', "'7870\""])
+def test_other_quotes_stay(monkeypatch, value):
+    monkeypatch.setenv("PARLEY_PORT", value)
+    with pytest.raises(SettingsError):
+        settings.load()
+
+
 def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeypatch):
     monkeypatch.setenv("PARLEY_PORT", "99999")
     monkeypatch.setenv("PARLEY_REPLY_TIMEOUT_S", "nan")
