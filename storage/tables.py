@@ -65,6 +65,15 @@ studies = Table(
     Index("ix_study_name", "name"),
 )
 
+pictures = Table(
+    "picture",
+    metadata,
+    Column("sha256", String(64), primary_key=True),
+    Column("type", String(20), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+)
+"""The pictures in the texts of studies, each once. Which study has which is part of the study's document."""
+
 sessions = Table(
     "session",
     metadata,

@@ -15,9 +15,11 @@ from typing import Any
 from app.backends import registry as backends
 from app.backends.providers import how_reached
 from app.errors import NotYaml
+from app.studies.pictures import find_pictures
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.study.resolve import with_pictures
 from experiments.study.study import Study
 from problems.errors import ProblemError, did_you_mean
 from problems.pools import load_pool
@@ -92,9 +94,10 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
         if error.name != str(raw.get("study", "study")):  # a protocol's
             found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
-    if faults:
+    pictures = find_pictures(study, raw, path.parent)
+    if faults := [*faults, *pictures.faults]:
         raise StudyError(str(path), faults)
-    return study
+    return with_pictures(study, pictures.by_key, pictures.files)
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ MOST_BODY = 192 * 1024
 """The largest body of a request, in bytes: a draft twice as long as the longest message, in any script."""
 ALLOWED: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
-        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/healthz(/(live|ready))?|/robots\.txt|"
+        r"/|/s/[\w-]{1,60}|/walk/[\w.-]{1,200}|/out|/api/reply|/parley/[\w.-]+|/picture/[0-9a-f]{64}|/healthz(/(live|ready))?|/robots\.txt|"
         + ASKED
     ),
     "POST": re.compile(r"/s/[\w-]{1,60}|/api/(look|act|draft|preview|telemetry)"),
@@ -54,6 +54,8 @@ OWN_FORM = {**PRIVATE, b"referrer-policy": b"same-origin"}
 """The headers of pages with a form of ours. With `no-referrer` the browser would post the form with Origin: null, which
 could not be checked."""
 _IMMUTABLE = {**HEADERS, b"cache-control": FOREVER.encode()}
+_OWN_IMMUTABLE = {**HEADERS, b"cache-control": b"private, max-age=31536000, immutable"}
+"""For what only this participant may load: no cache that others share keeps it."""
 _SHARING = b"access-control-"
 """The prefix of CORS headers, which are removed: Gradio adds them for any site that asks."""
 
@@ -181,6 +183,8 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
         return OWN_FORM
     if path.startswith("/assets/") and status == 200:
         return _IMMUTABLE
+    if path.startswith("/picture/") and status == 200:
+        return _OWN_IMMUTABLE
     return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css", "/favicon.ico")) else PRIVATE
 
 

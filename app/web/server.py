@@ -20,6 +20,7 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.i18n.negotiation import from_accept_language
 from app.session.service import SessionService
+from app.web import pictures
 from app.web.health import database_check, inside, liveness, readiness
 from app.web.metrics import metrics_of
 from app.web.open_studies import OpenStudies
@@ -99,6 +100,7 @@ def build_app(
             *ParticipantApi(runtime, cookies).routes(),
             *arrival.routes(),
             PreviewLinks(secret).route(runtime, cookies),
+            pictures.participants_route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             *page.routes(),  # last, because they match every path
         ],

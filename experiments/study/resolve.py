@@ -28,6 +28,7 @@ from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.validation import validate
 from experiments.study.validation_errors import drop_consequential, issues_of, parse_leniently
+from problems.pictures import Picture, PictureMap
 from problems.problem import Problem
 
 Json = Any
@@ -64,6 +65,22 @@ def resolve(
     return study
 
 
+def with_pictures(study: Study, pictures: Mapping[str, Picture], files: Mapping[str, bytes]) -> Study:
+    """The study with the pictures that its texts ask for; they become part of its document and hash. `files` is their
+    content by SHA-256."""
+    if not pictures:
+        return study
+    named = {key: picture.to_json() for key, picture in sorted(pictures.items())}
+    text = json.dumps(json.loads(study.document) | {"pictures": named}, ensure_ascii=False, separators=(",", ":"))
+    return replace(
+        study,
+        document=text,
+        hash=sha256(text.encode()).hexdigest(),
+        pictures=PictureMap(dict(pictures)),
+        picture_files=dict(files),
+    )
+
+
 def _wording() -> dict[str, Any]:
     """The wording of the instruments, which a study file refers to by name; part of the document and its hash."""
     return {
@@ -96,7 +113,8 @@ def restore(document: str) -> Study:
             ],
         ) from error
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
-    return _study(file, read, pools, document, sorted(read), [])
+    pictures = {key: Picture(**picture) for key, picture in parts.get("pictures", {}).items()}
+    return replace(_study(file, read, pools, document, sorted(read), []), pictures=PictureMap(pictures))
 
 
 def _study(

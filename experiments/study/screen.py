@@ -68,6 +68,8 @@ class TranscriptBlock:
     you: str = "You"
     bot: str = ""
     judged: bool = False
+    own: bool = False
+    """Whether the conversation is part of the study, a problem's dialogue, and not one of this session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +196,7 @@ def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, 
     """A conversation between other people, labelled as `person` and `called`; the names in its source are not shown."""
     roles: dict[str, Literal["You", "Bot"]] = {"user": "You", "bot": "Bot"}
     messages = tuple(ChatMessage(roles[message.role], message.text) for message in said)
-    return TranscriptBlock("The conversation", messages, you=person, bot=called, **more)
+    return TranscriptBlock("The conversation", messages, you=person, bot=called, own=True, **more)
 
 
 def fields_on_screen(screen: Screen) -> Iterator[Field]:

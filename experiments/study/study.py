@@ -10,6 +10,7 @@ from experiments.study.admission import admitting
 from experiments.study.schema import Factor, Loop, Node, StudyFile
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
+from problems.pictures import PictureMap
 from problems.problem import Problem
 
 
@@ -26,6 +27,10 @@ class Study:
     factors: Mapping[str, Factor] = field(default_factory=dict)
     """The factors to which participants are assigned: those of the file, and the rows of its Latin squares."""
     _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
+    pictures: PictureMap = field(default_factory=PictureMap, compare=False)
+    """The pictures in its texts."""
+    picture_files: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    """The content of the pictures by SHA-256 until the study is registered; then the database has it."""
 
     @property
     def name(self) -> str:

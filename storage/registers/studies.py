@@ -6,17 +6,18 @@ A registered study never changes, so each is built once per process and cached w
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from cachetools import LRUCache
-from sqlalchemy import URL, Engine, insert, select, union
+from sqlalchemy import URL, Connection, Engine, insert, select, union
 
 from experiments.study.resolve import restore
 from experiments.study.study import Study
 from problems.errors import did_you_mean
 from storage import tables
 from storage.db.engine import writer
-from storage.db.upsert import RowOwner, upsert_rows
+from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import StorageError
 from storage.registers.imported_rows import study_stream
 from storage.schemas.registry import schemas
@@ -33,6 +34,14 @@ def _size(study: Study) -> int:
 BUILT: LRUCache[tuple[URL, str], Study] = LRUCache(MOST_CHARS, _size)
 """By database and hash."""
 _LOCK = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """A picture's media type and its bytes."""
+
+    type: str
+    content: bytes
 
 
 class Studies:
@@ -94,11 +103,19 @@ class Studies:
             raise StorageError(f"This database has no study {name!r}; {hint} `parley publish` adds a study.")
         return self.get(found)
 
+    def picture(self, sha256: str) -> StoredPicture | None:
+        """A picture; None if the database has none of this hash."""
+        t = tables.pictures.c
+        with self._engine.connect() as connection:
+            found = connection.execute(select(t.type, t.content).where(t.sha256 == sha256)).first()
+        return None if found is None else StoredPicture(found.type, bytes(found.content))
+
     def register(self, study: Study) -> None:
-        """Store a study permanently, with its own rows. Registering it again changes nothing."""
-        self._keep(study, study.hash)
+        """Store a study permanently, with its own rows and its pictures. Registering it again changes nothing."""
+        self._keep(replace(study, picture_files={}) if study.picture_files else study, study.hash)
         with writer(self._engine) as connection, connection.begin():
             t = tables.studies.c
+            _store_pictures(connection, study)
             if connection.execute(select(t.hash).where(t.hash == study.hash)).scalar() is not None:
                 return
             entry = {
@@ -111,3 +128,14 @@ class Studies:
             connection.execute(insert(tables.studies), [entry])
             for name in study.file.export_schemas:
                 upsert_rows(connection, RowOwner(study.name), schemas()[name].study_rows(study))
+
+
+def _store_pictures(connection: Connection, study: Study) -> None:
+    """Store the pictures that no other study has stored, one by one: together they may be large."""
+    t = tables.pictures.c
+    for picture in {one.sha256: one for one in study.pictures.by_key.values()}.values():
+        content = study.picture_files.get(picture.sha256)
+        if content is None or connection.execute(select(t.sha256).where(t.sha256 == picture.sha256)).first():
+            continue
+        row = {"sha256": picture.sha256, "type": picture.type, "content": content}
+        upsert(connection, tables.pictures, [row], ["sha256"])

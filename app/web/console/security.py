@@ -28,7 +28,9 @@ OPEN: Mapping[str, re.Pattern[str]] = {
 }
 """The routes that need no login."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/|/(console|parley)/[\w.-]+|/(download|report)/[\w./=~-]{1,500}|" + ASKED),
+    "GET": re.compile(
+        r"/|/(console|parley)/[\w.-]+|/picture/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
+    ),
     "POST": re.compile("/logout|" + EVENTS),
 }
 """The further routes for logged-in users."""
@@ -110,7 +112,7 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
     if path.startswith(("/login", "/welcome/", "/known/")):
         # With `no-referrer`, a page's form would be posted with Origin: null; pages with forms use `same-origin`.
         ours[b"referrer-policy"] = b"same-origin"
-    if path.startswith("/assets/") and status == 200:
+    if path.startswith(("/assets/", "/picture/")) and status == 200:
         ours[b"cache-control"] = FOREVER
     elif not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico")) or status != 200:
         ours[b"cache-control"] = b"no-store"

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from app.web import pictures
 from app.web.console import page, report_page
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
@@ -55,6 +56,7 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             *login,
             Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
             report_page.route(desk),
+            pictures.researchers_route(desk.studies),
             desk.downloads.route(),
             *page.routes(desk),  # last, because they match every path
         ],

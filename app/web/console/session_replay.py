@@ -1,12 +1,13 @@
 """The replay: a participant's page after a given event, rendered as they saw it but inert.
 
 It is a document of its own in a sandboxed frame: no script runs, no form is sent, nothing is loaded, and whatever a
-text does to its page stays in the frame. The styles are inlined, because the gate serves none to a frame without an
-origin.
+text does to its page stays in the frame. Styles and pictures are inlined, because the gate serves none to a frame
+without an origin.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,6 +31,8 @@ from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
 """The parts of a style that would load a font."""
+PICTURE = re.compile(r'(?<=<img src=")picture/([0-9a-f]{64})(?=")')
+"""The address of a picture as `app.web.rendering.markdown` writes it."""
 PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 FOCUS = " autofocus>"
@@ -54,10 +57,20 @@ def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _submitted_values(shown, events[number:])
     painting = render_page(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
-    told = {name: str(painting.updates[name]["value"]).replace(FOCUS, ">") for name in PARTS}
+    told = {name: _inlined(desk, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
     return desk.html("replayed.html.j2", **known)
+
+
+def _inlined(desk: ConsoleContext, html: str) -> str:
+    """A part of the page with its pictures as data URIs."""
+
+    def uri(match: re.Match[str]) -> str:
+        found = desk.studies.picture(match[1])
+        return f"data:{found.type};base64,{base64.b64encode(found.content).decode()}" if found else match[0]
+
+    return PICTURE.sub(uri, html)
 
 
 @cache

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 from app.web.rendering import markdown
 from app.web.rendering.markdown import MOST_MARKS, as_code, markup, too_complex
 from experiments.study.screen import ChatMessage, ChatView, ReplyView, RoundView, Screen, TranscriptBlock
+from problems.pictures import PictureMap, shortened
 
 MOST_MARKS_A_PAGE = 16_000
 MOST_MARKS_A_LINE = 100
@@ -22,10 +23,12 @@ CUT = "… shortened here: the data have {more:,} more characters."
 
 
 class BudgetedRenderer:
-    """Renders the texts of one page; `dollars` makes a single $ delimit maths."""
+    """Renders the texts of one page; `dollars` makes a single $ delimit maths. The study's `pictures` are shown in its
+    own texts only (`written`, `option`)."""
 
-    def __init__(self, *, dollars: bool = False) -> None:
+    def __init__(self, *, dollars: bool = False, pictures: PictureMap | None = None) -> None:
         self._dollars = dollars
+        self._pictures = pictures
         self._marks = MOST_MARKS_A_PAGE
         self._chars = MOST_CHARS_A_PAGE
 
@@ -41,6 +44,15 @@ class BudgetedRenderer:
             return escape(text)
         self._marks -= marks
         return Markup(markdown.line(text))  # noqa: S704  (as above)
+
+    def written(self, text: str) -> Markup:
+        """A text of the study as blocks of HTML, with its pictures."""
+        light = self.light(shortened(text))
+        return Markup(markdown.html(light, images=False, dollars=self._dollars, pictures=self._pictures))  # noqa: S704
+
+    def option(self, text: str) -> Markup:
+        """An option of a problem as inline HTML, with its pictures."""
+        return Markup(markdown.line(text, pictures=self._pictures))  # noqa: S704
 
     def light(self, text: str) -> str:
         """The text, or Markdown that shows it as typed if rendering it would exceed the budget."""
@@ -64,7 +76,7 @@ class BudgetedRenderer:
         return replace(talk, messages=tuple(self._message(said) for said in talk.messages))
 
     def _message(self, said: ChatMessage) -> ChatMessage:
-        return replace(said, text=self.light(said.text))
+        return replace(said, text=self.light(shortened(said.text)))
 
     def _chat(self, chat: ChatView) -> ChatView:
         """The chat within the budget: its rounds if it has columns, otherwise its messages."""

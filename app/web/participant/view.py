@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import lru_cache, partial
 from hashlib import blake2s
 from pathlib import Path
 from threading import Lock
@@ -29,6 +29,7 @@ from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
 from experiments.study.sections.recruitment import Paste
+from problems.pictures import PictureMap
 from storage.registers.origins import Origin
 
 NOT_WHOLE = {
@@ -60,14 +61,16 @@ class Fragment(NamedTuple):
     asks: bool = False
     """Whether it has form fields."""
 
-    def html(self, digest: str, language: str, draft: Draft) -> str:
+    def html(self, digest: str, study: StudyContext, draft: Draft) -> str:
         """The part's HTML with its mark. Cached across participants, unless it depends on the draft."""
-        key = None if self.also is None or (self.asks and draft) else (self.template, digest, language, self.also)
+        about = (self.template, digest, study.language, study.pictures, self.also)
+        key = None if self.also is None or (self.asks and draft) else about
         with _LOCK:
             known = None if key is None else _KEPT.get(key)
         if known is not None:
             return known
-        html = _templates(language).get_template(self.template).render(self.values(draft), mark=digest[:MARK_CHARS])
+        templates = _templates(study.language, study.pictures)
+        html = templates.get_template(self.template).render(self.values(draft), mark=digest[:MARK_CHARS])
         if key is not None:
             with _LOCK:
                 _KEPT[key] = html
@@ -102,23 +105,24 @@ def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[F
     return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
 
 
-def _markdown(copy: str, text: str, *, copying: bool = True) -> Markup:
+def _markdown(copy: str, pictures: PictureMap | None, text: str, *, copying: bool = True) -> Markup:
     """A researcher's text as HTML."""
-    return Markup(markdown.html(text, copy=copy if copying else ""))  # noqa: S704  (no tag of an author is let through)
+    return Markup(markdown.html(text, copy=copy if copying else "", pictures=pictures))  # noqa: S704  (no tag of an author is let through)
 
 
-def _message_html(copy: str, text: str, *, dollars: bool) -> Markup:
-    """A participant's or a model's message as HTML."""
-    return Markup(markdown.render_message(text, dollars=dollars, copy=copy))  # noqa: S704  (as above)
+def _message_html(copy: str, pictures: PictureMap | None, text: str, *, dollars: bool, own: bool = False) -> Markup:
+    """A message as HTML: a participant's or a model's, or of a conversation that is the study's `own`."""
+    shown = markdown.render_message(text, dollars=dollars, copy=copy, pictures=pictures if own else None)
+    return Markup(shown)  # noqa: S704  (as above)
 
 
-def _line(text: str) -> Markup:
-    return Markup(markdown.line(text))  # noqa: S704  (as above)
+def _line(pictures: PictureMap | None, text: str) -> Markup:
+    return Markup(markdown.line(text, pictures=pictures))  # noqa: S704  (as above)
 
 
-@cache
-def _templates(language: str) -> Environment:
-    """The templates in a language; they translate their own texts with `t`."""
+@lru_cache(maxsize=64)
+def _templates(language: str, pictures: PictureMap | None) -> Environment:
+    """The templates in a language, for a study with these pictures; they translate their own texts with `t`."""
     known = Environment(
         loader=FileSystemLoader(FORMS),
         auto_reload=False,
@@ -130,9 +134,9 @@ def _templates(language: str) -> Environment:
     say = catalogue(language)
     copy = say("Copy")
     known.filters |= {
-        "markdown": partial(_markdown, copy),
-        "said": partial(_message_html, copy),
-        "line": _line,
+        "markdown": partial(_markdown, copy, pictures),
+        "said": partial(_message_html, copy, pictures),
+        "line": partial(_line, pictures),
         "turns": _turns,
     }
     known.globals |= {"not_whole": NOT_WHOLE, "t": say}
@@ -163,6 +167,8 @@ class StudyContext(NamedTuple):
     """After so many seconds without activity the page asks whether the participant is still there; None for never."""
     telemetry: bool = False
     """Whether the page sends telemetry now."""
+    pictures: PictureMap | None = None
+    """The pictures in the study's texts; None if there are none."""
 
     @property
     def words(self) -> Catalogue:
@@ -183,6 +189,7 @@ def study_context_of(live: LoadedSession) -> StudyContext:
         paste=file.paste,
         idle_s=file.session_limits.idle_after_s,
         telemetry=records_telemetry(live.study, live.state),
+        pictures=live.study.pictures if live.study.pictures.by_key else None,
     )
 
 
@@ -286,7 +293,7 @@ class ScreenView:
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
         known = (shown or "").split()
         updates: dict[str, Update] = {
-            name: {"value": part.html(self._digests[name], study.language, draft)}
+            name: {"value": part.html(self._digests[name], study, draft)}
             for name, part in self._parts.items()
             if marks[name] not in known
         }
@@ -339,7 +346,9 @@ def conversation_chars(screen: Screen) -> int:
 def _head(screen: Screen, study: StudyContext) -> Fragment:
     can_leave = screen.outcome != "withdrawn"
     values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Fragment("head.html.j2", (screen.progress, *study, screen.ended, can_leave), lambda _: values, ())
+    return Fragment(
+        "head.html.j2", (screen.progress, *study._replace(pictures=None), screen.ended, can_leave), lambda _: values, ()
+    )
 
 
 def _left(screen: Screen, study: StudyContext) -> Fragment:

@@ -25,6 +25,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
 from app.web.rendering.maths import mathml
+from problems.pictures import PictureMap, shortened
 
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
@@ -103,35 +104,51 @@ _MARK = re.compile("(\ue000[0-9]{1,3}\ue001)")
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
 _TILDES = re.compile("~+")
-_OWN = re.compile(r"data:image/(?:png|gif|jpeg|webp)[;,]|/(?!/)|[^:/]+(?:[/?#]|$)", re.IGNORECASE)
-_LEADS = re.compile(r"https?:|mailto:|data:image/(?:png|gif|jpeg|webp)[;,]|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_LEADS = re.compile(r"https?:|mailto:|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 _COLOURS: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 
 Env = MutableMapping[str, Any]
 
 
 @lru_cache(maxsize=4096)
-def html(text: str, *, images: bool = True, dollars: bool = False, copy: str = "Copy") -> str:
+def html(
+    text: str,
+    *,
+    images: bool = True,
+    dollars: bool = False,
+    copy: str = "Copy",
+    pictures: PictureMap | None = None,
+) -> str:
     """A text as blocks of HTML. `images` must be false for texts of participants and models; `dollars` makes a single $
-    delimit maths; `copy` is the label of the button beside code, which is left out if empty."""
+    delimit maths; `copy` is the label of the button beside code, which is left out if empty. Of `pictures` those are
+    shown that the text asks for; of any other only the alternative text."""
+    text = shortened(text) if images or pictures else text
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
-    parser, env = _FULL if images else _PLAIN, {"dollars": dollars, "copy": copy}
+    parser = _FULL if images else _QUOTED if pictures else _PLAIN
+    env = {"dollars": dollars, "copy": copy, "pictures": pictures}
     tokens = parser.parse(text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
         tokens = parser.parse(as_code(text), env)
     return str(parser.renderer.render(tokens, parser.options, env))
 
 
-def render_message(text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS) -> str:
-    """A participant's or a model's message as HTML; shown as typed, as code, if rendering it could take seconds."""
-    return html(as_code(text) if too_complex(text, most) else text, images=False, dollars=dollars, copy=copy)
+def render_message(
+    text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS, pictures: PictureMap | None = None
+) -> str:
+    """A participant's or a model's message as HTML; shown as typed, as code, if rendering it could take seconds.
+    `pictures` only for a conversation that is part of a study."""
+    text = shortened(text) if pictures else text
+    shown = as_code(text) if too_complex(text, most) else text
+    return html(shown, images=False, dollars=dollars, copy=copy, pictures=pictures)
 
 
 @lru_cache(maxsize=4096)
-def line(text: str, *, dollars: bool = False) -> str:
-    """A text as inline HTML, without paragraphs: a label, an option, a legend."""
-    return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
+def line(text: str, *, dollars: bool = False, pictures: PictureMap | None = None) -> str:
+    """A text as inline HTML, without paragraphs: a label, an option, a legend. With `pictures` as in `html`."""
+    if pictures is None:
+        return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
+    return str(_QUOTED.renderInline(shortened(text), {"dollars": dollars, "pictures": pictures})).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:
@@ -224,16 +241,18 @@ def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: Opti
 def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
     """Open links in a new tab, so that a half-filled form is not lost, and without a referrer."""
     tokens[index].attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
-    if str(tokens[index].attrs["href"]).lower().startswith("data:"):  # allowed for images only
-        del tokens[index].attrs["href"]
     return str(renderer.renderToken(tokens, index, options, env))
 
 
 def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """An image of this host or a data URL; of any other only the alternative text, as the page may not load it."""
-    if _OWN.match(str(tokens[index].attrs["src"])):
-        return str(renderer.image(tokens, index, options, env))
-    return escape(tokens[index].content)
+    """A picture of the study, by an address that says nothing but its hash; of any other the alternative text."""
+    token, pictures = tokens[index], env.get("pictures")
+    picture = pictures.find(str(token.attrs["src"])) if pictures else None
+    alt = escape(renderer.renderInlineAsText(token.children, options, env) if token.children else token.content)
+    if picture is None:
+        return alt
+    size = f'width="{picture.width}" height="{picture.height}"'
+    return f'<img src="picture/{picture.sha256}" alt="{alt}" {size}>'
 
 
 def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
@@ -255,13 +274,12 @@ def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, op
 
 
 class _Parser(MarkdownIt):
-    def __init__(self, *, images: bool) -> None:
-        super().__init__("commonmark", {"html": False, "breaks": not images, "maxNesting": MAX_NESTING})
+    def __init__(self, *, written: bool = False, images: bool = False) -> None:
+        super().__init__("commonmark", {"html": False, "breaks": not written, "maxNesting": MAX_NESTING})
         self.enable(["table", "strikethrough"])
-        if not images:
-            # A participant's text is shown as typed: &lt; is not decoded, no image is loaded, and line breaks stay.
-            # A researcher's lines are wrapped by an editor, so their breaks are spaces.
-            self.disable(["image", "entity"])
+        # A participant's text is shown as typed: &lt; is not decoded, no image is loaded, and line breaks stay.
+        # A researcher's lines are wrapped by an editor, so their breaks are spaces.
+        self.disable([*(["entity"] if not written else []), *(["image"] if not images else [])])
         self.core.ruler.after("normalize", "formulas_out", _take_out)
         self.core.ruler.push("formulas_in", _put_back)
         rules = {"link_open": _link_open, "image": _image, "table_open": _table_open, "table_close": _table_close}
@@ -273,4 +291,6 @@ class _Parser(MarkdownIt):
         return bool(_LEADS.match(url))
 
 
-_FULL, _PLAIN = _Parser(images=True), _Parser(images=False)
+_FULL, _PLAIN = _Parser(written=True, images=True), _Parser()
+_QUOTED = _Parser(images=True)
+"""For options and for the finished conversations of a study: as typed, with the study's pictures."""

@@ -223,7 +223,7 @@ class SessionsTab:
             }
         told, count = transcript_of(session.study, session.events), len(session.events)
         odd = flags(session.study, fold(session.events))
-        reading = BudgetedRenderer(dollars=session.study.file.dollar_maths)
+        reading = BudgetedRenderer(dollars=session.study.file.dollar_maths, pictures=session.study.pictures)
         return {
             self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
             self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),

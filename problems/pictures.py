@@ -1,0 +1,299 @@
+"""Pictures in texts: which ones a Markdown text asks for, and whether a file is one that a browser can show.
+
+    ![A line that falls from 9 to 2](charts/line.png)
+
+A picture is a file beside the study or its items, or a data URI. It is identified by its content, never by its name:
+the bytes decide on the type, and their SHA-256 names the picture wherever it is stored or served.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from io import BytesIO
+from mimetypes import guess_type
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import unquote
+
+from cachetools import LRUCache, cached
+from markdown_it import MarkdownIt
+
+from problems.errors import ProblemError, did_you_mean
+
+MOST_BYTES = 2_000_000
+"""The largest picture. People on phones load it."""
+MOST_PIXELS = 4_096
+"""The largest width and height; all browsers decode this, also on phones."""
+TYPES: Mapping[str, str] = {
+    "PNG": "image/png",
+    "JPEG": "image/jpeg",
+    "MPO": "image/jpeg",  # a JPEG of a phone, which holds a second one
+    "GIF": "image/gif",
+    "WEBP": "image/webp",
+}
+"""Media types by the name of the format in Pillow."""
+ALLOWED = "PNG, JPEG, GIF or WebP"
+ORIENTATION, TURNED = 0x0112, 5
+"""The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4)."""
+_DATA = re.compile(r"data:[\w-]+/[\w.+-]+(?:;[\w.=-]+)*,[\w+/=%.~-]*", re.IGNORECASE)
+_INLINE = re.compile(
+    r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<[^<>\n]*>|[^\s()<>]+)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_TAG = re.compile(r"<(img|picture|svg|video|audio|source|embed|object|iframe)\s[^<>]*=", re.IGNORECASE)
+"""A tag with an attribute: a text about HTML may name `<img>` as such."""
+_SIGNS: Sequence[tuple[int, bytes, str]] = (
+    (0, b"%PDF", "a PDF"),
+    (0, b"ID3", "a sound"),
+    (0, b"OggS", "a sound or video"),
+    (8, b"WAVE", "a sound"),
+    (8, b"AVI ", "a video"),
+    (0, b"\x1aE\xdf\xa3", "a video"),
+    (4, b"ftypheic", "HEIC, which browsers do not show"),
+    (4, b"ftypavif", "AVIF, which some browsers do not show"),
+    (4, b"ftyp", "a sound or video"),
+    (0, b"BM", "a bitmap (BMP)"),
+    (0, b"II*\0", "a TIFF"),
+    (0, b"MM\0*", "a TIFF"),
+)
+"""What a file is whose bytes begin so, with the place of these bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that can be shown; width and height in pixels, as it is shown."""
+
+    sha256: str
+    type: str
+    width: int
+    height: int
+
+    def to_json(self) -> dict[str, object]:
+        """Give the picture as plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PictureMap:
+    """The pictures of a study by what its texts call them (`key_of`). Compared by identity, so that it can be a part of
+    the keys of caches."""
+
+    by_key: Mapping[str, Picture] = field(default_factory=dict)
+
+    def find(self, key: str) -> Picture | None:
+        """The picture of this name; None if the study has none."""
+        return self.by_key.get(key)
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """A picture that a text asks for: its alternative text, and its path, address or data URI."""
+
+    alt: str
+    source: str
+
+
+def shortened(text: str) -> str:
+    """The text with each data URI replaced by its key: a picture has thousands of letters."""
+    return _DATA.sub(lambda match: key_of(match[0]), text) if "data:" in text.lower() else text
+
+
+def key_of(source: str) -> str:
+    """What a picture is called in a study: its path as it is written, or a hash of its data URI."""
+    return f"data-{sha256(source.encode()).hexdigest()}" if _DATA.fullmatch(source) else source
+
+
+def described(text: str) -> str:
+    """The text as a model or simulated user reads it: of each picture only the alternative text, as `![text]`."""
+    return shortened(_INLINE.sub(r"![\1]", text)) if "![" in text else text
+
+
+def embeds(text: str) -> list[Embed]:
+    """The pictures that a Markdown text asks for, in their order; none within code."""
+    uris = {key_of(match[0]): match[0] for match in _DATA.finditer(text)}
+    tokens = _tokens(shortened(text)) if "![" in text else ()
+    sources = ((token.content, str(token.attrs["src"])) for token in tokens if token.type == "image")
+    return [Embed(alt, uris.get(source, source)) for alt, source in sources]
+
+
+def unshowable(text: str) -> Iterator[str]:
+    """What else a text asks for that the page does not show, a sentence each: tags that embed something, and links to
+    sounds, videos and documents beside the study."""
+    for token in _tokens(shortened(text)) if "<" in text or "](" in text else ():
+        if token.type == "text" and (tag := _TAG.search(token.content)):
+            yield (
+                f"holds the HTML tag <{tag[1].lower()}>, which is shown as typed. For a picture write "
+                "![what it shows](file.png)"
+            )
+        elif token.type == "link_open":
+            target = unquote(str(token.attrs["href"]))
+            if not _SCHEME.match(target) and not target.startswith(("#", "/")) and _medium(target):
+                yield (
+                    f"links to {target!r}, {_medium(target)}. Files beside a study are not served, except pictures: "
+                    "write a link that begins with https://"
+                )
+
+
+def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
+    """The picture of a data URI, or of a path in one of the folders (the first that has it), and its bytes.
+
+    Raises ProblemError for what is no picture, is too large, or lies outside the folders.
+    """
+    if _DATA.fullmatch(source):
+        content, name = _decoded(source), f"{source[:30]}..."
+    else:
+        path = _file(source, folders)
+        name = unquote(source)
+        content = _bytes(path, name)
+    return picture_of(content, name), content
+
+
+@cached(LRUCache(4_096), key=lambda content, name: sha256(content).digest(), lock=Lock())
+def picture_of(content: bytes, name: str) -> Picture:
+    """The picture that these bytes are; raises ProblemError. `name` is for the error."""
+    if len(content) > MOST_BYTES:
+        raise _too_large(len(content), name)
+    if kind := _kind(content):
+        raise ProblemError(f"{name!r} is {kind}. Allowed: {ALLOWED}. Convert it to one of these")
+    from PIL import Image  # slow to import, and few studies have pictures
+
+    try:
+        with Image.open(BytesIO(content), formats=("PNG", "JPEG", "GIF", "WEBP")) as image:
+            kind, (width, height) = TYPES[str(image.format)], image.size
+            if max(width, height) > MOST_PIXELS:
+                raise ProblemError(
+                    f"{name!r} has {width} x {height} pixels; at most {MOST_PIXELS} x {MOST_PIXELS} are allowed. "
+                    "Make it smaller"
+                )
+            image.load()
+            if image.getexif().get(ORIENTATION, 1) >= TURNED:
+                width, height = height, width
+    except ProblemError:
+        raise
+    except Exception as error:  # damaged files make Pillow raise almost anything
+        raise ProblemError(f"{name!r} is damaged, or no picture. Allowed: {ALLOWED}. Save it anew") from error
+    return Picture(sha256(content).hexdigest(), kind, width, height)
+
+
+def _tokens(text: str) -> Iterator[Any]:
+    """The tokens of a text, those within paragraphs too; code is one token of its own kind."""
+    for token in _MARKDOWN.parse(text):
+        yield token
+        for part in token.children or ():
+            yield part
+            yield from (inner for inner in part.children or () if inner.type == "image")
+
+
+def _too_large(size: int, name: str) -> ProblemError:
+    return ProblemError(
+        f"{name!r} has {size:,} bytes; at most {MOST_BYTES:,} are allowed. Save it smaller, or as JPEG or WebP"
+    )
+
+
+def _decoded(uri: str) -> bytes:
+    head, _, coded = uri.partition(",")
+    name = f"{uri[:30]}..."
+    if kind := _medium_of_type(head[5:].partition(";")[0].lower()):
+        raise ProblemError(f"{name!r} is {kind}. Allowed: {ALLOWED}")
+    if not head.lower().endswith(";base64"):
+        raise ProblemError(f"{name!r} is not in base64. Write data:image/png;base64,... or put a file beside the study")
+    try:
+        return base64.b64decode(unquote(coded), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ProblemError(f"{name!r} is not valid base64 ({error}). Put the file beside the study instead") from error
+
+
+def _file(source: str, folders: Sequence[Path]) -> Path:
+    """The file at a path in one of the folders; raises ProblemError."""
+    name = unquote(source)
+    if fault := _no_path(name):
+        raise ProblemError(fault)
+    roots, outside = [folder.resolve() for folder in folders], False
+    for root in roots:
+        try:
+            found = (root / name).resolve()
+            there = found.is_file()
+        except (OSError, ValueError, RuntimeError):  # no name of a file, or links in a circle
+            continue
+        if there and any(found.is_relative_to(one) for one in roots):
+            return found
+        outside = outside or there
+    if outside:
+        raise ProblemError(f"{name!r} leads out of the study's folder; put the file there")
+    hint = "Write `/` between folders" if "\\" in name else "Put it beside the study file or its items"
+    raise ProblemError(f"there is no file {name!r}. {hint}.{_near(name, roots)}")
+
+
+def _no_path(name: str) -> str:
+    """Why a name is no path of a picture; empty if it may be one."""
+    if "{{" in name:
+        return f"{name!r} has a {{{{name}}}} in it; pictures are fixed. Write a text for each picture"
+    if re.match(r"https?:|//", name, re.IGNORECASE):
+        return (
+            f"{name!r} is on the web, and participants' browsers load nothing from other sites. Save the picture "
+            "beside the study file and write its name, such as ![what it shows](chart.png)"
+        )
+    if _SCHEME.match(name) or name.startswith("/"):
+        return (
+            f"{name!r} is not a path in the study's folder. Put the file there and write its name, as in "
+            "![what it shows](chart.png)"
+        )
+    if kind := _medium(name):
+        return f"{name!r} is {kind}, which the page does not show. Allowed: pictures, as {ALLOWED}"
+    return ""
+
+
+def _near(name: str, roots: Sequence[Path]) -> str:
+    """The hint on a file whose name is close, in the folder that the name leads to."""
+    there: set[str] = set()
+    for root in roots:
+        try:
+            folder = (root / name).parent.resolve()
+            there |= {file.name for file in folder.iterdir()} if folder.is_relative_to(root) else set()
+        except (OSError, ValueError, RuntimeError):
+            continue
+    return did_you_mean(Path(name).name, there)
+
+
+def _bytes(path: Path, name: str) -> bytes:
+    try:
+        if (size := path.stat().st_size) > MOST_BYTES:
+            raise _too_large(size, name)
+        return path.read_bytes()
+    except OSError as error:
+        raise ProblemError(f"{name!r} cannot be read ({error.strerror}). Check its permissions") from error
+
+
+def _kind(content: bytes) -> str:
+    """What bytes are that are known to be no picture that can be shown; empty if nothing is known."""
+    start = content[:1000].lower()
+    if b"<svg" in start:
+        return "SVG, which can hold scripts"
+    return next((kind for place, sign, kind in _SIGNS if content.startswith(sign, place)), "")
+
+
+def _medium(name: str) -> str:
+    """What a file is by the ending of its name, if no picture."""
+    return _medium_of_type(guess_type(name, strict=False)[0] or "")
+
+
+def _medium_of_type(found: str) -> str:
+    main = found.partition("/")[0]
+    return {"audio": "a sound", "video": "a video", "application/pdf": "a PDF"}.get(
+        main if main != "application" else found, ""
+    )
+
+
+class _Markdown(MarkdownIt):
+    def validateLink(self, url: str) -> bool:
+        """Find pictures and links of every scheme, to report those that cannot be shown."""
+        return True
+
+
+_MARKDOWN = _Markdown("commonmark", {"html": False}).enable(["table", "strikethrough"])
