@@ -12,7 +12,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
 from mimetypes import guess_type
@@ -25,6 +25,7 @@ from cachetools import LRUCache, cached
 from markdown_it import MarkdownIt
 
 from problems.errors import ProblemError, did_you_mean
+from problems.problem import Problem
 
 MOST_BYTES = 2_000_000
 """The largest picture. People on phones load it."""
@@ -42,8 +43,9 @@ ALLOWED = "PNG, JPEG, GIF or WebP"
 ORIENTATION, TURNED = 0x0112, 5
 """The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4)."""
 _DATA = re.compile(r"data:[\w-]+/[\w.+-]+(?:;[\w.=-]+)*,[\w+/=%.~-]*", re.IGNORECASE)
+_KEY = re.compile(r"data-[0-9a-f]{64}")
 _INLINE = re.compile(
-    r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<[^<>\n]*>|[^\s()<>]+)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
+    r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<([^<>\n]*)>|([^\s()<>]+))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
 _TAG = re.compile(r"<(img|picture|svg|video|audio|source|embed|object|iframe)\s[^<>]*=", re.IGNORECASE)
@@ -109,9 +111,23 @@ def key_of(source: str) -> str:
     return f"data-{sha256(source.encode()).hexdigest()}" if _DATA.fullmatch(source) else source
 
 
-def described(text: str) -> str:
-    """The text as a model or simulated user reads it: of each picture only the alternative text, as `![text]`."""
-    return shortened(_INLINE.sub(r"![\1]", text)) if "![" in text else text
+def described(text: str, pictures: PictureMap) -> str:
+    """The text as a model or a simulated user reads it: of each of these pictures only the alternative text, as
+    `![text]`."""
+
+    def alone(match: re.Match[str]) -> str:
+        key = key_of(match[2] if match[2] is not None else match[3])
+        return f"![{match[1]}]" if pictures.find(_MARKDOWN.normalizeLink(key)) else match[0]
+
+    return shortened(_INLINE.sub(alone, text)) if pictures.by_key and "![" in text else text
+
+
+def described_problem(problem: Problem, pictures: PictureMap) -> Problem:
+    """The problem as a model that answers alone reads it."""
+    if not pictures.by_key:
+        return problem
+    options = tuple(replace(option, plain=described(option.plain, pictures)) for option in problem.options)
+    return replace(problem, plain=described(problem.plain, pictures), options=options)
 
 
 def embeds(text: str) -> list[Embed]:
@@ -119,7 +135,7 @@ def embeds(text: str) -> list[Embed]:
     uris = {key_of(match[0]): match[0] for match in _DATA.finditer(text)}
     tokens = _tokens(shortened(text)) if "![" in text else ()
     sources = ((token.content, str(token.attrs["src"])) for token in tokens if token.type == "image")
-    return [Embed(alt, uris.get(source, source)) for alt, source in sources]
+    return [Embed(alt, _KEY.sub(lambda key: uris.get(key[0], key[0]), source)) for alt, source in sources]
 
 
 def unshowable(text: str) -> Iterator[str]:
@@ -145,7 +161,7 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
 
     Raises ProblemError for what is no picture, is too large, or lies outside the folders.
     """
-    if _DATA.fullmatch(source):
+    if source[:5].lower() == "data:":
         content, name = _decoded(source), f"{source[:30]}..."
     else:
         path = _file(source, folders)

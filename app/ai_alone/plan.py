@@ -21,6 +21,7 @@ from experiments.errors import suggestion
 from experiments.study.ai_alone_questions import ai_alone_of, examples, questions
 from experiments.study.schema import FromTag, weights
 from experiments.study.study import Study
+from problems.pictures import described_problem
 from problems.problem import Problem
 from storage.ai_alone.cells import StoredCell
 
@@ -47,6 +48,8 @@ class AloneCell:
     name: str
     """The method's."""
     problem: Problem
+    asked: Problem = field(repr=False)
+    """The problem as the model reads it: pictures by their alternative texts."""
     terms: MethodContext = field(repr=False)
 
     @property
@@ -57,7 +60,7 @@ class AloneCell:
     def next(self, texts: Sequence[str]) -> Prompt | None:
         """What is asked once these replies have come."""
         method = METHODS.find(self.name)
-        return None if method.read(self.problem, texts) is not None else method.ask(self.terms, self.problem, texts)
+        return None if method.read(self.asked, texts) is not None else method.ask(self.terms, self.asked, texts)
 
     def stored(self, position: int) -> StoredCell:
         """The row that scoring reads."""
@@ -79,9 +82,9 @@ def cells(study: Study, request: AiAloneRequest) -> list[AloneCell]:
     methods = {name: METHODS.find(name) for name in request.methods}
     chosen = list(_chosen(study, request))
     return [
-        AloneCell(_key(name, method, terms, problem, twin), request.repeats, name, problem, terms)
+        AloneCell(_key(name, method, terms, asked, twin), request.repeats, name, problem, asked, terms)
         for terms in terms_of(study, request)
-        for problem, twin in chosen
+        for problem, asked, twin in chosen
         for name, method in methods.items()
     ]
 
@@ -93,7 +96,11 @@ def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
     extractor = parse_model_ref(study, named) if named else None
     models = [parse_model_ref(study, name) for name in dict.fromkeys(request.models or models_of(study))]
     _check(study, models)
-    return [MethodContext(model, alone, extractor, examples(study)) for model in models]
+    shown = {
+        name: tuple(described_problem(problem, study.pictures) for problem in found)
+        for name, found in examples(study).items()
+    }
+    return [MethodContext(model, alone, extractor, shown) for model in models]
 
 
 def models_of(study: Study) -> tuple[str, ...]:
@@ -117,8 +124,8 @@ def _check(study: Study, models: Sequence[ModelRef]) -> None:
             raise AloneError(f"{other!r} and {model.label!r} are the same model with the same options; leave one out.")
 
 
-def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, int]]:
-    """The questions to ask, each with the number of identical questions before it in the study."""
+def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, Problem, int]]:
+    """The questions to ask: as written, as a model reads them, and the number of those before that read the same."""
     asked_of = [problem for problem in questions(study) if problem.answer is not None]
     datasets = {problem.dataset for problem in asked_of}
     for name in request.datasets:
@@ -131,11 +138,12 @@ def _chosen(study: Study, request: AiAloneRequest) -> Iterator[tuple[Problem, in
     twins: Counter[tuple[str, ...]] = Counter()
     seen: Counter[str] = Counter()
     for problem in asked_of:
-        words = (problem.plain, *(option.plain for option in problem.options))
+        asked = described_problem(problem, study.pictures)
+        words = (asked.plain, *(option.plain for option in asked.options))
         if problem.dataset in (request.datasets or datasets) and (
             request.most is None or seen[problem.dataset] < request.most
         ):
-            yield problem, twins[words]
+            yield problem, asked, twins[words]
         twins[words] += 1
         seen[problem.dataset] += 1
 

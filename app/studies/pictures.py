@@ -15,9 +15,6 @@ from problems.pictures import Picture, embeds, key_of, read_picture, unshowable
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
 
-NOT_MARKDOWN = ("title", "button", "decline")
-"""Keys of steps whose texts the page shows without Markdown."""
-
 
 @dataclass(slots=True)
 class FoundPictures:
@@ -47,7 +44,8 @@ class FoundPictures:
             known = self.by_key.setdefault(key_of(embed.source), picture)
             if known != picture:
                 faults.append(
-                    f"asks for {embed.source!r}, which is one picture here and another elsewhere in the study; rename one"
+                    f"asks for {embed.source!r}, which is one picture here and another elsewhere in the study. "
+                    "Rename one of them"
                 )
             self.files[picture.sha256] = content
         about = f"{name} " if name else ""

@@ -15,6 +15,7 @@ from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
 from experiments.study.screen import ChatMessage, Ended
 from experiments.study.step import RatingSubject
+from problems.pictures import described
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
@@ -119,11 +120,12 @@ def rated_reply(scale: str, facts: Sequence[Event], reply: Event) -> RatingSubje
 
 def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_prompt: bool) -> list[dict[str, str]]:
     """The messages of a request: the system prompt (with the problem and its options if `problem_in_prompt`; left out
-    if empty), and the conversation so far."""
+    if empty), and the conversation so far. Of the study's pictures the model reads the alternative texts."""
     system = _system(place, model)
     if problem_in_prompt:
         options = "\n".join(f"{option.key}. {option.text}" for option in place.problem.options)
-        system = f"{system}\n\nThe problem being worked on:\n\n{place.problem.text}\n\n{options}".strip()
+        about = f"The problem being worked on:\n\n{place.problem.text}\n\n{options}"
+        system = f"{system}\n\n{described(about, place.study.pictures)}".strip()
     start = [{"role": "system", "text": system}] if system else []
     return start + [{"role": SPEAKERS[event.kind], "text": event.data["text"]} for event in said]
 
@@ -131,7 +133,8 @@ def prompt(place: Location, model: str, said: Sequence[Event], *, problem_in_pro
 def _system(place: Location, model: str) -> str:
     """The model's system prompt at this location. Validation ensures that there is one for each value."""
     system = place.study.model(model).system
-    return place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
+    filled = place.fill(system if isinstance(system, str) else system.pick[str(place.look_up(system.by))])
+    return described(filled, place.study.pictures)
 
 
 def read_message(value: Any, max_chars: int) -> str:

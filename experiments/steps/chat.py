@@ -40,6 +40,7 @@ from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
 from experiments.study.sections.recruitment import EndPage, Paste
 from experiments.study.step import RatingSubject, Step, read_or_refuse, step
+from problems.pictures import PictureMap, described_problem
 from problems.problem import Problem
 
 NO_REPLY = "No reply could be generated. Your message is saved."
@@ -144,7 +145,7 @@ class ChatStep(Step):
             dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
-        blocks = (*text, _block(place.problem, copying=self.copying))
+        blocks = (*text, _block(place.problem, place.study.pictures, copying=self.copying))
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Location) -> str:
@@ -245,9 +246,10 @@ class ChatStep(Step):
 
 
 @lru_cache(maxsize=100)
-def _block(problem: Problem, *, copying: bool) -> ProblemBlock:
-    plain = tuple((option.key, option.plain) for option in problem.options)
-    return ProblemBlock(problem.text, copying=copying, plain=problem.plain, plain_options=plain)
+def _block(problem: Problem, pictures: PictureMap, *, copying: bool) -> ProblemBlock:
+    read = described_problem(problem, pictures)
+    plain = tuple((option.key, option.plain) for option in read.options)
+    return ProblemBlock(problem.text, copying=copying, plain=read.plain, plain_options=plain)
 
 
 def _scales(names: tuple[str, ...]) -> tuple[Field, ...]:

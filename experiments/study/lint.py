@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
+from problems.pictures import described
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
 """Recruiters whose ids others may know or guess."""
@@ -39,12 +40,29 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    found = [*_unproven(study)]
+    found = [*_unproven(study), *_unseen(study)]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))
         found += [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
     return found
+
+
+def _unseen(study: Study) -> Iterator[str]:
+    """Pictures that models would have to see."""
+    pictures = study.pictures
+    shown = [
+        problem
+        for pool in study.pools.values()
+        for problem in pool
+        if any(described(text, pictures) != text for text in (problem.text, *(one.text for one in problem.options)))
+    ]
+    if shown and study.file.models:
+        many = "1 problem has a picture" if len(shown) == 1 else f"{len(shown)} problems have pictures"
+        yield (
+            f"problems: {many} ({shown[0].id!r} is the first). No model sees a picture, in a chat or when it answers "
+            "alone (`parley ai-alone`): it reads the alternative text. Write there what a model has to know."
+        )
 
 
 def _unproven(study: Study) -> Iterator[str]:

@@ -73,10 +73,11 @@ class BudgetedRenderer:
         return replace(shown, panel=replace(shown.panel, blocks=tuple(blocks), chat=chat))
 
     def _transcript(self, talk: TranscriptBlock) -> TranscriptBlock:
-        return replace(talk, messages=tuple(self._message(said) for said in talk.messages))
+        messages = (replace(said, text=shortened(said.text)) if talk.own else said for said in talk.messages)
+        return replace(talk, messages=tuple(map(self._message, messages)))
 
     def _message(self, said: ChatMessage) -> ChatMessage:
-        return replace(said, text=self.light(shortened(said.text)))
+        return replace(said, text=self.light(said.text))
 
     def _chat(self, chat: ChatView) -> ChatView:
         """The chat within the budget: its rounds if it has columns, otherwise its messages."""

@@ -32,6 +32,7 @@ from app.web.rendering import markdown
 from experiments.errors import Refused
 from experiments.session.telemetry import AnyRecord
 from experiments.study.screen import Screen, typed
+from problems.pictures import PictureMap, described
 
 Value = TypeVar("Value")
 
@@ -286,7 +287,11 @@ class ParticipantApi:
         note = say(refused.message) if refused else ""
         faults = {name: say(fault) for name, fault in refused.fields.items()} if refused else {}
         if body.view == "screen":
-            answer: dict[str, Any] = {"screen": screen_json(screen), "note": note, "faults": faults}
+            answer: dict[str, Any] = {
+                "screen": screen_json(screen, live.study.pictures),
+                "note": note,
+                "faults": faults,
+            }
         else:
             sheet = ScreenView(screen, study_context_of(live))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
@@ -346,14 +351,24 @@ HIDDEN = ("plain", "plain_options")
 """Fields of blocks that only simulated users inside the server read."""
 
 
-def screen_json(screen: Screen) -> dict[str, Any]:
-    """A screen as plain JSON values, for bots; without what participants do not see."""
+def screen_json(screen: Screen, pictures: PictureMap) -> dict[str, Any]:
+    """A screen as plain JSON values, for bots; without what participants do not see, and of pictures the alternative
+    texts only: the name of a file may say what is the right answer."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
     for block, told in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
         told["block"] = block.kind
         for hidden in HIDDEN:
             told.pop(hidden, None)
-    return plain
+    return {**plain, "panel": _described(plain["panel"], pictures)} if pictures.by_key else plain
+
+
+def _described(value: Any, pictures: PictureMap) -> Any:
+    """JSON with each text as a model reads it."""
+    if isinstance(value, str):
+        return described(value, pictures)
+    if isinstance(value, list):
+        return [_described(part, pictures) for part in value]
+    return {name: _described(part, pictures) for name, part in value.items()} if isinstance(value, dict) else value
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,286 @@
+"""Pictures in texts: what is one and what is not, where they may lie, and what a study says of those it cannot show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.ai_alone.plan import AiAloneRequest, cells
+from app.studies.loader import load_study
+from app.web.rendering import markdown
+from experiments.errors import StudyError
+from experiments.study.lint import advice
+from experiments.study.resolve import restore
+from experiments.study.study import Study
+from problems.errors import ProblemError
+from problems.pictures import (
+    MOST_BYTES,
+    MOST_PIXELS,
+    TYPES,
+    Picture,
+    PictureMap,
+    described,
+    embeds,
+    picture_of,
+    read_picture,
+    unshowable,
+)
+from storage.yaml_text import yaml_text
+from tests.fakes import pictures
+from tests.fakes.pictures import FORMATS, drawn, uri
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path, format_: str) -> None:
+    (tmp_path / "chart.txt").write_bytes(drawn(30, 20, format_))
+    found, content = read_picture("chart.txt", [tmp_path])
+    assert (found.type, found.width, found.height) == (TYPES[format_], 30, 20)
+    assert read_picture(uri(content, "image/png"), []) == (found, content)
+
+
+@given(
+    st.one_of(
+        st.binary(max_size=300),
+        st.builds(lambda cut, format_: drawn(9, 9, format_)[:cut], st.integers(0, 400), st.sampled_from(FORMATS)),
+        st.builds(
+            lambda at, byte: b"".join((drawn(9, 9)[:at], bytes([byte]), drawn(9, 9)[at + 1 :])),
+            st.integers(0, 90),
+            st.integers(0, 255),
+        ),
+    )
+)
+def test_any_bytes_are_a_picture_or_one_error(content: bytes) -> None:
+    try:
+        found = picture_of(content, "chart.png")
+    except ProblemError:
+        return
+    assert 0 < found.width <= MOST_PIXELS
+    assert 0 < found.height <= MOST_PIXELS
+
+
+NOT_SHOWN: dict[str, bytes] = {
+    "svg": b'<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>',
+    "pdf": b"%PDF-1.7\n",
+    "sound": b"RIFF\x24\0\0\0WAVEfmt ",
+    "video": b"\0\0\0\x18ftypmp42",
+    "html": b"<!doctype html><p>no",
+    "empty": b"",
+    "large": b"\x89PNG\r\n\x1a\n" + bytes(MOST_BYTES),
+    "cut": drawn()[:200],
+    "wide": drawn(MOST_PIXELS + 1, 1),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_SHOWN)
+def test_what_is_no_picture_that_can_be_shown_is_refused(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "chart.png").write_bytes(NOT_SHOWN[kind])
+    with pytest.raises(ProblemError, match=r"chart\.png"):
+        read_picture("chart.png", [tmp_path])
+
+
+def test_no_path_leaves_the_folder(tmp_path: Path) -> None:
+    inside = tmp_path / "study"
+    (inside / "sub").mkdir(parents=True)
+    (tmp_path / "secret.png").write_bytes(drawn())
+    (inside / "here.png").write_bytes(drawn())
+    (inside / "link.png").symlink_to(tmp_path / "secret.png")
+    (inside / "out").symlink_to(tmp_path)
+    (inside / "round.png").symlink_to(inside / "round.png")
+    os.mkfifo(inside / "pipe.png")
+    for name in (
+        *("../secret.png", "sub/../../secret.png", "%2e%2e/secret.png", "link.png", "out/secret.png", "round.png"),
+        *(str(tmp_path / "secret.png"), f"file://{tmp_path}/secret.png", "//host/a.png", "https://example.org/a.png"),
+        *("pipe.png", "sub", "", ".", "\0", "a" * 300, "C:\\a.png", "{{x}}.png", "talk.mp3", "film.mp4", "paper.pdf"),
+    ):
+        with pytest.raises(ProblemError):
+            read_picture(name, [inside])
+    assert read_picture("sub/../here.png", [inside])[0] == read_picture("here.png", [inside])[0]
+    assert read_picture("../here.png", [inside / "sub", inside])[0] == read_picture("here.png", [inside])[0]
+
+
+@given(st.text(alphabet="./\\%2eabc:~\0-_ ", max_size=40))
+def test_a_name_of_any_letters_reads_nothing_outside(tmp_path_factory: pytest.TempPathFactory, name: str) -> None:
+    root = _forbidden(tmp_path_factory)
+    with pytest.raises(ProblemError):
+        read_picture(name, [root / "study"])
+
+
+def _forbidden(factory: pytest.TempPathFactory) -> Path:
+    """A folder without a file, beneath one with pictures of many names."""
+    root = factory.getbasetemp() / "forbidden"
+    (root / "study").mkdir(parents=True, exist_ok=True)
+    for name in ("a", "b", "c", "ab", "a.b", "abc"):
+        (root / name).exists() or (root / name).write_bytes(drawn(3, 3))
+    return root
+
+
+ASKING = {
+    "![a](x.png)": ["x.png"],
+    "`![a](x.png)`": [],
+    "    ![a](x.png)": [],
+    "[![a](x.png)](https://example.org)": ["x.png"],
+    "![a][r]\n\n[r]: x.png": ["x.png"],
+    '![a](<my chart.png> "title")': ["my%20chart.png"],
+    "| a |\n|---|\n| ![a](x.png) |": ["x.png"],
+    "![a [b]](x.png) ![c](y.png)": ["x.png", "y.png"],
+    "n![k": [],
+}
+
+
+@pytest.mark.parametrize("text", ASKING)
+def test_the_pictures_of_a_text_are_those_that_the_page_would_show(text: str) -> None:
+    assert [one.source for one in embeds(text)] == ASKING[text]
+    there = PictureMap({name: Picture("0" * 64, "image/png", 1, 1) for name in ("x.png", "y.png", "my%20chart.png")})
+    assert markdown.html(text, pictures=there).count("<img ") == len(ASKING[text])
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "![a](x.png)",
+                "`",
+                "``",
+                "\n",
+                "\n\n",
+                "    ",
+                "~~~\n",
+                "[r]",
+                "![",
+                "](x.png)",
+                "*",
+                "|",
+                "> ",
+                "- ",
+                "\\",
+                "[r]: x.png",
+                "![b][r]",
+                "<!--",
+                "<img src=x.png>",
+                "w",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_the_page_shows_no_picture_that_was_not_found(parts: list[str]) -> None:
+    text = "".join(parts)
+    shown = markdown.html(text, pictures=PictureMap({"x.png": Picture("0" * 64, "image/png", 1, 1)})).count("<img ")
+    assert shown == len(embeds(text))
+
+
+@pytest.mark.parametrize(
+    "text", ['<img src="a.png">', "<video src=a.mp4 >", "[the paper](paper.pdf)", "[it](talk.mp3)"]
+)
+def test_what_the_page_cannot_show_is_named(text: str) -> None:
+    assert len(list(unshowable(text))) == 1
+    assert list(unshowable(f"`{text}`")) == []
+
+
+def test_a_text_that_only_speaks_of_html_is_none() -> None:
+    assert list(unshowable("Which tag is right, <img> or <image>? See [MDN](https://developer.mozilla.org).")) == []
+
+
+def test_a_model_reads_the_alternative_text_and_never_an_address() -> None:
+    there = PictureMap({"x.png": Picture("0" * 64, "image/png", 1, 1)})
+    assert described("See ![a [line]](x.png 'no') and `![b](y.png)`.", there) == "See ![a [line]] and `![b](y.png)`."
+
+
+def found_in(folder: Path, text: str, **more: Any) -> list[str]:
+    """The errors of a study with this text."""
+    raw = {
+        "study": "s",
+        "title": "T",
+        "flow": [{"step": "info", "text": text}, {"step": "finish", "code": "X"}],
+        **more,
+    }
+    path = folder / "study.yaml"
+    path.write_text(yaml_text(raw), encoding="utf-8")
+    try:
+        load_study(str(path))
+    except StudyError as error:
+        return [f"{one.where} {one.what}" for one in error.found]
+    return []
+
+
+def test_each_text_whose_picture_cannot_be_shown_is_an_error_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "chart.png").write_bytes(drawn())
+    assert found_in(tmp_path, "![A chart](chart.png)") == []
+    for text, word in {
+        "![](chart.png)": "alternative text",
+        "![  ](chart.png)": "alternative text",
+        "![a](chart.jpg)": "chart.png",
+        "![a](https://example.org/a.png)": "https://example.org/a.png",
+        "![a](data:image/svg+xml;base64,PHN2Zz4=)": "SVG",
+        "![a](data:image/png;base64,!!)": "data:image/png",
+        "![a](data:audio/mpeg;base64,AAAA)": "a sound",
+        '<img src="chart.png" alt="a">': "<img>",
+    }.items():
+        (error,) = found_in(tmp_path, text)
+        assert error.startswith("flow[0].text ")
+        assert word in error
+
+
+def test_one_name_for_two_pictures_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "items").mkdir()
+    (tmp_path / "items" / "chart.png").write_bytes(drawn())
+    (tmp_path / "items" / "q.csv").write_text("question,answer\n![a](chart.png),yes\n", encoding="utf-8")
+    (tmp_path / "chart.png").write_bytes(drawn(rising=True))
+    pool = {"problems": {"q": {"path": "items/q.csv"}}}
+    (error,) = found_in(tmp_path, "![A chart](chart.png)", **pool)
+    assert "chart.png" in error
+    (tmp_path / "chart.png").write_bytes(drawn())
+    assert found_in(tmp_path, "![A chart](chart.png)", **pool) == []
+
+
+@pytest.fixture
+def charts(tmp_path: Path) -> Study:
+    return load_study(str(pictures.study(tmp_path)))
+
+
+def test_a_studys_hash_covers_what_its_pictures_show(tmp_path: Path, charts: Study) -> None:
+    assert set(charts.picture_files) == {one.sha256 for one in charts.pictures.by_key.values()}
+    assert len(charts.pictures.by_key) == 4
+    (tmp_path / "logo.webp").write_bytes(drawn(120, 60, "WEBP", rising=True))
+    assert load_study(str(tmp_path / "study.yaml")).hash != charts.hash
+
+
+def test_a_restored_study_has_its_pictures_without_the_files(charts: Study) -> None:
+    again = restore(charts.document)
+    assert (again.hash, again.pictures.by_key) == (charts.hash, charts.pictures.by_key)
+    assert not again.picture_files
+
+
+def test_the_texts_of_a_study_stay_as_the_author_typed_them(charts: Study) -> None:
+    assert charts.problem("q", "line").text == pictures.ASKED
+
+
+def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None:
+    for cell in cells(charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text_no_options"), repeats=1)):
+        sent = str(cell.next(()))
+        assert "A line that falls from the left to the right" in sent
+        assert "right-answer" not in sent
+        assert "base64" not in sent
+        assert cell.problem == charts.problem("q", "line")
+
+
+def test_check_says_that_models_see_no_picture(tmp_path: Path, charts: Study) -> None:
+    assert any("'line'" in words for words in advice(charts, None))
+    assert not advice(load_study(str(pictures.study(tmp_path, models={}))), None)
+
+
+@pytest.mark.parametrize("show", [markdown.html, markdown.line])
+def test_a_picture_that_the_study_has_not_is_its_alternative_text(show: Callable[..., str]) -> None:
+    shown = show("![a <b>](nobody.png)", pictures=PictureMap())
+    assert "<img" not in shown
+    assert "a &lt;b&gt;" in shown
+
+
+def test_a_message_of_a_participant_or_a_model_shows_no_picture_of_the_study(charts: Study) -> None:
+    assert "<img" not in markdown.render_message(pictures.ASKED, dollars=False)
