@@ -11,6 +11,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import struct
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -65,6 +67,12 @@ _SIGNS: Sequence[tuple[int, bytes, str]] = (
     (0, b"MM\0*", "a TIFF"),
 )
 """What a file is whose bytes begin so, with the place of these bytes."""
+
+_DAMAGED = (
+    *(ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, NameError, OSError, RuntimeError),
+    *(SyntaxError, TypeError, ValueError, Warning, struct.error, zlib.error),
+)
+"""What Pillow raises for damaged files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +198,7 @@ def picture_of(content: bytes, name: str) -> Picture:
             image.load()
             if image.getexif().get(ORIENTATION, 1) >= TURNED:
                 width, height = height, width
-    except ProblemError:
-        raise
-    except Exception as error:  # damaged files make Pillow raise almost anything
+    except (*_DAMAGED, Image.DecompressionBombError) as error:
         raise ProblemError(f"{name!r} is damaged, or no picture. Allowed: {ALLOWED}. Save it anew") from error
     return Picture(sha256(content).hexdigest(), kind, width, height)
 
@@ -201,9 +207,7 @@ def _tokens(text: str) -> Iterator[Any]:
     """The tokens of a text, those within paragraphs too; code is one token of its own kind."""
     for token in _MARKDOWN.parse(text):
         yield token
-        for part in token.children or ():
-            yield part
-            yield from (inner for inner in part.children or () if inner.type == "image")
+        yield from token.children or ()
 
 
 def _too_large(size: int, name: str) -> ProblemError:
@@ -288,8 +292,8 @@ def _bytes(path: Path, name: str) -> bytes:
 
 def _kind(content: bytes) -> str:
     """What bytes are that are known to be no picture that can be shown; empty if nothing is known."""
-    start = content[:1000].lower()
-    if b"<svg" in start:
+    start = content[:1000].lower().lstrip(b"\xef\xbb\xbf \t\r\n")
+    if start.startswith(b"<") and b"<svg" in start:
         return "SVG, which can hold scripts"
     return next((kind for place, sign, kind in _SIGNS if content.startswith(sign, place)), "")
 

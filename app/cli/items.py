@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from app.cli.commands import command
 from app.cli.common import AsJson, out, print_json
+from app.studies.pictures import FoundPictures
 from problems.items import ColumnMap, Items, understand
 from problems.problem import Problem
 from problems.tables import read_table
@@ -50,17 +51,22 @@ def items(
     """
     given = _columns(column or [])
     found = understand(read_table(path), given, path.stem)
+    pictures = FoundPictures()
+    pictures.add_items("", found.problems, [path if path.is_dir() else path.parent])
+    found = replace(found, faults=(*found.faults, *map(str, pictures.faults)))
     if as_json:
         print_json(
             {
                 "columns": _named(found.columns),
                 "notes": found.notes,
                 "errors": found.faults,
+                "pictures": {key: picture.to_json() for key, picture in pictures.by_key.items()},
                 "items": [problem.to_json() for problem in found.problems],
             }
         )
     else:
         _show(found, path, every)
+        _show_pictures(pictures)
     if found.faults:
         raise typer.Exit(2)
 
@@ -98,6 +104,14 @@ def _show(found: Items, path: Path, every: bool) -> None:
         pool: Mapping[str, Any] = {"path": str(path), "columns": _named(found.columns)}
         out.print("\nIn the study file:\n", style="dim")
         out.print(yaml_text({"problems": {"questions": pool}}).rstrip(), markup=False, highlight=False)
+
+
+def _show_pictures(pictures: FoundPictures) -> None:
+    if pictures.by_key:
+        out.print(f"\n{how_many(len(pictures.by_key), 'picture')}:", style="dim")
+    for key, picture in pictures.by_key.items():
+        size = f"{picture.type}, {picture.width} x {picture.height} pixels"
+        out.print(f"  {_cut(key)}: {size}", markup=False, highlight=False)
 
 
 def _table(problems: tuple[Problem, ...]) -> Table:

@@ -51,15 +51,18 @@ class FoundPictures:
         about = f"{name} " if name else ""
         self.faults += [ValidationIssue(where, f"{about}{fault}") for fault in faults]
 
+    def add_items(self, where: str, problems: Sequence[Problem], folders: Sequence[Path]) -> None:
+        """Read the pictures of problems."""
+        for problem in problems:
+            for part, text, quoted in _problem_texts(problem):
+                self.add(where, f"{problem.id!r}{part}", text, folders, quoted=quoted)
+
 
 def find_pictures(study: Study, raw: Mapping[str, Any], folder: Path) -> FoundPictures:
     """All pictures of a study whose file is in `folder`."""
     found = FoundPictures()
     for pool, problems in study.pools.items():
-        folders = [*_items_folder(raw["problems"][pool], folder), folder]
-        for problem in problems:
-            for part, text, quoted in _problem_texts(problem):
-                found.add(f"problems.{pool}", f"{problem.id!r}{part}", text, folders, quoted=quoted)
+        found.add_items(f"problems.{pool}", problems, [*_items_folder(raw["problems"][pool], folder), folder])
     for where, text in _study_texts(study, raw):
         found.add(where, "", text, [folder])
     return found

@@ -262,7 +262,9 @@ def test_the_texts_of_a_study_stay_as_the_author_typed_them(charts: Study) -> No
 
 
 def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None:
-    for cell in cells(charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text_no_options"), repeats=1)):
+    for cell in cells(
+        charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text_no_options"), repeats=1, extractor="tutor")
+    ):
         sent = str(cell.next(()))
         assert "A line that falls from the left to the right" in sent
         assert "right-answer" not in sent
