@@ -51,6 +51,8 @@ class ConversationView:
     turns: tuple[TranscriptTurn, ...]
     again: bool = False
     waiting: bool = False
+    own: bool = False
+    """Whether it is part of the study, a problem's dialogue."""
 
     @property
     def rated(self) -> bool:
@@ -76,7 +78,7 @@ def _transcript(place: Location, block: TranscriptBlock, given: Data) -> Convers
     parts = [tuple(lines[a:b]) for a, b in pairwise(cuts) if a < b]
     asked: list[tuple[Field, ...]] = [*([()] * (len(parts) - len(block.ratings))), *block.ratings]
     turns = (TranscriptTurn(part, answered(place, fields, given)) for part, fields in zip(parts, asked, strict=False))
-    return ConversationView(block.title, tuple(turns), again=True)
+    return ConversationView(block.title, tuple(turns), again=True, own=block.own)
 
 
 def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:

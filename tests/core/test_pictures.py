@@ -278,7 +278,7 @@ def test_check_says_that_models_see_no_picture(tmp_path: Path, charts: Study) ->
 
 
 @pytest.mark.parametrize("show", [markdown.html, markdown.line])
-def test_a_picture_that_the_study_has_not_is_its_alternative_text(show: Callable[..., str]) -> None:
+def test_of_a_picture_that_the_study_has_not_nothing_is_loaded(show: Callable[..., str]) -> None:
     shown = show("![a <b>](nobody.png)", pictures=PictureMap())
     assert "<img" not in shown
     assert "a &lt;b&gt;" in shown
@@ -286,3 +286,12 @@ def test_a_picture_that_the_study_has_not_is_its_alternative_text(show: Callable
 
 def test_a_message_of_a_participant_or_a_model_shows_no_picture_of_the_study(charts: Study) -> None:
     assert "<img" not in markdown.render_message(pictures.ASKED, dollars=False)
+
+
+def test_a_conversation_of_the_study_shows_its_pictures_and_of_others_what_was_written(charts: Study) -> None:
+    person, bot = (
+        markdown.render_message(said.text, dollars=False, pictures=charts.pictures)
+        for said in charts.problem("talks", "talk").dialogue
+    )
+    assert person.count("<img ") == 1
+    assert "![there](https://example.org/a.png)" in bot

@@ -24,7 +24,7 @@ CUT = "… shortened here: the data have {more:,} more characters."
 
 class BudgetedRenderer:
     """Renders the texts of one page; `dollars` makes a single $ delimit maths. The study's `pictures` are shown in its
-    own texts only (`written`, `option`)."""
+    own texts (`written`, `line`), not in messages."""
 
     def __init__(self, *, dollars: bool = False, pictures: PictureMap | None = None) -> None:
         self._dollars = dollars
@@ -38,21 +38,18 @@ class BudgetedRenderer:
         return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars))  # noqa: S704
 
     def line(self, text: str) -> Markup:
-        """A question or an option as inline HTML; it may contain a participant's text."""
+        """A question or an option as inline HTML, with the study's pictures; it may contain a participant's text."""
+        text = shortened(text)
         marks = markup(text)
         if marks > min(MOST_MARKS_A_LINE, self._marks):
             return escape(text)
         self._marks -= marks
-        return Markup(markdown.line(text))  # noqa: S704  (as above)
+        return Markup(markdown.line(text, pictures=self._pictures))  # noqa: S704  (as above)
 
     def written(self, text: str) -> Markup:
         """A text of the study as blocks of HTML, with its pictures."""
         light = self.light(shortened(text))
         return Markup(markdown.html(light, images=False, dollars=self._dollars, pictures=self._pictures))  # noqa: S704
-
-    def option(self, text: str) -> Markup:
-        """An option of a problem as inline HTML, with its pictures."""
-        return Markup(markdown.line(text, pictures=self._pictures))  # noqa: S704
 
     def light(self, text: str) -> str:
         """The text, or Markdown that shows it as typed if rendering it would exceed the budget."""

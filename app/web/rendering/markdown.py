@@ -126,7 +126,7 @@ def html(
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
     parser = _FULL if images else _QUOTED if pictures else _PLAIN
-    env = {"dollars": dollars, "copy": copy, "pictures": pictures}
+    env = {"dollars": dollars, "copy": copy, "pictures": pictures, "quoted": not images}
     tokens = parser.parse(text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
         tokens = parser.parse(as_code(text), env)
@@ -148,7 +148,9 @@ def line(text: str, *, dollars: bool = False, pictures: PictureMap | None = None
     """A text as inline HTML, without paragraphs: a label, an option, a legend. With `pictures` as in `html`."""
     if pictures is None:
         return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
-    return str(_QUOTED.renderInline(shortened(text), {"dollars": dollars, "pictures": pictures})).strip()
+    return str(
+        _QUOTED.renderInline(shortened(text), {"dollars": dollars, "pictures": pictures, "quoted": True})
+    ).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:
@@ -245,12 +247,13 @@ def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, opti
 
 
 def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """A picture of the study, by an address that says nothing but its hash; of any other the alternative text."""
+    """A picture of the study, by an address that says nothing but its hash; of any other the alternative text, or in a
+    conversation what was written."""
     token, pictures = tokens[index], env.get("pictures")
     picture = pictures.find(str(token.attrs["src"])) if pictures else None
     alt = escape(renderer.renderInlineAsText(token.children, options, env) if token.children else token.content)
     if picture is None:
-        return alt
+        return escape(f"![{token.content}]({token.attrs['src']})") if env.get("quoted") else alt
     size = f'width="{picture.width}" height="{picture.height}"'
     return f'<img src="picture/{picture.sha256}" alt="{alt}" {size}>'
 
