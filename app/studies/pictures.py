@@ -15,6 +15,9 @@ from problems.pictures import Picture, embeds, key_of, read_picture, unshowable
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
 
+NOT_MARKDOWN = ("title", "button", "decline", "phase")
+"""Keys whose texts the page shows without Markdown."""
+
 
 @dataclass(slots=True)
 class FoundPictures:
@@ -64,7 +67,11 @@ def find_pictures(study: Study, raw: Mapping[str, Any], folder: Path) -> FoundPi
     for pool, problems in study.pools.items():
         found.add_items(f"problems.{pool}", problems, [*_items_folder(raw["problems"][pool], folder), folder])
     for where, text in _study_texts(study, raw):
-        found.add(where, "", text, [folder])
+        if where.rpartition(".")[2] in NOT_MARKDOWN and embeds(text):
+            fault = "has a picture, and is shown without Markdown. Put the picture into a text or a question"
+            found.faults.append(ValidationIssue(where, fault))
+        else:
+            found.add(where, "", text, [folder])
     return found
 
 

@@ -80,7 +80,8 @@ def build_app(
         if now.hash != study.hash:
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
     cookies = SessionCookie(secret, secure=(settings.public_url or "").startswith("https://"))
-    offered = OpenStudies(runtime, database, studies)
+    # as registered: without the content of their pictures, which the database has
+    offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
     participants = Participants(database, secret)
     links = Links(participants, ProlificTokens(settings))
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour

@@ -227,6 +227,12 @@ def test_each_text_whose_picture_cannot_be_shown_is_an_error_with_its_place(tmp_
         assert word in error
 
 
+def test_a_title_has_no_picture(tmp_path: Path) -> None:
+    (tmp_path / "chart.png").write_bytes(drawn())
+    (error,) = found_in(tmp_path, "Read.", title="![A chart](chart.png)")
+    assert error.startswith("title ")
+
+
 def test_one_name_for_two_pictures_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "items").mkdir()
     (tmp_path / "items" / "chart.png").write_bytes(drawn())
