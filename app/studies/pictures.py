@@ -28,18 +28,16 @@ class FoundPictures:
     faults: list[ValidationIssue] = field(default_factory=list)
 
     def add(self, where: str, name: str, text: str, folders: Sequence[Path], *, quoted: bool = False) -> None:
-        """Read the pictures of a text. Texts that are only `quoted`, as in a finished conversation, may name addresses
-        on the web and tags: they are shown as they were written."""
+        """Read the pictures of a text. A text that is only `quoted`, as in a finished conversation, may hold anything:
+        what is no picture is shown as it was written."""
         faults = [] if quoted else list(unshowable(text))
         for embed in embeds(text):
-            if quoted and "://" in embed.source:
-                continue
             try:
                 picture, content = read_picture(embed.source, folders)
             except ProblemError as error:
-                faults.append(f"asks for a picture that cannot be shown: {error}")
+                faults += [] if quoted else [f"asks for a picture that cannot be shown: {error}"]
                 continue
-            if not embed.alt.strip():
+            if not embed.alt.strip() and not quoted:
                 faults.append(
                     f"has a picture, {embed.source[:60]!r}, without alternative text. Write what it shows between the "
                     "brackets, for participants who cannot see it: ![what it shows](file.png)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
-from problems.pictures import described
+from problems.pictures import described, embeds, key_of
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
 """Recruiters whose ids others may know or guess."""
@@ -40,7 +40,7 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    found = [*_unproven(study), *_unseen(study)]
+    found = [*_unproven(study), *_unseen(study), *_quoted(study)]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))
@@ -62,6 +62,22 @@ def _unseen(study: Study) -> Iterator[str]:
         yield (
             f"problems: {many} ({shown[0].id!r} is the first). No model sees a picture, in a chat or when it answers "
             "alone (`parley ai-alone`): it reads the alternative text. Write there what a model has to know."
+        )
+
+
+def _quoted(study: Study) -> Iterator[str]:
+    """Pictures that messages of finished conversations name and that are not there."""
+    found = [
+        f"{problem.id!r}, message {number}"
+        for pool in study.pools.values()
+        for problem in pool
+        for number, message in enumerate(problem.dialogue, 1)
+        if any(study.pictures.find(key_of(embed.source)) is None for embed in embeds(message.text))
+    ]
+    if found:
+        yield (
+            f"problems: messages of conversations name pictures that are not shown ({found[0]}; {len(found)} in all): "
+            "participants read what was written. To show one, put the file beside the items."
         )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import orjson
@@ -21,6 +22,7 @@ from experiments.session.engine import fold
 from experiments.session.side_by_side import histories, models_by_slot, rounds
 from experiments.session.state import Location, State, visited
 from experiments.study.study import Study
+from problems.pictures import described
 from problems.problem import DialogueMessage
 from storage import tables
 from storage.column_types import literal
@@ -40,7 +42,8 @@ _fact, _session, _seat = tables.events.c, tables.sessions.c, tables.seats.c
 
 @dataclass(frozen=True, slots=True)
 class ConversationProblem:
-    """What a conversation was about: the problem as it was shown, its options, the right one, and the one chosen."""
+    """What a conversation was about: the problem as it was shown (of its pictures the alternative texts), its options,
+    the right one, and the one chosen."""
 
     text: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
@@ -125,8 +128,9 @@ def _problem_of(place: Location) -> ConversationProblem:
     if problem is None:
         return ConversationProblem()
     chosen = next((event.data.get("answer") for event in place.facts if event.kind == "submitted"), None)
-    options = {option.key: option.text for option in problem.options}
-    return ConversationProblem(problem.text, options, problem.answer, None if chosen is None else str(chosen))
+    read = partial(described, pictures=place.study.pictures)
+    options = {option.key: read(option.text) for option in problem.options}
+    return ConversationProblem(read(problem.text), options, problem.answer, None if chosen is None else str(chosen))
 
 
 def _imported(stream: str, events: Sequence[Event], known: Mapping[str, ConversationProblem]) -> Iterator[Conversation]:

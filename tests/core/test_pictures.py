@@ -280,7 +280,13 @@ def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None
 
 def test_check_says_that_models_see_no_picture(tmp_path: Path, charts: Study) -> None:
     assert any("'line'" in words for words in advice(charts, None))
-    assert not advice(load_study(str(pictures.study(tmp_path, models={}))), None)
+    without = load_study(str(pictures.study(tmp_path, models={})))
+    assert not any("'line'" in words for words in advice(without, None))
+
+
+def test_check_advises_of_pictures_that_a_conversation_names_and_that_are_not_there(charts: Study) -> None:
+    (told,) = (words for words in advice(charts, None) if "'talk'" in words)
+    assert "message 2; 1 in all" in told
 
 
 @pytest.mark.parametrize("show", [markdown.html, markdown.line])
