@@ -70,7 +70,7 @@ def test_every_row_of_the_first_tables_is_kept_by_later_revisions(
 ) -> None:
     before = with_first(database_url, soak=soak)
     done = migrate(database_url, backup, revisions=LATER)
-    assert done.revisions == ["0002", "0003", "0004"]
+    assert done.revisions == [*OWN.names[1:], "9001", "9002"]
     assert before[MERGED].rows == 0
     before = but(before, MERGED, *FOLLOWS)
     assert contents(database_url, before) == before
@@ -250,18 +250,19 @@ def test_a_table_of_another_program_that_is_called_as_ours_is_left_alone(databas
 def test_nothing_starts_on_older_or_newer_tables_and_what_to_do_is_said(database_url: str, backup: Naming) -> None:
     make_first(database_url)
     before = contents(database_url)
-    with pytest.raises(StorageError, match=r"revision 0001.*needed: 0004.*parley db migrate"):
+    with pytest.raises(StorageError, match=r"revision 0001.*needed: 9002.*parley db migrate"):
         open_database(database_url, revisions=LATER)
     assert contents(database_url) == before
     migrate(database_url, backup, revisions=LATER)
-    with pytest.raises(StorageError, match=r"revision 0004.*newer Parley.*the backup from before"):
+    with pytest.raises(StorageError, match=r"revision 9002.*newer Parley.*the backup from before"):
         open_database(database_url)
 
 
 LOSING = """
 from alembic import op
-revision = "0003"
-down_revision = "0002"
+from storage.migrations.migrate import OWN
+revision = "9001"
+down_revision = OWN.names[-1]
 
 def upgrade():
     op.execute("{words}")
@@ -279,7 +280,7 @@ WRONG = (
 def losing(folder: Path, words: str) -> Revisions:
     """Ours, and one more that does so."""
     folder.mkdir()
-    (folder / "r0003_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
+    (folder / "r9001_losing.py").write_text(LOSING.format(words=words), encoding="utf-8")
     return Revisions((*OWN.folders, folder))
 
 
@@ -304,7 +305,7 @@ def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Namin
         migrate(url, backup, revisions=LATER)
     log.close()
     database.dispose()
-    assert migrate(url, backup, revisions=LATER).backup == tmp_path / "before-0002.db"
+    assert migrate(url, backup, revisions=LATER).backup == tmp_path / f"before-{OWN.names[-1]}.db"
 
 
 def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "9002"
+down_revision = "9001"
 
 
 def upgrade() -> None:

@@ -3,8 +3,10 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+from storage.migrations.migrate import OWN
+
+revision = "9001"
+down_revision = OWN.names[-1]
 
 
 def upgrade() -> None:
