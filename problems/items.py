@@ -16,7 +16,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -71,6 +71,11 @@ class ColumnMap:
         }
         return cls(**read)
 
+    def to_json(self) -> dict[str, Any]:
+        """The parts that are held by a column, as a study file names them under `columns`."""
+        found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return {name: value for name, value in found.items() if value}
+
 
 def _names(part: str, value: object) -> bool:
     several = isinstance(value, list) and all(isinstance(name, str) for name in value)
@@ -85,6 +90,8 @@ class Items:
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     faults: tuple[str, ...]
+    places: tuple[str, ...] = ()
+    """Where each problem stands in its file, such as `line 7`."""
 
 
 @source("items", sample="questions.csv", columns=True)
@@ -111,7 +118,7 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     Nothing is raised for bad rows: `faults` has them all, and `problems` the others. Raises ProblemError if `given` is
     no mapping of columns.
     """
-    columns = _recognised(table.columns, ColumnMap.of(given))
+    columns = recognised(table.columns, ColumnMap.of(given))
     if faults := list(_absent(table.columns, columns)):
         return Items(columns, (), table.notes, tuple(faults))
     base = _counts_from(table.rows, columns)
@@ -130,7 +137,8 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     ]
     if not table.rows:
         faults.append("there is no item below the names of the columns")
-    return Items(columns, tuple(problem for _, problem in read), table.notes, tuple(faults))
+    places, problems = (tuple(where for where, _ in read), tuple(problem for _, problem in read))
+    return Items(columns, problems, table.notes, tuple(faults), places)
 
 
 def _plain(name: str) -> str:
@@ -138,9 +146,10 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
 
-def _recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
-    """The map, with blanks filled by the columns that have usual names."""
-    taken = {given.question, given.answer, given.id, given.dataset, *given.options, *(given.tags or ())}
+def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
+    """The map, with blanks filled by the columns that have usual names; a column under `tags` is filled in nowhere."""
+    options = (given.options,) if isinstance(given.options, str) else given.options
+    taken = {given.question, given.answer, given.id, given.dataset, *options, *(given.tags or ())}
     free = {_plain(name): name for name in reversed(there) if name not in taken}
     found: dict[str, Any] = {}
     for part, usual in USUAL.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from rich.text import Text
 from app.cli.commands import command
 from app.cli.common import AsJson, out, print_json
 from app.studies.pictures import FoundPictures
-from problems.items import ColumnMap, Items, understand
+from problems.items import Items, understand
 from problems.problem import Problem
 from problems.tables import read_table
 from storage.datasets.describe.markdown import count as how_many
@@ -57,7 +57,7 @@ def items(
     if as_json:
         print_json(
             {
-                "columns": _named(found.columns),
+                "columns": found.columns.to_json(),
                 "notes": found.notes,
                 "errors": found.faults,
                 "pictures": {key: picture.to_json() for key, picture in pictures.by_key.items()},
@@ -83,12 +83,6 @@ def _columns(told: list[str]) -> dict[str, Any]:
     return columns
 
 
-def _named(columns: ColumnMap) -> dict[str, Any]:
-    """The columns that hold something, as a study file names them."""
-    found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(columns).items()}
-    return {name: value for name, value in found.items() if value}
-
-
 def _show(found: Items, path: Path, every: bool) -> None:
     for note in found.notes:
         out.print(f"Note: {note}", style="dim", markup=False, highlight=False)
@@ -101,7 +95,7 @@ def _show(found: Items, path: Path, every: bool) -> None:
     wrong = f"; {how_many(len(found.faults), 'error')}" if found.faults else ""
     out.print(f"{how_many(len(found.problems), 'item')}{more}{wrong}", markup=False, highlight=False)
     if not found.faults:
-        pool: Mapping[str, Any] = {"path": str(path), "columns": _named(found.columns)}
+        pool: Mapping[str, Any] = {"path": str(path), "columns": found.columns.to_json()}
         out.print("\nIn the study file:\n", style="dim")
         out.print(yaml_text({"problems": {"questions": pool}}).rstrip(), markup=False, highlight=False)
 
