@@ -92,6 +92,14 @@ class Drafts:
         """A new draft of a study that comes with Parley; raises StudyError."""
         create_draft(self.folder(name), template)
 
+    def reserve(self, name: str) -> Path:
+        """The folder for a new draft; raises StudyError if there is a draft of that name."""
+        path = self.folder(name) / FILE
+        if path.exists():
+            raise StudyError(name, [ValidationIssue("", "exists already and is not replaced; choose another name")])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.parent
+
     def _existing(self, name: str) -> Path:
         path = self.folder(name) / FILE
         if not path.is_file():
@@ -246,7 +254,11 @@ def _renamed(text: str, template: str, name: str) -> str:
 def _as_new_study(text: str, name: str, path: Path) -> str:
     """A template's text as the first version of another study, its comments kept, and what to do next above it."""
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_SCHEMA_LINE))
-    text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)
-    text = re.sub(r"^version: .*$", "version: 1", text, count=1, flags=re.M)
     file = quote(str(path))
-    return f"# What next: parley check {file}, then parley serve {file}\n{text}"
+    return f"# What next: parley check {file}, then parley serve {file}\n{under_name(text, name)}"
+
+
+def under_name(text: str, name: str) -> str:
+    """A study's text as the first version of a study of this name."""
+    text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)
+    return re.sub(r"^version: .*$", "version: 1", text, count=1, flags=re.M)

@@ -96,6 +96,7 @@ title: Sums
 models: {tutor: {backend: scripted}}
 flow:
   - {each: question, of: sums, do: user-alone}
+  - {step: finish}
 """
 
 
