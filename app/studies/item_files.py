@@ -16,7 +16,8 @@ from zipfile import BadZipFile, ZipFile
 from problems.errors import ProblemError
 from problems.tables import READERS, Table, read_table
 
-LARGEST_BYTES = 2_000_000
+LARGEST_BYTES = 750_000
+"""So that a file fits in an event of the console's page (1 MiB), in base64."""
 LARGEST_UNPACKED = 40_000_000
 """Bytes of an Excel file's sheets once they are unpacked."""
 MOST_FILES = 50

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from textwrap import indent
 from typing import Any
 
-from ruamel.yaml import MappingNode, Node
+from ruamel.yaml import CollectionNode, MappingNode, Node
 
 from app.errors import NotYaml
 from app.studies.loader import FILE, mapping_of, yaml_issue
@@ -90,8 +90,8 @@ def _entries(node: Node | None) -> dict[str, tuple[Node, Node]]:
 
 def _end(lines: list[str], node: Node) -> int:
     """The line after a node's last; the comments and blank lines that follow it belong to what comes next."""
-    last = max(leaf.end_mark.line - (leaf.end_mark.column == 0) for leaf in _leaves(node))
-    first = node.start_mark.line
+    last = max(int(leaf.end_mark.line) - (leaf.end_mark.column == 0) for leaf in _leaves(node))
+    first = int(node.start_mark.line)
     while last > first and lines[last].lstrip()[:1] in ("", "#"):
         last -= 1
     return last + 1
@@ -100,7 +100,7 @@ def _end(lines: list[str], node: Node) -> int:
 def _leaves(node: Node) -> Iterator[Node]:
     """The scalars and lists in brackets below a node: a block's own end is where the next one begins."""
     parts = [part for pair in node.value for part in pair] if isinstance(node, MappingNode) else node.value
-    if isinstance(node.value, str) or not parts or node.flow_style:
+    if not isinstance(node, CollectionNode) or not parts or node.flow_style:
         yield node
     else:
         for part in parts:

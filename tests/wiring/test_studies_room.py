@@ -38,6 +38,7 @@ CHANGES = (
         ("walk-go", "click"),
         ("new-make", "click"),
         ("decide-closed", "click"),
+        *(("items-upload", "click"), ("items-remove", "click"), ("items-write", "click")),
     ),
 )
 

@@ -20,7 +20,7 @@ from app.session.transitions import LoadedSession
 from app.web.console.context import ConsoleContext
 from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.page import STATIC, STYLES
-from app.web.participant.view import render_page, study_context_of
+from app.web.participant.view import StudyContext, render_page, study_context_of
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
 from experiments.study.screen import CodeBlock, Screen
@@ -56,7 +56,12 @@ def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _submitted_values(shown, events[number:])
-    painting = render_page(shown, study=look, shown=None, draft=draft, now_us=events[number - 1].at_us)
+    return inert_page(desk, shown, look, draft, events[number - 1].at_us)
+
+
+def inert_page(desk: ConsoleContext, shown: Screen, look: StudyContext, draft: Mapping[str, Any], now_us: int) -> str:
+    """A participant's page as a document for a sandboxed frame, with these values in its form."""
+    painting = render_page(shown, study=look, shown=None, draft=draft, now_us=now_us)
     told = {name: _inlined(desk, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}

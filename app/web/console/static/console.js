@@ -16,7 +16,28 @@ window.parleyConsole = {
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
     history.replaceState(null, "", query.size ? `?${query}` : "/");
   },
+  // The chosen table of items, as its name and its content in base64; it is sent like any other value of the page.
+  async table() {
+    const input = document.querySelector("#items-input"), [file] = input.files;
+    const url = await new Promise((resolve) => {
+      const reader = Object.assign(new FileReader(), { onload: () => resolve(reader.result) });
+      reader.readAsDataURL(file);
+    });
+    input.value = ""; // so that the same file can be chosen again
+    return [file.name, url.slice(url.indexOf(",") + 1)];
+  },
 };
+
+// A table that was chosen is uploaded at once, unless it is too large to be sent.
+document.addEventListener("change", ({ target }) => {
+  const [file] = (target.id === "items-input" && target.files) || [];
+  if (!file) return;
+  const most = Number(target.dataset.largest), large = file.size > most;
+  const [has, allowed] = [file.size, most].map((bytes) => bytes.toLocaleString("en"));
+  document.querySelector("#items-large").textContent = large ? `${file.name} has ${has} bytes; at most ${allowed} are allowed. Divide it.` : "";
+  if (large) target.value = "";
+  else document.querySelector("button#items-upload, #items-upload button").click();
+});
 
 const ask = window.fetch;
 window.fetch = async (...request) => {

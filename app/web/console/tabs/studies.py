@@ -11,20 +11,24 @@ import gradio as gr
 from gradio.components import Component
 
 from app.studies.loader import load_study, shipped
+from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import StudySection, Updates, load_view
 from app.web.console.study_tab.editor import EditorSection
+from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
-from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tab import LocationValues, TabLocation, dropdown
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all
 from storage.reports.sessions import LIVE, outcomes
 
 FIRST = "demo"
+DRAFT, PUBLISHED = "draft", "published"
+"""The kinds of one's own studies that can be a template: `draft:NAME`, `published:NAME`."""
 LOADING = '<p class="quiet" role="status">Loading…</p>'
 
 
@@ -50,6 +54,7 @@ class StudiesTab:
         self._parts: Mapping[str, StudySection] = {
             "Overview": RecruitmentSection(desk, place),
             "Edit": EditorSection(desk, place),
+            "Items": ItemsSection(desk, place),
             "Preview": PreviewSection(desk, place),
             "Versions": VersionsSection(desk, place),
         }
@@ -65,7 +70,7 @@ class StudiesTab:
                     self._called = gr.Textbox(
                         label="New study", placeholder="my-study", max_length=60, elem_id="new-name"
                     )
-                    self._like = gr.Dropdown(shipped(), value=FIRST, label="Template", elem_id="new-like")
+                    self._like = dropdown(label="Template", value=FIRST, elem_id="new-like")
                     self._make = gr.Button("Create study", size="sm", elem_id="new-make")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
@@ -74,7 +79,7 @@ class StudiesTab:
                         with gr.Tab(label, id=label):
                             part.build()
         parts = [component for part in self._parts.values() for component in part.outputs]
-        self.outputs = [self._list, self._new, self._title, self._tabs, *parts]
+        self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts]
         for part in self._parts.values():
             part.wire(self.outputs, self._repaint)
         made = [self._place.study, self._called, *self.outputs]
@@ -90,6 +95,7 @@ class StudiesTab:
         shown: dict[Component, Any] = {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
             self._new: gr.update(visible=visitor.owner),
+            self._like: gr.update(choices=self._templates(listed)),
             self._title: self._desk.html("study_title.html.j2", seen=seen),
             self._tabs: gr.update(visible=seen is not None),
         }
@@ -112,17 +118,32 @@ class StudiesTab:
             found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
         return found
 
+    def _templates(self, listed: Sequence[StudyListItem]) -> list[tuple[str, str]]:
+        """The studies that come with Parley, the drafts, and the published studies, wherever their files are."""
+        drafts = [(f"{name} (draft)", f"{DRAFT}:{name}") for name in self._desk.drafts.names()]
+        published = [
+            (f"{one.name} (version {one.version}, published)", f"{PUBLISHED}:{one.name}")
+            for one in listed
+            if one.version is not None
+        ]
+        return [*((name, name) for name in shipped()), *drafts, *published]
+
     def _repaint(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
         front = {self._tabs: gr.update(visible=True, selected=tab)} if tab else {}
         return {**self.paint(visitor, LocationValues(name, "")), **front}
 
     def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
         """Create a study from a template and choose it."""
-        name = str(name or "").strip()
-        drafts = self._desk.drafts
-        drafts.create(name, str(like))
-        drafts.save(name, re.sub(r"\A# What next:.*\n", "", drafts.text(name)))
-        self._desk.audit(visitor, f"created a study from the template {like}", name)
+        name, like = str(name or "").strip(), str(like or "")
+        desk, (kind, _, own) = self._desk, like.partition(":")
+        if kind == DRAFT and own:
+            copy_draft(desk.drafts, name, own)
+        elif kind == PUBLISHED and (study := desk.study(own)):
+            draft_of(desk.drafts, name, study)
+        else:
+            desk.drafts.create(name, like)
+            desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
+        desk.audit(visitor, f"created a study from the template {like}", name)
         return {
             **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),

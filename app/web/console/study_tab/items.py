@@ -1,0 +1,258 @@
+"""Items: upload a table of items, map its columns, look at what was understood, and write it into the draft.
+
+The browser sends a file as text within an event, so it never is a temporary file of the server. It is kept in the
+draft's folder, where the study file names it.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+from pydantic import TypeAdapter, ValidationError
+
+from app.errors import SettingsError
+from app.studies.item_files import LARGEST_BYTES, ItemFiles
+from app.studies.pool_text import pools_in, with_pool
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.session_replay import inert_page
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, check
+from app.web.console.tab import TabLocation, dropdown, text
+from app.web.participant.view import StudyContext
+from experiments.study.base_model import Slug
+from experiments.study.fields import choice
+from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
+from problems.errors import ParleyError, ProblemError
+from problems.items import ColumnMap, Items, recognised, understand
+from problems.problem import Problem
+from problems.tables import READERS, Table
+
+SHOWN, MOST_CHOICES = 20, 200
+"""Rows and errors that are listed; items that can be chosen for a look."""
+NONE = ("none", "")
+POOL = "questions"
+"""The name of a first pool, unless its author chooses another."""
+PARTS = ("question", "options", "answer", "id", "tags")
+"""What a column can be chosen for, in the order of the dropdowns."""
+READ = "async (study) => [study, ...(await window.parleyConsole.table())]"
+UPLOADING = """() => '<p class="quiet" role="status">Uploading…</p>'"""
+Chosen = Sequence[Any]
+"""The values of the dropdowns for `PARTS`, from a browser."""
+
+
+class ItemsSection:
+    """The tab with a draft's files of items."""
+
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+        self._desk, self._place = desk, place
+        self.outputs: list[Component] = []
+
+    def build(self) -> None:
+        """The upload, the columns, what was understood, and the pool."""
+        self._none = gr.HTML(padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_id="items") as self._all:
+            upload = self._desk.html("items_upload.html.j2", endings=tuple(READERS), largest=LARGEST_BYTES)
+            self._upload = gr.HTML(upload, padding=False, apply_default_css=False)
+            self._status = gr.HTML(elem_id="items-status", padding=False, apply_default_css=False)
+            self._name = gr.Textbox(visible="hidden", elem_id="items-name")
+            self._content = gr.Textbox(visible="hidden", elem_id="items-content")
+            self._send = gr.Button("Upload", visible="hidden", elem_id="items-upload")
+            with gr.Column(visible=False, elem_id="items-table") as self._table:
+                self._build_table()
+        self._parts: list[Component] = [self._question, self._options, self._answer, self._id, self._tags]
+        self._results: list[Component] = [self._understood, self._which, self._page, self._insert]
+        panel = [self._status, self._table, self._file, *self._parts, *self._results, self._pool]
+        self.outputs = [self._none, self._all, self._upload, self._remove, *panel]
+
+    def _build_table(self) -> None:
+        """What is shown of the chosen file."""
+        with gr.Row(elem_id="items-files"):
+            self._file = dropdown("File", elem_id="items-file")
+            self._remove = gr.Button("Remove file", size="sm", elem_id="items-remove")
+        gr.HTML("<h3>2. Say what each column holds</h3>", padding=False, apply_default_css=False)
+        with gr.Row(elem_id="items-columns"):
+            self._question = dropdown("Question", elem_id="items-question")
+            self._options = dropdown("Options, in their order", multiselect=True, elem_id="items-options")
+            self._answer = dropdown("Right answer", elem_id="items-answer")
+            self._id = dropdown("Id (none: numbered)", elem_id="items-id")
+            self._tags = dropdown("Tags (none: every other column)", multiselect=True, elem_id="items-tags")
+        self._understood = gr.HTML(elem_id="items-understood", padding=False, apply_default_css=False)
+        self._which = dropdown("As a participant sees it", elem_id="items-which")
+        self._page = gr.HTML(elem_id="items-page", padding=False, apply_default_css=False)
+        with gr.Column(visible=False, elem_id="items-insert") as self._insert:
+            gr.HTML("<h3>4. Write them into the study</h3>", padding=False, apply_default_css=False)
+            with gr.Row():
+                self._pool = dropdown("Pool (choose one, or type a new name)", elem_id="items-pool")
+                self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")
+
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
+        """Wire the events; only owners may change a draft."""
+        on, study, file = self._desk.bind, self._place.study, self._file
+
+        def write(visitor: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
+            said = self._insert_pool(visitor, name, text(file), text(pool).strip(), chosen)
+            return {**repaint(visitor, name, tab="Edit"), **said}
+
+        changes = [part.input for part in self._parts]  # type: ignore[attr-defined]  # Gradio adds its events
+        gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
+        on(self._send.click, self._keep, [study, self._name, self._content], self.outputs, owner=True, js=READ)
+        on(file.input, self._choose, [study, file], self.outputs)
+        on(self._remove.click, self._discard, [study, file], self.outputs, owner=True)
+        on(changes, self._map, [study, file, *self._parts], self._results)
+        on(self._which.input, self._show, [study, file, self._which, *self._parts], [self._page])
+        on(self._write.click, write, [study, file, self._pool, *self._parts], outputs, owner=True)
+
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
+        """The files of the draft; first the one that a pool reads."""
+        if seen.text is None:
+            none = self._desk.html("study_no_draft.html.j2", seen=seen)
+            return {self._none: none, self._all: gr.update(visible=False)}
+        return self._painted(visitor, seen.name, seen.text)
+
+    def _painted(self, visitor: CurrentUser, name: str, written: str, file: str = "") -> Updates:
+        names, pools = self._files(name).names(), pools_in(written)
+        read = {str(pool.get("path")): (called, pool) for called, pool in reversed(pools.items())}
+        file = file if file in names else next((one for one in names if one in read), names[0] if names else "")
+        called, pool = read.get(file, (next(iter(pools)) if len(pools) == 1 else POOL, {}))
+        return {
+            self._none: "",
+            self._all: gr.update(visible=True),
+            self._upload: gr.update(visible=visitor.owner),
+            self._status: "",
+            self._remove: gr.update(visible=visitor.owner),
+            self._table: gr.update(visible=bool(names)),
+            self._file: gr.update(choices=list(names), value=file or None),
+            self._pool: gr.update(choices=list(dict.fromkeys((*pools, called))), value=called),
+            **(self._mapped(visitor, name, file, pool.get("columns") or {}) if file else {}),
+        }
+
+    def _mapped(self, visitor: CurrentUser, name: str, file: str, given: Any) -> Updates:
+        """The columns as they are given or recognised, and what is understood with them."""
+        given = given if isinstance(given, Mapping) else {}
+        try:
+            table = self._files(name).read(file)
+            columns = recognised(table.columns, ColumnMap.of(given))
+            items = understand(table, given, file.rpartition(".")[0])
+        except ProblemError as error:
+            broken = Items(ColumnMap(), (), (), (str(error),))
+            return self._results_of(visitor, name, broken)
+        one, several = [NONE, *((column, column) for column in table.columns)], list(table.columns)
+        options = [columns.options] if isinstance(columns.options, str) else [*columns.options]
+        return {
+            self._question: gr.update(choices=one, value=columns.question),
+            self._options: gr.update(choices=several, value=[option for option in options if option]),
+            self._answer: gr.update(choices=one, value=columns.answer),
+            self._id: gr.update(choices=one, value=columns.id),
+            self._tags: gr.update(choices=several, value=[*(columns.tags or ())]),
+            **self._results_of(visitor, name, items),
+        }
+
+    def _results_of(self, visitor: CurrentUser, name: str, items: Items) -> Updates:
+        """What was understood, and the first item as a participant sees it."""
+        labels = [f"{place}: {' '.join(one.text.split())[:60]}" for place, one in _pairs(items)][:MOST_CHOICES]
+        choices = [(label, str(number)) for number, label in enumerate(labels)]
+        return {
+            self._understood: self._desk.html("items_understood.html.j2", items=items, pairs=_pairs(items), most=SHOWN),
+            self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
+            self._page: self._page_of(name, items.problems[0]) if choices else "",
+            self._insert: gr.update(visible=visitor.owner and not items.faults),
+        }
+
+    def _page_of(self, name: str, problem: Problem) -> str:
+        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        about = StudyContext(study.file.title, study.file.language) if study else StudyContext(name)
+        fields = (choice(problem.options),) if problem.options else ()
+        panel = Panel(blocks=(ProblemBlock(problem.text),), fields=fields)
+        screen = Screen("answer", 0, panel, ProgressView("", 0.0), ("submit",))
+        page = inert_page(self._desk, screen, about, {}, self._desk.clock.now_us())
+        return self._desk.html("items_page.html.j2", problem=problem, page=page)
+
+    def _files(self, name: str) -> ItemFiles:
+        self._desk.drafts.text(name)  # there is such a draft
+        return ItemFiles(self._desk.drafts.folder(name))
+
+    def _choose(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
+        return self._painted(visitor, name, self._desk.drafts.text(name), text(file))
+
+    def _keep(self, visitor: CurrentUser, name: str, file: Any, content: Any) -> Updates:
+        """Keep an uploaded file in the draft, and show what it holds."""
+        file = text(file)
+        try:
+            table = self._files(name).keep(file, _decoded(content))
+        except ParleyError as error:
+            return {self._status: "", **self._desk.notify(str(error), "bad")}
+        self._desk.audit(visitor, f"uploaded {file}", name)
+        rows = f"{file} is uploaded: {len(table.rows):,} rows and {len(table.columns):,} columns."
+        return {
+            **self._painted(visitor, name, self._desk.drafts.text(name), file),
+            self._status: self._desk.html("items_uploaded.html.j2", said=rows),
+        }
+
+    def _discard(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
+        """Remove a file of the draft."""
+        written = self._desk.drafts.text(name)
+        self._files(name).remove(text(file), pools_in(written))
+        self._desk.audit(visitor, f"removed {text(file)}", name)
+        return {**self._painted(visitor, name, written), **self._desk.notify(f"{text(file)} is removed.")}
+
+    def _map(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
+        return self._results_of(visitor, name, self._items(name, text(file), chosen))
+
+    def _show(self, _: CurrentUser, name: str, file: Any, which: Any, *chosen: Any) -> Updates:
+        """An item as a participant sees it."""
+        problems = self._items(name, text(file), chosen).problems
+        number = text(which)
+        if not number.isdecimal() or int(number) >= len(problems):
+            raise SettingsError("There is no such item in this file. Choose one of the list.")
+        return {self._page: self._page_of(name, problems[int(number)])}
+
+    def _items(self, name: str, file: str, chosen: Chosen) -> Items:
+        table = self._files(name).read(file)
+        return understand(table, _given(table, chosen), file.rpartition(".")[0])
+
+    def _insert_pool(self, visitor: CurrentUser, name: str, file: str, pool: str, chosen: Chosen) -> Updates:
+        """Write the pool into the draft; raises StudyError or SettingsError."""
+        items = self._items(name, file, chosen)
+        if items.faults:
+            raise SettingsError(f"{file} has rows that cannot be used. Correct them, and upload the file again.")
+        try:
+            TypeAdapter(Slug).validate_python(pool)
+        except ValidationError:
+            raise SettingsError(
+                f"{pool!r} is no name for a pool; allowed: a letter, then letters, digits, - and _."
+            ) from None
+        given = {"path": file, "columns": items.columns.to_json()}
+        self._desk.drafts.save(name, with_pool(self._desk.drafts.text(name), pool, given))
+        self._desk.audit(visitor, f"wrote the pool {pool} from {file}", name)
+        return self._desk.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
+
+
+def _pairs(items: Items) -> list[tuple[str, Problem]]:
+    return list(zip(items.places, items.problems, strict=True))
+
+
+def _given(table: Table, chosen: Chosen) -> dict[str, Any]:
+    """The columns as they were chosen. A part without a column stays without one: a column that would be recognised as
+    that part becomes a tag."""
+    given = {part: value for part, value in zip(PARTS, chosen, strict=True) if value}
+    if len(given.get("options", ())) == 1:
+        given["options"] = given["options"][0]
+    guessed = recognised(table.columns, ColumnMap.of(given)).to_json()
+    if guessed.keys() - given.keys() - {"dataset"}:
+        used = {given.get(part) for part in ("question", "answer", "id")} | {*given.get("options", ())}
+        used |= {given["options"]} if isinstance(given.get("options"), str) else set()
+        given["tags"] = [*given.get("tags", ()), *(name for name in table.columns if name not in used)]
+        given["tags"] = list(dict.fromkeys(given["tags"]))
+    return given
+
+
+def _decoded(content: Any) -> bytes:
+    try:
+        return b64decode(text(content), validate=True)
+    except binascii.Error:
+        raise SettingsError("The file was not sent as a whole. Upload it again.") from None
