@@ -1,0 +1,192 @@
+"""The console's tab Items in a browser: a table becomes a study's items, by mouse and by keyboard, for everybody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FileChooser, FrameLocator, Page, expect
+
+from app.studies.drafts import Drafts
+from app.studies.item_files import LARGEST_BYTES
+from app.studies.pool_text import pools_in
+from tests.browser.axe import TOO_WIDE, Audit
+from tests.browser.researcher import AtConsole
+from tests.browser.waiting import settled
+from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+STUDY = """study: {name}
+title: Capitals
+models: {{tutor: {{backend: scripted}}}}
+flow:
+  - {{each: question, of: questions, do: user-alone}}
+  - {{step: finish}}
+"""
+HEAD = "Frage;eins;zwei;drei;Lösung;Kontinent\n"
+ROWS = """Wie heißt die Hauptstadt von Australien?;Sydney;Canberra;Perth;Canberra;Ozeanien
+Wie heißt die Hauptstadt von Brasilien?;Recife;Salvador;Brasília;drei;Amerika
+Wie heißt die Hauptstadt von Kanada?;Ottawa;Toronto;Montréal;A;Amerika
+"""
+RIGHT = ROWS.replace(";drei;Amerika", ";Brasília;Amerika")
+MAPPED = {"question": "Frage", "options": ["eins", "zwei", "drei"], "answer": "Lösung"}
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    process = Process(tmp_path_factory.mktemp("items"), (), command="console")
+    with ada_and_bob(process.database_url):
+        process.start()
+        yield process
+        process.stop()
+    assert "Traceback" not in process.log
+
+
+@pytest.fixture
+def drafts(console: Process) -> Drafts:
+    return Drafts(console.folder / "studies")
+
+
+@pytest.fixture
+def ada(console: Process, browser: Browser, soak: bool, tmp_path: Path) -> Iterator[AtConsole]:
+    """At the console; with --soak there are pictures in the test's folder."""
+
+    def looked(page: Page, name: str) -> None:
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            assert page.evaluate(TOO_WIDE) <= 0, (name, width)
+            if soak:
+                settled(page)
+                page.screenshot(path=tmp_path / f"{name}-{width}.png", full_page=True)
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": WIDTHS[0], "height": 900})
+    made = AtConsole(context.new_page(), console.url, looked)
+    made.log_in("Ada", GOOD)
+    yield made
+    context.close()
+    assert made.complaints == []
+
+
+def begin(ada: AtConsole, drafts: Drafts, name: str) -> None:
+    """A draft that needs items, at its tab."""
+    drafts.create(name, "arena")
+    drafts.save(name, STUDY.format(name=name))
+    ada.page.goto(f"{ada.url}/?study={name}&tab=studies")
+    ada.reads("study-title", name)
+    ada.open("Items")
+
+
+def table(name: str, text: str) -> dict[str, object]:
+    return {"name": name, "mimeType": "text/csv", "buffer": text.encode()}
+
+
+def choosing(ada: AtConsole, act: Callable[[], None]) -> FileChooser:
+    with ada.page.expect_file_chooser() as chooser:
+        act()
+    return chooser.value
+
+
+def page_of(ada: AtConsole) -> FrameLocator:
+    return ada.page.frame_locator("#items-page iframe")
+
+
+def test_by_mouse(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
+    begin(ada, drafts, "by-mouse")
+    ada.look("1-empty")
+    audit(ada.page)
+    choose = ada.at("items-input")
+    choosing(ada, choose.click).set_files(table("big.csv", "x" * (LARGEST_BYTES + 1)))
+    ada.reads("items-large", "at most 750,000 are allowed")
+    choosing(ada, choose.click).set_files(table("capitals.csv", HEAD + ROWS))
+    ada.reads("items-status", "3 rows and 6 columns")
+    expect(ada.at("items-large")).to_be_empty()
+    ada.reads("items-understood", "no column holds the question")
+    ada.look("2-uploaded")
+
+    ada.choose("items-question", "Frage")
+    ada.reads("items-understood", "3 items")
+    for option in ("eins", "zwei", "drei"):
+        ada.choose("items-options", option)
+    ada.page.keyboard.press("Escape")
+    ada.choose("items-answer", "Lösung")
+    ada.reads("items-understood", "'drei' is no option; allowed: A, B, C")
+    ada.look("3-refused")
+    audit(ada.page)
+
+    choosing(ada, choose.click).set_files(table("capitals.csv", HEAD + RIGHT))
+    ada.reads("items-understood", "no column holds the question")
+    ada.choose("items-question", "Frage")
+    for option in ("eins", "zwei", "drei"):
+        ada.choose("items-options", option)
+    ada.page.keyboard.press("Escape")
+    ada.choose("items-answer", "Lösung")
+    ada.reads("items-understood", "3 items, no errors")
+    ada.choose("items-which", "Brasilien")
+    expect(page_of(ada).locator("#left")).to_contain_text("Brasilien")
+    expect(page_of(ada).get_by_role("radio")).to_have_count(3)
+    ada.look("4-mapped")
+    audit(ada.page)
+    ada.press("items-write")
+    ada.at("faults").locator(".verdict.good").wait_for()
+    ada.look("5-written")
+    assert pools_in(drafts.text("by-mouse")) == {"questions": {"path": "capitals.csv", "columns": MAPPED}}
+    ada.page.reload()
+    ada.open("Items")
+    ada.reads("items-understood", "3 items, no errors")
+    ada.press("items-remove")
+    ada.reads("note", "is read by the pool questions")
+
+
+def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
+    begin(ada, drafts, "by-keys")
+    keys = ada.page.keyboard
+    ada.page.get_by_role("tab", name="Items").focus()
+
+    def tab_to(selector: str) -> None:
+        at = ada.page.locator(selector).first
+        for _ in range(40):
+            if at.evaluate("at => at === document.activeElement"):
+                return
+            keys.press("Tab")
+        raise AssertionError(f"{selector} is not reached with Tab")
+
+    def pick(part: str, *options: str) -> None:
+        tab_to(f"#items-{part} input")
+        for option in options:
+            keys.type(option)
+            expect(ada.page.get_by_role("option", name=re.compile(option))).to_have_count(1)
+            keys.press("ArrowDown")
+            keys.press("Enter")
+
+    tab_to("#items-input")
+    choosing(ada, lambda: keys.press("Enter")).set_files(table("capitals.csv", HEAD + RIGHT))
+    ada.reads("items-understood", "no column holds the question")
+    assert ada.at("items-input").evaluate("at => at === document.activeElement"), "the focus stays where it was"
+    pick("question", "Frage")
+    ada.reads("items-understood", "3 items")
+    pick("options", "eins", "zwei", "drei")
+    pick("answer", "Lösung")
+    ada.reads("items-understood", "3 items, no errors")
+    expect(page_of(ada).get_by_role("radio")).to_have_count(3)
+    tab_to("button#items-write, #items-write button")
+    keys.press("Enter")
+    ada.at("faults").locator(".verdict.good").wait_for()
+    assert pools_in(drafts.text("by-keys")) == {"questions": {"path": "capitals.csv", "columns": MAPPED}}
+
+
+def test_own_studies_are_among_the_templates(ada: AtConsole, drafts: Drafts) -> None:
+    drafts.create("mine", "demo")
+    ada.page.goto(f"{ada.url}/?study=mine&tab=studies")
+    ada.reads("study-title", "mine")
+    ada.write("new-name", "mine-again")
+    ada.choose("new-like", "mine (draft)")
+    ada.look("6-templates")
+    ada.press("new-make")
+    ada.reads("study-title", "mine-again")
+    ada.at("faults").locator(".verdict.good").wait_for()
+    assert drafts.text("mine-again").replace("mine-again", "mine") == drafts.text("mine")
