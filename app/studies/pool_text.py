@@ -90,7 +90,8 @@ def _entries(node: Node | None) -> dict[str, tuple[Node, Node]]:
 
 def _end(lines: list[str], node: Node) -> int:
     """The line after a node's last; the comments and blank lines that follow it belong to what comes next."""
-    last = max(int(leaf.end_mark.line) - (leaf.end_mark.column == 0) for leaf in _leaves(node))
+    ends = [leaf.end_mark for leaf in _leaves(node)]
+    last = max(int(end.line) - int(end.column == 0) for end in ends)
     first = int(node.start_mark.line)
     while last > first and lines[last].lstrip()[:1] in ("", "#"):
         last -= 1

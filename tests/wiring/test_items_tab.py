@@ -46,10 +46,10 @@ async def at(tmp_path: Path, database: Database) -> AsyncIterator[Console]:
         yield room, researcher
 
 
-async def upload(researcher: Researcher, name: str, content: bytes | str) -> Mapping[str, Any]:
+async def upload(researcher: Researcher, name: str, content: bytes | str, **shown: Any) -> Mapping[str, Any]:
     sent = content.encode() if isinstance(content, str) else content
     parts = {"items-name": name, "items-content": b64encode(sent).decode()}
-    return await researcher.on("items-upload", "click", **parts)
+    return await researcher.on("items-upload", "click", **{**columns(""), **shown, **parts})
 
 
 def columns(file: str, **parts: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def rows(shown: Mapping[str, Any]) -> list[Sequence[str]]:
 async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Console, database: Database) -> None:
     room, researcher = at
     shown = await upload(researcher, "Fragen.csv", CSV.replace("5;4;4", "5;4;6"))
-    assert "no column holds the question" in text(shown["items-understood"])
+    assert "Choose the column that holds the question" in text(shown["items-understood"])
     assert shown["items-question"]["choices"][1:] == [[name, name] for name in CSV.split("\n")[0].split(";")]
 
     mapped = await researcher.on("items-question", "input", **columns("Fragen.csv", **MAPPED))
@@ -83,8 +83,8 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     assert "cannot be used" in value(refused["note"])
     assert room.desk.drafts.text("sums") == STUDY
 
-    await upload(researcher, "Fragen.csv", CSV)
-    mapped = await researcher.on("items-options", "input", **columns("Fragen.csv", **MAPPED))
+    mapped = await upload(researcher, "Fragen.csv", CSV, **columns("Fragen.csv", **MAPPED))
+    assert [value(mapped[f"items-{part}"]) for part in PARTS] == ["Frage", ["eins", "zwei"], "Lösung", "", []]
     assert rows(mapped) == [
         ["line 2", "Fragen-1", "Was ist 1 + 1?", "A 2 B 3", "A", "fach: Zahlen"],
         ["line 3", "Fragen-2", "Was ist 2 + 2?", "A 5 B 4", "B", "fach: Zahlen"],
@@ -225,6 +225,16 @@ async def test_own_studies_are_templates_with_their_files(at: Console, database:
     copied = await create(researcher, "shorter", "published:short")
     assert value(copied["study-text"]).startswith("study: shorter\n")
     assert "verdict good" in value(copied["faults"])
+
+    await researcher.open(tab="studies", study="sums")
+    plan = await researcher.on("publish-ask", "click")
+    await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
+    third = await create(researcher, "third", "published:sums")
+    assert pools_in(room.desk.drafts.text("third")) == {"questions": {"source": "jsonl", "path": "questions.jsonl"}}
+    assert [row[2:5] for row in rows(third)] == [["Was ist 1 + 1?", "A 2 B 3", "A"], ["Was ist 2 + 2?", "A 5 B 4", "B"]]
+    assert third["items-columns"]["visible"] is False
+    other = await researcher.on("items-which", "input", **columns("questions.jsonl"), **{"items-which": "1"})
+    assert "Was ist 2 + 2?" in html.unescape(value(other["items-page"]))
 
     for like in ("draft:nothing", "published:nothing", "draft:../sums", "published:", "x"):
         drafts = room.desk.drafts.names()

@@ -29,17 +29,19 @@ from experiments.study.fields import choice
 from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
 from problems.errors import ParleyError, ProblemError
 from problems.items import ColumnMap, Items, recognised, understand
+from problems.pools import load_pool
 from problems.problem import Problem
+from problems.registry import ITEMS
 from problems.tables import READERS, Table
 
-SHOWN, MOST_CHOICES = 20, 200
-"""Rows and errors that are listed; items that can be chosen for a look."""
+SHOWN, MOST_CHOICES, LONGEST_LABEL = 20, 200, 60
+"""Rows and errors that are listed; items that can be chosen for a look, and the characters of each in that list."""
 NONE = ("none", "")
 POOL = "questions"
 """The name of a first pool, unless its author chooses another."""
 PARTS = ("question", "options", "answer", "id", "tags")
 """What a column can be chosen for, in the order of the dropdowns."""
-READ = "async (study) => [study, ...(await window.parleyConsole.table())]"
+READ = "async (study, name, content, ...shown) => [study, ...(await window.parleyConsole.table()), ...shown]"
 UPLOADING = """() => '<p class="quiet" role="status">Uploading…</p>'"""
 Chosen = Sequence[Any]
 """The values of the dropdowns for `PARTS`, from a browser."""
@@ -66,7 +68,7 @@ class ItemsSection:
                 self._build_table()
         self._parts: list[Component] = [self._question, self._options, self._answer, self._id, self._tags]
         self._results: list[Component] = [self._understood, self._which, self._page, self._insert]
-        panel = [self._status, self._table, self._file, *self._parts, *self._results, self._pool]
+        panel = [self._status, self._table, self._file, self._columns, *self._parts, *self._results, self._pool]
         self.outputs = [self._none, self._all, self._upload, self._remove, *panel]
 
     def _build_table(self) -> None:
@@ -74,13 +76,14 @@ class ItemsSection:
         with gr.Row(elem_id="items-files"):
             self._file = dropdown("File", elem_id="items-file")
             self._remove = gr.Button("Remove file", size="sm", elem_id="items-remove")
-        gr.HTML("<h3>2. Say what each column holds</h3>", padding=False, apply_default_css=False)
-        with gr.Row(elem_id="items-columns"):
-            self._question = dropdown("Question", elem_id="items-question")
-            self._options = dropdown("Options, in their order", multiselect=True, elem_id="items-options")
-            self._answer = dropdown("Right answer", elem_id="items-answer")
-            self._id = dropdown("Id (none: numbered)", elem_id="items-id")
-            self._tags = dropdown("Tags (none: every other column)", multiselect=True, elem_id="items-tags")
+        with gr.Column(elem_id="items-columns") as self._columns:
+            gr.HTML("<h3>2. Say what each column holds</h3>", padding=False, apply_default_css=False)
+            with gr.Row():
+                self._question = dropdown("Question", elem_id="items-question")
+                self._options = dropdown("Options, in their order", multiselect=True, elem_id="items-options")
+                self._answer = dropdown("Right answer", elem_id="items-answer")
+                self._id = dropdown("Id (none: numbered)", elem_id="items-id")
+                self._tags = dropdown("Tags (none: every other column)", multiselect=True, elem_id="items-tags")
         self._understood = gr.HTML(elem_id="items-understood", padding=False, apply_default_css=False)
         self._which = dropdown("As a participant sees it", elem_id="items-which")
         self._page = gr.HTML(elem_id="items-page", padding=False, apply_default_css=False)
@@ -100,7 +103,8 @@ class ItemsSection:
 
         changes = [part.input for part in self._parts]  # type: ignore[attr-defined]  # Gradio adds its events
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
-        on(self._send.click, self._keep, [study, self._name, self._content], self.outputs, owner=True, js=READ)
+        sent = [study, self._name, self._content, file, *self._parts]
+        on(self._send.click, self._keep, sent, self.outputs, owner=True, js=READ)
         on(file.input, self._choose, [study, file], self.outputs)
         on(self._remove.click, self._discard, [study, file], self.outputs, owner=True)
         on(changes, self._map, [study, file, *self._parts], self._results)
@@ -114,11 +118,14 @@ class ItemsSection:
             return {self._none: none, self._all: gr.update(visible=False)}
         return self._painted(visitor, seen.name, seen.text)
 
-    def _painted(self, visitor: CurrentUser, name: str, written: str, file: str = "") -> Updates:
+    def _painted(
+        self, visitor: CurrentUser, name: str, written: str, file: str = "", chosen: Chosen | None = None
+    ) -> Updates:
+        """The draft's files, and what is understood of one with the chosen columns, or those of its pool."""
         names, pools = self._files(name).names(), pools_in(written)
-        read = {str(pool.get("path")): (called, pool) for called, pool in reversed(pools.items())}
+        read = {str(pool.get("path")): called for called, pool in reversed(pools.items())}
         file = file if file in names else next((one for one in names if one in read), names[0] if names else "")
-        called, pool = read.get(file, (next(iter(pools)) if len(pools) == 1 else POOL, {}))
+        called = read.get(file) or (next(iter(pools)) if len(pools) == 1 else POOL)
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -128,39 +135,62 @@ class ItemsSection:
             self._table: gr.update(visible=bool(names)),
             self._file: gr.update(choices=list(names), value=file or None),
             self._pool: gr.update(choices=list(dict.fromkeys((*pools, called))), value=called),
-            **(self._mapped(visitor, name, file, pool.get("columns") or {}) if file else {}),
+            **(self._of_file(visitor, name, file, pools.get(called, {}), chosen) if file else {}),
         }
 
-    def _mapped(self, visitor: CurrentUser, name: str, file: str, given: Any) -> Updates:
-        """The columns as they are given or recognised, and what is understood with them."""
-        given = given if isinstance(given, Mapping) else {}
+    def _of_file(
+        self, visitor: CurrentUser, name: str, file: str, pool: Mapping[str, Any], chosen: Chosen | None
+    ) -> Updates:
+        if fixed := self._of_other_source(name, file):
+            return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, fixed)}
         try:
             table = self._files(name).read(file)
-            columns = recognised(table.columns, ColumnMap.of(given))
-            items = understand(table, given, file.rpartition(".")[0])
+            if chosen and _fits(table, chosen):
+                given = _given(table, chosen)
+            else:
+                told = pool.get("columns") if pool.get("path") == file else None
+                given = dict(told) if isinstance(told, Mapping) else {}
+            items = understand(table, given, _stem(file))
         except ProblemError as error:
             broken = Items(ColumnMap(), (), (), (str(error),))
-            return self._results_of(visitor, name, broken)
+            return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, broken)}
         one, several = [NONE, *((column, column) for column in table.columns)], list(table.columns)
+        columns = items.columns
         options = [columns.options] if isinstance(columns.options, str) else [*columns.options]
         return {
+            self._columns: gr.update(visible=True),
             self._question: gr.update(choices=one, value=columns.question),
             self._options: gr.update(choices=several, value=[option for option in options if option]),
             self._answer: gr.update(choices=one, value=columns.answer),
             self._id: gr.update(choices=one, value=columns.id),
             self._tags: gr.update(choices=several, value=[*(columns.tags or ())]),
-            **self._results_of(visitor, name, items),
+            **self._results_of(visitor, name, items, table.columns),
         }
 
-    def _results_of(self, visitor: CurrentUser, name: str, items: Items) -> Updates:
-        """What was understood, and the first item as a participant sees it."""
-        labels = [f"{place}: {' '.join(one.text.split())[:60]}" for place, one in _pairs(items)][:MOST_CHOICES]
+    def _of_other_source(self, name: str, file: str) -> Items | None:
+        """What a pool reads from the file by a source with columns of its own, if one does."""
+        for called, pool in pools_in(self._desk.drafts.text(name)).items():
+            if pool.get("path") == file and pool.get("source", ITEMS) != ITEMS:
+                note = f"The pool {called} reads this file by the source {pool['source']}, with columns of its own."
+                try:
+                    problems = load_pool(pool, called, self._desk.drafts.folder(name))
+                except ProblemError as error:
+                    return Items(ColumnMap(), (), (note,), (str(error),))
+                places = tuple(f"item {number}" for number in range(1, len(problems) + 1))
+                return Items(ColumnMap(), problems, (note,), (), places)
+        return None
+
+    def _results_of(self, visitor: CurrentUser, name: str, items: Items, columns: Sequence[str] = ()) -> Updates:
+        """What was understood, and the first item as a participant sees it. Without `columns` none can be chosen."""
+        pairs = list(zip(items.places, items.problems, strict=True))
+        labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
         choices = [(label, str(number)) for number, label in enumerate(labels)]
+        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns}
         return {
-            self._understood: self._desk.html("items_understood.html.j2", items=items, pairs=_pairs(items), most=SHOWN),
+            self._understood: self._desk.html("items_understood.html.j2", **known),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
             self._page: self._page_of(name, items.problems[0]) if choices else "",
-            self._insert: gr.update(visible=visitor.owner and not items.faults),
+            self._insert: gr.update(visible=visitor.owner and bool(columns) and not items.faults),
         }
 
     def _page_of(self, name: str, problem: Problem) -> str:
@@ -179,8 +209,8 @@ class ItemsSection:
     def _choose(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
         return self._painted(visitor, name, self._desk.drafts.text(name), text(file))
 
-    def _keep(self, visitor: CurrentUser, name: str, file: Any, content: Any) -> Updates:
-        """Keep an uploaded file in the draft, and show what it holds."""
+    def _keep(self, visitor: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
+        """Keep an uploaded file in the draft, and show what it holds; the columns stay if it replaces the one shown."""
         file = text(file)
         try:
             table = self._files(name).keep(file, _decoded(content))
@@ -189,7 +219,7 @@ class ItemsSection:
         self._desk.audit(visitor, f"uploaded {file}", name)
         rows = f"{file} is uploaded: {len(table.rows):,} rows and {len(table.columns):,} columns."
         return {
-            **self._painted(visitor, name, self._desk.drafts.text(name), file),
+            **self._painted(visitor, name, self._desk.drafts.text(name), file, chosen if file == shown else None),
             self._status: self._desk.html("items_uploaded.html.j2", said=rows),
         }
 
@@ -201,7 +231,9 @@ class ItemsSection:
         return {**self._painted(visitor, name, written), **self._desk.notify(f"{text(file)} is removed.")}
 
     def _map(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
-        return self._results_of(visitor, name, self._items(name, text(file), chosen))
+        table = self._files(name).read(text(file))
+        items = understand(table, _given(table, chosen), _stem(text(file)))
+        return self._results_of(visitor, name, items, table.columns)
 
     def _show(self, _: CurrentUser, name: str, file: Any, which: Any, *chosen: Any) -> Updates:
         """An item as a participant sees it."""
@@ -212,8 +244,10 @@ class ItemsSection:
         return {self._page: self._page_of(name, problems[int(number)])}
 
     def _items(self, name: str, file: str, chosen: Chosen) -> Items:
+        if fixed := self._of_other_source(name, file):
+            return fixed
         table = self._files(name).read(file)
-        return understand(table, _given(table, chosen), file.rpartition(".")[0])
+        return understand(table, _given(table, chosen), _stem(file))
 
     def _insert_pool(self, visitor: CurrentUser, name: str, file: str, pool: str, chosen: Chosen) -> Updates:
         """Write the pool into the draft; raises StudyError or SettingsError."""
@@ -232,8 +266,14 @@ class ItemsSection:
         return self._desk.notify(f"The pool {pool} has the {len(items.problems):,} items of {file}.")
 
 
-def _pairs(items: Items) -> list[tuple[str, Problem]]:
-    return list(zip(items.places, items.problems, strict=True))
+def _stem(file: str) -> str:
+    return file.rpartition(".")[0]
+
+
+def _fits(table: Table, chosen: Chosen) -> bool:
+    """Whether a table has the columns that are chosen, and one is chosen for the question."""
+    named = [name for value in chosen for name in (value if isinstance(value, list) else [value]) if name]
+    return bool(chosen[0]) and {*named} <= {*table.columns}
 
 
 def _given(table: Table, chosen: Chosen) -> dict[str, Any]:
