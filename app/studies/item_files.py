@@ -51,6 +51,8 @@ class ItemFiles:
         _check_name(name)
         if len(content) > LARGEST_BYTES:
             raise ProblemError(f"{name} has {len(content):,} bytes; at most {LARGEST_BYTES:,} are allowed. Divide it.")
+        if name not in there and (self._folder / name).exists():
+            raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")
         if name not in there and len(there) >= MOST_FILES:
             raise ProblemError(f"A draft has at most {MOST_FILES} files. Remove one that is not used.")
         with TemporaryDirectory(dir=self._folder, prefix=".upload-") as private:

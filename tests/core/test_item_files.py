@@ -60,6 +60,22 @@ def test_a_file_that_cannot_be_read_leaves_the_one_before(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [CSV]
 
 
+def test_an_excel_file_is_kept(files: ItemFiles) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for row in (["Frage", "eins", "zwei"], ["Was ist 1 + 1?", 2, 3]):
+        book.active.append(row)
+    book.save(content)
+    table = files.keep("Fragen.XLSX", content.getvalue())
+    assert [dict(row.cells) for row in table.rows] == [{"Frage": "Was ist 1 + 1?", "eins": "2", "zwei": "3"}]
+
+
+def test_a_folder_is_not_replaced(files: ItemFiles, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").mkdir()
+    with pytest.raises(ProblemError, match="something else"):
+        files.keep("q.csv", CSV)
+
+
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(files: ItemFiles) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
