@@ -15,6 +15,7 @@ from app.studies.item_files import LARGEST_BYTES
 from app.studies.loader import load_study
 from app.studies.pool_text import pools_in
 from app.web.console.study_tab.items import PARTS
+from app.web.console.study_tab.preview import WRITTEN
 from storage.db.engine import Database
 from storage.registers.study_versions import current, publish_on_start
 from tests.fakes import studies
@@ -99,6 +100,9 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     assert "verdict good" in value(done["faults"])
     assert pools_in(value(done["study-text"])) == {"questions": {"path": "Fragen.csv", "columns": MAPPED}}
     assert room.desk.drafts.text("sums").rstrip() == value(done["study-text"]).rstrip()
+    start = {"walk-which": WRITTEN, "walk-step": "", "walk-where": [], "walk-language": None}
+    walk = value((await researcher.on("walk-go", "click", **start))["walk-link"])
+    (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', walk)
     plan = await researcher.on("publish-ask", "click")
     await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
     await researcher.on("decide-opened", "click")
@@ -107,6 +111,9 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     async with serving(room.desk.settings) as server, HttpBot(server.url, "ann") as bot:
         await bot.arrive("sums")
         assert "Was ist" in str(await bot.look())
+        async with HttpBot(server.url, "walker") as walker:
+            await walker.send("GET", path)
+            assert "Was ist" in str(await walker.look())
     did = [what for _, what, about in room.did if about == "sums"]
     assert did[:3] == ["uploaded Fragen.csv", "uploaded Fragen.csv", "wrote the pool questions from Fragen.csv"]
 
@@ -138,6 +145,11 @@ async def test_a_file_is_replaced_and_removed(at: Console) -> None:
     checked = await researcher.open(tab="studies", study="sums")
     assert "verdict good" in value(checked["faults"])
     assert room.did[-1][1] == "uploaded q.csv"
+    lost = room.desk.drafts.text("sums").replace("q.csv", "gone.csv")
+    typed = {"study-text": lost, "text-mark": value(checked["text-mark"])}
+    faults = value((await researcher.on("study-text", "input", **typed))["faults"])
+    assert "gone.csv" in faults
+    assert "<em>Items</em>" in faults, "it says where a file is uploaded"
 
 
 @pytest.mark.parametrize(
