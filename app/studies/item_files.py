@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,8 +38,10 @@ class ItemFiles:
         return tuple(sorted(path.name for path in self._folder.iterdir() if _counts(path)))
 
     def read(self, name: str) -> Table:
-        """Read a file; raises ProblemError."""
-        return _read(self._path(name))
+        """Read a file, or what was read of it since it was kept; raises ProblemError."""
+        path = self._path(name)
+        known = path.stat()
+        return _read_once(path, (known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size))
 
     def size(self, name: str) -> int:
         """How many bytes a file has."""
@@ -104,6 +107,11 @@ def _read(path: Path) -> Table:
         return read_table(path)
     except ProblemError as error:
         raise ProblemError(*(str(part).replace(f"{path.parent}{os.sep}", "") for part in error.args)) from None
+
+
+@lru_cache(maxsize=8)
+def _read_once(path: Path, _version: tuple[int, ...]) -> Table:
+    return _read(path)
 
 
 def _check_unpacked(path: Path) -> None:
