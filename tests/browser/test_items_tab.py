@@ -140,7 +140,8 @@ def test_by_mouse(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
 
 def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
     begin(ada, drafts, "by-keys")
-    keys = ada.page.keyboard
+    keys, sent = ada.page.keyboard, list[str]()
+    ada.page.on("request", lambda request: sent.append(request.post_data or "") if request.method == "POST" else None)
     ada.page.get_by_role("tab", name="Items").focus()
 
     def tab_to(selector: str) -> None:
@@ -169,6 +170,7 @@ def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
     pick("answer", "Lösung")
     ada.reads("items-understood", "3 items, no errors")
     expect(page_of(ada).get_by_role("radio")).to_have_count(3)
+    assert all('"capitals.csv",' in data for data in sent), "nothing was painted anew, which would undo what was chosen"
     tab_to("button#items-write, #items-write button")
     keys.press("Enter")
     ada.at("faults").locator(".verdict.good").wait_for()

@@ -136,6 +136,8 @@ async def test_a_file_is_replaced_and_removed(at: Console) -> None:
     await upload(researcher, "other.csv", "question\nTwo?\n")
     parts = {"question": "question", "options": ["a", "b"], "answer": "answer"}
     await write(researcher, "q.csv", **parts)
+    shown = await researcher.on("items-file", "select", **{"items-file": "other.csv"})
+    assert [row[2] for row in rows(shown)] == ["Two?"]
     kept = await researcher.on("items-remove", "click", **{"items-file": "q.csv"})
     assert "is read by the pool questions" in value(kept["note"])
     gone = await researcher.on("items-remove", "click", **{"items-file": "other.csv"})

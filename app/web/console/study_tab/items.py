@@ -105,7 +105,8 @@ class ItemsSection:
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
         sent = [study, self._name, self._content, file, *self._parts]
         on(self._send.click, self._keep, sent, self.outputs, owner=True, js=READ)
-        on(file.input, self._choose, [study, file], self.outputs)
+        # Not `input`, which Gradio sends as well when the first file is painted: its answer would undo a quick choice.
+        on(file.select, self._choose, [study, file], self.outputs)
         on(self._remove.click, self._discard, [study, file], self.outputs, owner=True)
         on(changes, self._map, [study, file, *self._parts], self._results)
         on(self._which.input, self._show, [study, file, self._which, *self._parts], [self._page])
