@@ -46,7 +46,8 @@ class SessionQuery:
 
     text: str = ""
     """A session's number, or the beginning of its stream's id."""
-    origin: str = ""
+    origins: tuple[str, ...] = ()
+    """Any unless given."""
     stands: str = ""
     """`live`, `left`, or an outcome."""
     cell: Mapping[str, str] = field(default_factory=dict)
@@ -88,10 +89,11 @@ class SessionListItem:
 
 @dataclass(frozen=True, slots=True)
 class SessionPage:
-    """A page of sessions, and whether there are older ones."""
+    """A page of sessions, whether there are older ones, and how many match the query on all pages."""
 
     entries: tuple[SessionListItem, ...]
     more: bool
+    matching: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,19 @@ def sessions(
 ) -> SessionPage:
     """The newest sessions that are wanted, of those with a smaller number than `before`."""
     with database.connect() as connection:
-        wanted = [*_conditions(connection, study, query, now_us), *([_session.ordinal < before] if before else [])]
-        statement = _entries(study, now_us).where(*wanted).order_by(_session.ordinal.desc()).limit(PAGE + 1)
+        wanted = _entries(study, now_us).where(*_conditions(connection, study, query, now_us))
+        matching = connection.execute(wanted.with_only_columns(func.count())).scalar_one()
+        older = wanted.where(_session.ordinal < before) if before else wanted
+        statement = older.order_by(_session.ordinal.desc()).limit(PAGE + 1)
         found = [_entry(row) for row in connection.execute(statement)]
-    return SessionPage(tuple(found[:PAGE]), len(found) > PAGE)
+    return SessionPage(tuple(found[:PAGE]), len(found) > PAGE, matching)
+
+
+def count_by_origin(database: Database, study: str) -> Mapping[str, int]:
+    """How many sessions of each origin a study has, imported ones included."""
+    counted = select(_session.origin, func.count()).where(_session.study == study).group_by(_session.origin)
+    with database.connect() as connection:
+        return {origin: number for origin, number in connection.execute(counted)}
 
 
 def read_session(database: Database, studies: Studies, study: str, number: int, now_us: int) -> SessionRecord:
@@ -190,8 +201,8 @@ def _live(now_us: int) -> ColumnElement[bool]:
 def _conditions(connection: Connection, study: str, query: SessionQuery, now_us: int) -> Iterator[ColumnElement[bool]]:
     if query.text.strip():
         yield _called(query.text.strip())
-    if query.origin:
-        yield _session.origin == query.origin
+    if query.origins:
+        yield _session.origin.in_(query.origins)
     if query.streams is not None:
         yield _session.stream.in_(query.streams)
     if query.stands:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
+from app.web.console.session_filters import NAMES
 from app.web.console.tabs.sessions import DONE
 from storage.db.engine import Database
 from storage.log.event_log import load
@@ -80,6 +82,58 @@ async def test_an_owner_sees_a_recruiters_id_only_by_a_deed_that_is_written_down
     assert room.did[1:] == [("Ada", "searched for a recruiter ID", "short")]
     found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": "another"})
     assert 'class="empty"' in value(found["sessions-list"])
+
+
+async def test_people_are_listed_first_and_simulated_sessions_only_if_asked_for(
+    tmp_path: Path, database: Database
+) -> None:
+    for origin in ("bot", "person", "bot"):
+        await _begun(tmp_path, database, origin)
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(study="short", tab="sessions")
+        assert _listed(shown) == ["2"]
+        assert 'data-hidden="2"' in value(shown["sessions-list"])
+        for origin, numbers in (("bot", ["3", "1"]), ("", ["3", "2", "1"]), ("person", ["2"])):
+            found = await researcher.on("sessions-origin", "input", study="short", **{"sessions-origin": origin})
+            assert _listed(found) == numbers, origin
+            assert f'data-matching="{len(numbers)}"' in value(found["sessions-list"])
+
+
+async def test_each_filter_acts_at_once_and_a_recruiters_id_replaces_them_all(at: Console) -> None:
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions")
+    for name in NAMES:
+        assert any((f"sessions-{name}", "input") in event.of for event in researcher.events), name
+    here = {"study": "short", "sessions-text": "7"}
+    assert _listed(await researcher.on("sessions-text", "input", **here)) == []
+    found = await researcher.on("sessions-find", "click", **here, **{"sessions-person": PID})
+    assert _listed(found) == ["1"]
+    assert [value(found[f"sessions-{name}"]) for name in NAMES] == [""] * len(NAMES)
+    found = await researcher.on("sessions-text", "input", **here, **{"sessions-person": PID})
+    assert value(found["sessions-person"]) == ""
+    found = await researcher.on("sessions-clear", "click", **here)
+    assert (_listed(found), value(found["sessions-text"])) == (["1"], "")
+
+
+async def test_a_date_that_is_being_typed_does_not_filter_yet(at: Console) -> None:
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions")
+    for typed, numbers in (("2", ["1"]), ("2999-1", ["1"]), ("2999-12-01", []), ("2999-13-01", ["1"])):
+        found = await researcher.on("sessions-since", "input", study="short", **{"sessions-since": typed})
+        assert _listed(found) == numbers, typed
+        assert ("warned" in value(found["sessions-list"])) == (typed != "2999-12-01")
+
+
+def _listed(shown: Mapping[str, Any]) -> list[str]:
+    return re.findall(r'data-session="(\d+)"', value(shown["sessions-list"]))
+
+
+async def _begun(folder: Path, database: Database, origin: str) -> None:
+    runtime = SessionService(database, settings_for(folder), SystemClock())
+    study = load_study(str(studies.short(folder)))
+    runtime.prepare(study)
+    await runtime.enrol(study, origin=origin)
+    await runtime.close()
 
 
 async def test_an_analyst_is_offered_no_identity_and_refused_one(at: Console) -> None:

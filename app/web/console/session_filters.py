@@ -3,23 +3,56 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from app.web.console.formatting import origin
 from experiments.errors import suggestion
-from experiments.session.outcomes import OUTCOMES
+from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.study.cells import parse_values
 from storage.errors import StorageError
-from storage.registers.origins import ORIGINS
+from storage.registers.origins import ORIGINS, Origin
 from storage.reports.sessions import LEFT, LIVE, PASTED, SessionQuery
 
 ANY = ""
+NOT_SIMULATED = "not simulated"
+OF_PEOPLE = (Origin.PERSON, Origin.IMPORT, Origin.PILOT)
+"""The origins that are listed unless another choice is made."""
+DEFAULTS: Mapping[str, str] = {"origin": NOT_SIMULATED}
+"""What the filters are set to that are not empty at first."""
 STATUSES = (LIVE, LEFT, *OUTCOMES)
 FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak", "same_id")
 EXCLUDED: Mapping[str, bool | None] = {ANY: None, "yes": True, "no": False}
 MOST_CHARS = 100
-NAMES = ("text", "origin", "stands", "cell", "flag", "excluded", "language", "since", "until")
+LABELS: Mapping[str, str] = {
+    "text": "Number or ID",
+    "origin": "Origin",
+    "stands": "Status",
+    "cell": "Condition",
+    "flag": "Flag",
+    "excluded": "Excluded",
+    "language": "Language",
+    "since": "Started from",
+    "until": "Started until",
+}
+NAMES = tuple(LABELS)
 """The filters, in the order in which the page sends them."""
+ORIGIN_CHOICES = [
+    ("all but simulated", NOT_SIMULATED),
+    ("any", ANY),
+    *((origin(one), str(one)) for one in ORIGINS),
+]
+STATUS_CHOICES = [("any", ANY), *((status_label(one), one) for one in STATUSES)]
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What was sent: the query, each filter that is not empty as a label and its value, and what is no date yet."""
+
+    query: SessionQuery
+    applied: tuple[tuple[str, str], ...]
+    no_dates: tuple[str, ...]
 
 
 def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
@@ -33,20 +66,39 @@ def cell_choices(cells: Iterable[Mapping[str, str]]) -> list[tuple[str, str]]:
     return [("any", ANY), *((pair.replace("=", ": ", 1), pair) for pair in sorted(pairs))]
 
 
-def parse_filters(sent: Mapping[str, Any]) -> SessionQuery:
-    """The filters that were sent; raises StorageError for invalid ones."""
+def parse_filters(sent: Mapping[str, Any]) -> Filters:
+    """The filters that were sent; raises StorageError for choices that are not offered.
+
+    A date that is not complete does not filter: these texts are read while they are typed.
+    """
     given = {name: str(sent.get(name) or "").strip()[:MOST_CHARS] for name in NAMES}
-    return SessionQuery(
+    since_us, until_us = _day_us(given["since"]), _day_us(given["until"], days=1)
+    no_dates = [given[name] for name, us in (("since", since_us), ("until", until_us)) if given[name] and us is None]
+    query = SessionQuery(
         text=given["text"],
-        origin=_one_of(given["origin"], ORIGINS),
+        origins=_origins(given["origin"]),
         stands=_one_of(given["stands"], STATUSES),
         cell=dict(parse_values(filter(None, [given["cell"]]))),
         flag=_one_of(given["flag"], FLAGS),
         excluded=EXCLUDED[_one_of(given["excluded"], ("yes", "no"))],
-        since_us=_day_us(given["since"]),
-        until_us=_day_us(given["until"], days=1),
+        since_us=since_us,
+        until_us=until_us,
         language=given["language"],
     )
+    applied = [(LABELS[name], _shown(name, text)) for name, text in given.items() if text and text not in no_dates]
+    return Filters(query, tuple(applied), tuple(no_dates))
+
+
+def _shown(name: str, value: str) -> str:
+    """The label of a filter's value."""
+    labels = {"origin": ORIGIN_CHOICES, "stands": STATUS_CHOICES}.get(name, [])
+    return next((label for label, known in labels if known == value), value.replace("_", " ").replace("=", ": ", 1))
+
+
+def _origins(word: str) -> tuple[str, ...]:
+    if word == NOT_SIMULATED:
+        return OF_PEOPLE
+    return (word,) if _one_of(word, ORIGINS) else ()
 
 
 def _one_of(word: str, known: Iterable[str]) -> str:
@@ -56,11 +108,9 @@ def _one_of(word: str, known: Iterable[str]) -> str:
 
 
 def _day_us(text: str, days: int = 0) -> int | None:
-    """The start of a day in UTC, or of the day that many days later."""
-    if not text:
-        return None
+    """The start of a day in UTC, or of the day that many days later; None for what is no date."""
     try:
         day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC) + timedelta(days=days)
     except (ValueError, OverflowError):
-        raise StorageError(f"{text!r} is not a date; write it as 2026-11-21") from None
+        return None
     return round(day.timestamp() * 1e6)

@@ -11,19 +11,28 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.formatting import origin
-from app.web.console.session_filters import ANY, FLAGS, NAMES, STATUSES, cell_choices, choices, parse_filters
+from app.web.console.session_filters import (
+    ANY,
+    DEFAULTS,
+    FLAGS,
+    LABELS,
+    NAMES,
+    OF_PEOPLE,
+    ORIGIN_CHOICES,
+    STATUS_CHOICES,
+    cell_choices,
+    choices,
+    parse_filters,
+)
 from app.web.console.session_replay import replay
 from app.web.console.tab import LocationValues, TabLocation, dropdown
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
-from experiments.session.outcomes import status_label
 from experiments.session.remarks import Kind
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
-from storage.registers.origins import ORIGINS
-from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, read_session, sessions
+from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
 MOST_MOMENTS = 100_000
@@ -82,8 +91,8 @@ class SessionsTab:
                 self._next = gr.Textbox(elem_id="sessions-next", visible="hidden")
             with gr.Column(elem_id="sessions-right", min_width=420, scale=7):
                 self._build_session()
-        listed = [self._list, self._older, self._next]
-        filters = [self._filters["cell"], self._filters["language"], self._person, self._find]
+        listed = [self._list, self._older, self._next, self._person]
+        filters = [*self._filters.values(), self._find]
         self._shown = [
             self._head,
             self._views,
@@ -102,17 +111,20 @@ class SessionsTab:
     def _build_filters(self) -> None:
         known: dict[str, Component] = {}
         with gr.Row(elem_id="sessions-filters"):
-            known["text"] = _box("text", "Number or ID", "12")
-            known["stands"] = _pick("stands", "Status", [("any", ANY), *((status_label(one), one) for one in STATUSES)])
-            known["cell"] = _pick("cell", "Condition", [("any", ANY)])
-            known["flag"] = _pick("flag", "Flag", choices(FLAGS, "any"))
-            known["excluded"] = _pick("excluded", "Excluded", choices(("yes", "no"), "any"))
-            known["origin"] = _pick("origin", "Origin", [("any", ANY), *((origin(one), one) for one in ORIGINS)])
-            known["language"] = _pick("language", "Language", [("any", ANY)])
-            known["since"] = _box("since", "Started from", "2026-11-21")
-            known["until"] = _box("until", "Started until", "2026-11-30")
-            self._person = _box("person", "Recruiter ID", "complete ID", visible=False)
-            self._find = gr.Button("Find", elem_id="sessions-find", size="sm", scale=0, visible=False)
+            known["text"] = _box("text", "12")
+            known["origin"] = _pick("origin", ORIGIN_CHOICES)
+            known["stands"] = _pick("stands", STATUS_CHOICES)
+            known["cell"] = _pick("cell", [("any", ANY)])
+            known["flag"] = _pick("flag", choices(FLAGS, "any"))
+            known["excluded"] = _pick("excluded", choices(("yes", "no"), "any"))
+            known["language"] = _pick("language", [("any", ANY)])
+            known["since"] = _box("since", "2026-11-21")
+            known["until"] = _box("until", "2026-11-30")
+            self._clear = gr.Button("Clear filters", elem_id="sessions-clear", size="sm", scale=0)
+        with gr.Row(elem_id="sessions-lookup"):
+            about: dict[str, Any] = {"placeholder": "complete ID", "max_lines": 1, "visible": False, "scale": 0}
+            self._person = gr.Textbox(label="Recruiter ID", elem_id="sessions-person", **about)
+            self._find = gr.Button("Find this ID", elem_id="sessions-find", size="sm", scale=0, visible=False)
         self._filters = {name: known[name] for name in NAMES}
 
     def _build_session(self) -> None:
@@ -136,11 +148,13 @@ class SessionsTab:
 
     def _wire(self, listed: list[Component]) -> None:
         place, filters = self._place, list(self._filters.values())
-        changes = [getattr(one, "submit" if isinstance(one, gr.Textbox) else "input") for one in filters]
+        changes = [one.input for one in filters]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
         on, asked = self._desk.bind, [place.study, *filters]
         on([*changes, self._newest.click], self._list_newest, asked, listed)
         on(self._older.click, self._list_older, [*asked, self._next], listed)
-        on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], listed, owner=True)
+        cleared = [*listed, *filters]
+        on(self._clear.click, self._list_all, [place.study], cleared)
+        on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], cleared, owner=True)
         opened = [place.session, *self._shown]
         here = [place.study, place.session]
         on(self._list.click, self._open, here, opened, js=PICKED)
@@ -158,11 +172,11 @@ class SessionsTab:
         """The newest sessions of a study, and the one that is open."""
         cells = cell_choices(cells_of(self._desk.database, at.study))
         return {
+            **self._list_all(visitor, at.study),
             self._filters["cell"]: gr.update(choices=cells, value=ANY),
             self._filters["language"]: gr.update(choices=choices(self._languages(at.study), "any"), value=ANY),
             self._person: gr.update(visible=visitor.owner, value=""),
             self._find: gr.update(visible=visitor.owner),
-            **self._listing(at.study, SessionQuery(), ""),
             **self._opened(visitor, at),
         }
 
@@ -171,24 +185,40 @@ class SessionsTab:
         found = self._desk.study(study)
         return found.file.offered if found else ()
 
+    def _list_all(self, _: CurrentUser, study: str) -> Updates:
+        """The newest sessions, with every filter as it is at first."""
+        return {**self._listing(study, _first_filters()), **self._reset(DEFAULTS)}
+
     def _list_newest(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
-        return self._listing(study, _session_query(sent), "")
+        return self._listing(study, sent)
 
     def _list_older(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
-        return self._listing(study, _session_query(sent), str(sent[-1] or ""))
+        return self._listing(study, sent[:-1], str(sent[-1] or ""))
 
     def _list_person(self, visitor: CurrentUser, study: str, id_: str) -> Updates:
+        """The sessions of a recruiter's ID, whatever the filters were: they are cleared."""
         if not (id_ or "").strip():
-            return self._listing(study, SessionQuery(), "")
+            return self._list_all(visitor, study)
         self._desk.audit(visitor, "searched for a recruiter ID", study)
-        streams = self._desk.participants.called(study, id_.strip())
-        return self._listing(study, SessionQuery(streams=streams), "")
+        query = SessionQuery(streams=self._desk.participants.called(study, id_.strip()))
+        said = {"applied": [("Recruiter ID", id_.strip())], "filtered": True, "no_dates": (), "hidden": 0}
+        return {**self._page_of(study, query, "", said), **self._reset({}), self._person: gr.skip()}
 
-    def _listing(self, study: str, query: SessionQuery, before: str) -> Updates:
+    def _reset(self, values: Mapping[str, str]) -> dict[Component, Any]:
+        return {component: gr.update(value=values.get(name, ANY)) for name, component in self._filters.items()}
+
+    def _listing(self, study: str, sent: Sequence[Any], before: str = "") -> Updates:
+        """A page of the sessions that the filters let through; the recruiter's ID, which they replace, is emptied."""
+        found = parse_filters(dict(zip(NAMES, sent, strict=True)))
+        counted = count_by_origin(self._desk.database, study) if found.query.origins == OF_PEOPLE else {}
+        hidden = sum(number for origin, number in counted.items() if origin not in OF_PEOPLE)
+        filtered = bool(before) or tuple(sent) != _first_filters()
+        said = {"applied": found.applied, "filtered": filtered, "no_dates": found.no_dates, "hidden": hidden}
+        return {**self._page_of(study, found.query, before, said), self._person: gr.update(value="")}
+
+    def _page_of(self, study: str, query: SessionQuery, before: str, said: Mapping[str, Any]) -> dict[Component, Any]:
         found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
-        html = self._desk.html(
-            "sessions.html.j2", found=found, study=study, filtered=query != SessionQuery() or bool(before)
-        )
+        html = self._desk.html("sessions.html.j2", found=found, study=study, **said)
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
@@ -260,21 +290,20 @@ class SessionsTab:
         desk, entry = self._desk, self._read(at.study, _number(at.session) or 0).entry
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
         desk.audit(visitor, DONE[kind], f"{at.study} No. {entry.number}")
-        after = {**self._opened(visitor, at), **self._listing(at.study, _session_query(sent), "")}
+        after = {**self._opened(visitor, at), **self._listing(at.study, sent)}
         return {**after, self._said: "", **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:
         return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())
 
 
-def _box(name: str, label: str, example: str, *, visible: bool = True) -> gr.Textbox:
-    about: dict[str, Any] = {"placeholder": example, "min_width": 110, "max_lines": 1, "visible": visible}
-    return gr.Textbox(label=label, elem_id=f"sessions-{name}", **about)
+def _box(name: str, example: str) -> gr.Textbox:
+    return gr.Textbox(label=LABELS[name], elem_id=f"sessions-{name}", placeholder=example, min_width=110, max_lines=1)
 
 
-def _pick(name: str, label: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
-    made = dropdown(label=label, elem_id=f"sessions-{name}", min_width=110)
-    made.choices, made.value = list(offered), ANY
+def _pick(name: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
+    made = dropdown(label=LABELS[name], elem_id=f"sessions-{name}", min_width=110)
+    made.choices, made.value = list(offered), DEFAULTS.get(name, ANY)
     return made
 
 
@@ -283,8 +312,8 @@ def _cell(value: Any) -> str:
     return shown if len(shown) <= MOST_CELL_CHARS else f"{shown[:MOST_CELL_CHARS]}…"
 
 
-def _session_query(sent: tuple[Any, ...]) -> SessionQuery:
-    return parse_filters(dict(zip(NAMES, sent, strict=False)))
+def _first_filters() -> tuple[str, ...]:
+    return tuple(DEFAULTS.get(name, ANY) for name in NAMES)
 
 
 def _number(text: str) -> int | None:
