@@ -12,9 +12,10 @@ from rich.table import Table
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, Where, existing_database, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock
+from app.web.console.formatting import percent
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
-from experiments.study.cells import cell_statuses, parse_cell
+from experiments.study.cells import cell_statuses, parse_cell, wanted_overall
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
@@ -118,7 +119,7 @@ def status(
     ] = Origin.PERSON,
     as_json: AsJson = False,
 ) -> None:
-    """Cells are shown with their targets."""
+    """Cells are shown with the number of participants that the quotas want in them, and with their shares."""
     database = existing_database(settings_in_use())
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
@@ -129,7 +130,8 @@ def status(
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin == Origin.PERSON else ()
     if as_json:
-        print_json({"study": found.name, "state": held.state, **_counts_json(now), SAME_ID: same_id})
+        told = {"wanted": wanted_overall(caps), **_counts_json(now)}
+        print_json({"study": found.name, "state": held.state, **told, SAME_ID: same_id})
         return
     if held.state in STATES:
         out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
@@ -139,6 +141,9 @@ def status(
     for name in ("live", *OUTCOMES, "left"):
         outcomes.add_row(status_label(name), f"{now.outcomes.get(name, 0):,}")
     out.print(outcomes)
+    if (wanted := wanted_overall(caps)) is not None:
+        done = now.outcomes.get("complete", 0)
+        out.print(f"{done:,} of {wanted:,} participants wanted have completed the study.", highlight=False)
     if found.factors:
         out.print(_cells(found, now, caps))
     if same_id:
@@ -164,9 +169,14 @@ def _counts_json(now: SessionCounts) -> dict[str, Any]:
 
 
 def _cells(study: Study, now: SessionCounts, caps: tuple[Quota, ...]) -> Table:
-    """Each cell with its sessions completed and in progress, and its target."""
-    table = Table("cell", "completed", "in progress", "target", "")
-    for cell in cell_statuses(counted(study, now), caps):
-        target = "" if cell.target is None else f"{cell.target:,.4g}"
-        table.add_row(escape(cell_key(cell.values)), f"{cell.complete:,}", f"{cell.live:,}", target, cell.shut)
+    """Each cell with its sessions, the number wanted, and its share beside the planned one."""
+    table = Table("cell", "completed", "in progress", "wanted", "share", "planned", "")
+    found = cell_statuses(counted(study, now), caps)
+    total = sum(cell.complete + cell.live for cell in found)
+    for cell in found:
+        wanted = "" if cell.wanted is None else f"{cell.wanted:,.4g}"
+        share = percent((cell.complete + cell.live) / total if total else None)
+        planned = "" if cell.planned is None else percent(cell.planned)
+        numbers = (f"{cell.complete:,}", f"{cell.live:,}", wanted, share, planned)
+        table.add_row(escape(cell_key(cell.values)), *numbers, cell.shut)
     return table

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from math import inf
 from typing import Literal
 
 from experiments.errors import NoSuchCell, suggestion
@@ -82,29 +83,62 @@ def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Quota])
 
 @dataclass(frozen=True, slots=True)
 class CellStatus:
-    """A cell with the numbers of its participants, and its share of the participants in open cells; `shut` is the
-    reason if it is closed."""
+    """A cell with the numbers of its participants.
+
+    `planned` is its share of new participants, among the open cells; `wanted` how many the quotas want to complete it,
+    None without a quota. `shut` is the reason if it is closed; its `planned` share is then None.
+    """
 
     values: Mapping[str, str]
     complete: int
     live: int
-    target: float | None
+    planned: float | None
+    wanted: float | None
     shut: Literal["", "off", "full"] = ""
 
 
 def cell_statuses(counted: Sequence[tuple[Cell, int, int]], caps: Sequence[Quota]) -> tuple[CellStatus, ...]:
-    """The cells against their targets; `counted` has each cell with its numbers of completed and running sessions."""
+    """The cells against what is wanted; `counted` has each cell with its numbers of completed and running sessions."""
     counts = [(cell.values, done + live) for cell, done, live in counted]
-    free = open_cells([cell for cell, _, _ in counted], counts, caps)
+    every = [cell for cell, _, _ in counted]
+    free = open_cells(every, counts, caps)
     whole = sum(cell.weight for cell in free) or 1.0
     opened = {id(cell) for cell in free}
-    total = sum(done + live for cell, done, live in counted if id(cell) in opened)
     return tuple(
-        CellStatus(cell.values, done, live, cell.weight / whole * total)
+        CellStatus(cell.values, done, live, cell.weight / whole, wanted)
         if id(cell) in opened
-        else CellStatus(cell.values, done, live, None, _shut(cell, caps))
-        for cell, done, live in counted
+        else CellStatus(cell.values, done, live, None, wanted, _shut(cell, caps))
+        for (cell, done, live), wanted in zip(counted, wanted_in(every, caps), strict=True)
     )
+
+
+def wanted_overall(caps: Iterable[Quota]) -> int | None:
+    """How many participants are wanted in all; None where no quota says so."""
+    return min((cap.max for cap in caps if not cap.where), default=None)
+
+
+def wanted_in(every: Sequence[Cell], caps: Sequence[Quota]) -> tuple[float | None, ...]:
+    """How many participants are wanted in each cell, in the order of the cells; None where no quota says so.
+
+    A quota is shared out among its cells by their weights. What a cell cannot take of the quota for all participants,
+    because a quota of its own is smaller, goes to the other cells.
+    """
+    parts = [(cap, sum(cell.weight for cell in every if cell.within(cap.where))) for cap in caps if cap.where]
+    own = [
+        min((cap.max * cell.weight / whole for cap, whole in parts if whole and cell.within(cap.where)), default=inf)
+        for cell in every
+    ]
+    overall = wanted_overall(caps)
+    shares: dict[int, float] = dict(enumerate(own)) if overall is None else {}
+    rest = float(overall or 0)
+    while len(shares) < len(every):
+        left = [n for n in range(len(every)) if n not in shares]
+        whole = sum(every[n].weight for n in left)
+        fair = {n: rest * every[n].weight / whole if whole else 0.0 for n in left}
+        full = {n: own[n] for n in left if own[n] < fair[n]}
+        shares |= full or fair
+        rest -= sum(full.values())
+    return tuple(None if shares[n] == inf else shares[n] for n in range(len(every)))
 
 
 def _shut(cell: Cell, caps: Sequence[Quota]) -> Literal["off", "full"]:

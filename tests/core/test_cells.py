@@ -3,8 +3,52 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from experiments.study.cells import cells, outside_cell
+from experiments.study.cells import Cell, cell_statuses, cells, outside_cell, wanted_in
+from experiments.study.sections.recruitment import Quota
+
+FOUR = cells({"who": ("a", "b"), "how": ("x", "y")}, {})
+"""ax, ay, bx, by, of equal weight."""
+QUOTAS = {
+    "of nobody": ((), [None] * 4),
+    "of all": ((({}, 60),), [15] * 4),
+    "of a value": ((({"who": "a"}, 10),), [5, 5, None, None]),
+    "of all, and a smaller one of a cell": ((({}, 60), ({"who": "a", "how": "x"}, 6)), [6, 18, 18, 18]),
+    "of all, and a cell that is closed": ((({}, 60), ({"who": "a", "how": "x"}, 0)), [0, 20, 20, 20]),
+    "of all, and a larger one of a cell": ((({}, 60), ({"who": "a", "how": "x"}, 40)), [15] * 4),
+    "smaller ones of all values": ((({}, 60), ({"who": "a"}, 10), ({"who": "b"}, 20)), [5, 5, 10, 10]),
+    "two of all": ((({}, 60), ({}, 40)), [10] * 4),
+}
+
+
+@pytest.mark.parametrize(("caps", "wanted"), QUOTAS.values(), ids=QUOTAS)
+def test_a_quota_is_shared_out_among_its_cells(
+    caps: tuple[tuple[dict[str, str], int], ...], wanted: list[float | None]
+) -> None:
+    assert list(wanted_in(FOUR, [Quota(where=where, max=most) for where, most in caps])) == wanted
+
+
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=6).filter(any),
+    st.integers(0, 500),
+    st.lists(st.integers(0, 100), min_size=6, max_size=6),
+)
+def test_no_more_is_wanted_than_any_quota_allows(weights: list[int], most: int, own: list[int]) -> None:
+    every = [Cell({"arm": f"{n}"}, weight / sum(weights)) for n, weight in enumerate(weights)]
+    caps = [Quota(max=most), *(Quota(where={"arm": f"{n}"}, max=own[n]) for n in range(len(every)))]
+    wanted = wanted_in(every, caps)
+    assert all(part is not None and part <= own[n] + 1e-9 for n, part in enumerate(wanted))
+    takes = sum(own[n] for n, weight in enumerate(weights) if weight)
+    assert sum(part or 0 for part in wanted) == pytest.approx(min(most, takes))
+
+
+def test_what_is_wanted_does_not_depend_on_who_is_here() -> None:
+    caps = [Quota(max=60)]
+    for here in (0, 1, 5):
+        found = cell_statuses([(cell, here, 0) for cell in FOUR], caps)
+        assert [(cell.wanted, cell.planned) for cell in found] == [(15, 0.25)] * 4
 
 
 @pytest.mark.parametrize(("sizes", "last"), [((50, 40), None), ((2_000,), None), ((2_001,), "f0"), ((10,) * 20, "f3")])

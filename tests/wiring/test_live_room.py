@@ -73,6 +73,27 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
     assert "withdrawn" in text(body)
 
 
+async def test_conditions_stand_against_the_number_wanted_not_against_those_who_are_here(
+    olga: Researcher, console: Room
+) -> None:
+    here = {"study": NAME, "live-origin": "person"}
+    painted = await olga.on("live-origin", "input", **here)
+    assert set(re.findall(r"data-wanted>([^<]*)<", painted["live-body"])) == {"–"}
+    data = {"where": {}, "most": 60}
+    set_status(console.desk.database, NAME, "capped", data, by="researcher", at_us=START_US)
+    console.desk.clock.advance(5)  # type: ignore[attr-defined]
+    painted = await olga.on("live-origin", "input", **here)
+    wanted = re.findall(r"data-wanted>([^<]*)<", painted["live-body"])
+    assert sum(map(float, wanted)) == 60
+    assert "of 60" in text(painted["live-head"])
+
+
+async def test_steps_have_labels_in_words(olga: Researcher) -> None:
+    painted = await olga.enter("monitoring", study=NAME)
+    assert "[*]" not in text(painted["live-body"])
+    assert re.search(r'title="[^"]*\[\*\]', painted["live-body"])
+
+
 async def test_simulated_sessions_are_shown_when_chosen(olga: Researcher) -> None:
     painted = await olga.on("live-origin", "input", **{"study": NAME, "live-origin": "bot"})
     assert cards(painted["live-head"])["started"] == 3

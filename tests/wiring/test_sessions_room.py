@@ -13,6 +13,7 @@ import pytest
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
+from app.web.console.replay_player import LONGEST_S, PAUSE, SHORTEST_S
 from app.web.console.session_filters import NAMES
 from app.web.console.tabs.sessions import DONE
 from storage.db.engine import Database
@@ -20,7 +21,7 @@ from storage.log.event_log import load
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes import studies
 from tests.fakes.console import Room, console
-from tests.fakes.researcher import Researcher, value, visible
+from tests.fakes.researcher import Researcher, Wired, value, visible
 from tests.fakes.served import SECRET, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -190,6 +191,35 @@ async def test_the_replay_shows_each_moment_with_what_was_answered_next(at: Cons
     assert replied.data["text"].partition("*")[0].strip()[:20] in html.unescape(pages[replied.seq])
     assert ["Writing…" in pages[seq] for seq in (replied.seq - 1, replied.seq)] == [True, False]
     assert all('sandbox=""' in page for page in pages.values())
+
+
+async def test_a_replay_plays_to_the_end_and_stops(at: Console, database: Database) -> None:
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions", session="1")
+    (stream,) = _streams(database)
+    count = len(load(database, stream))
+    here = {"study": "short", "tab": "sessions", "session": "1", "session-speed": "16×"}
+    tick = next(one for one in researcher.events if _ticks(researcher, one, "session-page"))
+    shown = await researcher.on("session-play", "click", **here, **{"session-moment": count})
+    assert value(shown["session-moment"]) == 1, "after the end it begins again"
+    moments = []
+    while value(shown["session-play"]) == PAUSE:
+        moments.append(value(shown["session-moment"]))
+        assert SHORTEST_S <= _timer(shown)["value"] <= LONGEST_S
+        shown = await researcher.fire(tick, {**here, "session-moment": moments[-1]})
+    assert [*moments, value(shown["session-moment"])] == list(range(1, count + 1))
+    assert not _timer(shown)["active"]
+    for more in ({"tab": "export"}, {"session": "99"}):
+        assert not _timer(await researcher.fire(tick, {**here, "session-moment": 1, **more})).get("active")
+
+
+def _ticks(researcher: Researcher, event: Wired, output: str) -> bool:
+    return ("tick" in [kind for _, kind in event.of]) and output in map(researcher._name, event.outputs)
+
+
+def _timer(shown: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the answer sets of the timer; it has no elem_id."""
+    return next(one for one in shown.values() if isinstance(one, Mapping) and "active" in one)
 
 
 PAYLOADS = (

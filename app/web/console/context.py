@@ -133,6 +133,13 @@ def _path(text: str) -> Markup:
     return Markup("/<wbr>").join(text.split("/"))
 
 
+def _step(path: str, title: str = "") -> Markup:
+    """A step in words, and what it stands in; its path shows on hovering."""
+    name, around = formatting.step_label(path, title)
+    words = Markup('<span title="{}">{}</span>').format(path, name)
+    return words + Markup(' <span class="quiet">{}</span>').format(around) if around else words
+
+
 def _line(text: str) -> Markup:
     return Markup(markdown.line(text))  # noqa: S704  (as above)
 
@@ -156,4 +163,6 @@ _TEMPLATES.filters |= {
     "status": status_label,
     "origin": formatting.origin,
     "path": _path,
+    "step": _step,
+    "money": formatting.money,
 }

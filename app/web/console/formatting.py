@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 
 from storage.registers.origins import Origin
 
@@ -52,6 +54,26 @@ def number(value: float | None, places: int = 0) -> str:
 def format_number(value: float | None) -> str:
     """A number with at most four significant digits."""
     return NOTHING if value is None else f"{value:,.4g}"
+
+
+def money(amount: float) -> str:
+    """An amount of money; less than a cent with the decimals that it needs."""
+    return f"{amount:,.2f}" if amount == 0 or amount >= 0.01 else f"{Decimal(f'{amount:.2g}'):f}"
+
+
+def step_label(path: str, title: str = "") -> tuple[str, str]:
+    """A step in words: its title, or else its name, and the phases and loops around it (`Phase 1, Question 2`)."""
+    if not path:
+        return NOTHING, ""
+    *around, name = [_words(part) for part in path.split("/")]
+    return title or name, ", ".join(around)
+
+
+def _words(part: str) -> str:
+    """A part of a path in words: `with_ai` is With AI, `question[1]` the second turn, Question 2."""
+    name, _, turn = part.removesuffix("]").partition("[")
+    words = " ".join("AI" if word.lower() == "ai" else word for word in re.split(r"[-_ ]+", name))
+    return words[:1].upper() + words[1:] + (f" {int(turn) + 1}" if turn.isdecimal() else "")
 
 
 def percent(part: float | None, places: int = 0) -> str:

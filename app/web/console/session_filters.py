@@ -16,10 +16,10 @@ from storage.registers.origins import ORIGINS, Origin
 from storage.reports.sessions import LEFT, LIVE, PASTED, SessionQuery
 
 ANY = ""
-NOT_SIMULATED = "not simulated"
+PEOPLE = "people"
 OF_PEOPLE = (Origin.PERSON, Origin.IMPORT, Origin.PILOT)
-"""The origins that are listed unless another choice is made."""
-DEFAULTS: Mapping[str, str] = {"origin": NOT_SIMULATED}
+"""The origins of people's data, which are listed unless another choice is made."""
+DEFAULTS: Mapping[str, str] = {"origin": PEOPLE}
 """What the filters are set to that are not empty at first."""
 STATUSES = (LIVE, LEFT, *OUTCOMES)
 FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak", "same_id")
@@ -39,7 +39,7 @@ LABELS: Mapping[str, str] = {
 NAMES = tuple(LABELS)
 """The filters, in the order in which the page sends them."""
 ORIGIN_CHOICES = [
-    ("all but simulated", NOT_SIMULATED),
+    ("people", PEOPLE),
     ("any", ANY),
     *((origin(one), str(one)) for one in ORIGINS),
 ]
@@ -96,7 +96,7 @@ def _shown(name: str, value: str) -> str:
 
 
 def _origins(word: str) -> tuple[str, ...]:
-    if word == NOT_SIMULATED:
+    if word == PEOPLE:
         return OF_PEOPLE
     return (word,) if _one_of(word, ORIGINS) else ()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from experiments.session.study_status import StudyStatus
-from experiments.study.cells import CellStatus, cell_statuses
+from experiments.study.cells import CellStatus, cell_statuses, wanted_overall
 from experiments.study.study import Study
 from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
@@ -66,6 +66,8 @@ class StudyMonitor:
     now_us: int
     operations: StudyStatus
     tally: SessionCounts
+    wanted: int | None
+    """How many are wanted who complete the study; None where no quota says so."""
     cells: tuple[CellStatus, ...]
     funnel: Funnel
     waiting: tuple[StuckSession, ...]
@@ -108,6 +110,7 @@ def load_monitor(
             now_us=now_us,
             operations=operations,
             tally=now,
+            wanted=wanted_overall(caps),
             cells=cell_statuses(counted(study, now), caps),
             funnel=funnel(study, (crowd.group for crowd in found)),
             waiting=stuck_sessions(connection, known),

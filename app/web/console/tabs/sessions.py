@@ -11,6 +11,7 @@ from gradio.components import Component
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
+from app.web.console.replay_player import ReplayPlayer
 from app.web.console.session_filters import (
     ANY,
     DEFAULTS,
@@ -24,18 +25,17 @@ from app.web.console.session_filters import (
     choices,
     parse_filters,
 )
-from app.web.console.session_replay import replay
 from app.web.console.tab import LocationValues, TabLocation, dropdown
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
 from experiments.session.remarks import Kind
+from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
 from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
-MOST_MOMENTS = 100_000
 MOST_ROWS = 100
 """The most rows of an imported table that are shown."""
 MOST_CELL_CHARS = 300
@@ -77,6 +77,7 @@ class SessionsTab:
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk = desk
         self._place = place
+        self._player = ReplayPlayer(desk, place, lambda study, number: self._read(study, _number(number) or 0))
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -100,8 +101,7 @@ class SessionsTab:
             self._exclude,
             self._include,
             self._story,
-            self._slider,
-            self._page,
+            *self._player.outputs,
             self._identity,
             self._reveal,
         ]
@@ -121,8 +121,7 @@ class SessionsTab:
             known["since"] = _box("since", "2026-11-21")
             known["until"] = _box("until", "2026-11-30")
             self._clear = gr.Button("Clear filters", elem_id="sessions-clear", size="sm", scale=0)
-        with gr.Row(elem_id="sessions-lookup"):
-            about: dict[str, Any] = {"placeholder": "complete ID", "max_lines": 1, "visible": False, "scale": 0}
+            about: dict[str, Any] = {"placeholder": "complete ID", "max_lines": 1, "visible": False}
             self._person = gr.Textbox(label="Recruiter ID", elem_id="sessions-person", **about)
             self._find = gr.Button("Find this ID", elem_id="sessions-find", size="sm", scale=0, visible=False)
         self._filters = {name: known[name] for name in NAMES}
@@ -139,12 +138,11 @@ class SessionsTab:
                 self._exclude = gr.Button("Exclude session", elem_id="session-exclude", size="sm")
                 self._include = gr.Button("Include session again", elem_id="session-include", size="sm")
         with gr.Tabs(elem_id="session-views", visible=False) as self._views:
-            with gr.Tab("Transcript"):
+            with gr.Tab("Transcript", id="transcript"):
                 self._story = gr.HTML(elem_id="session-story", padding=False, apply_default_css=False)
-            with gr.Tab("Replay"):
-                about: dict[str, Any] = {"label": "Event", "elem_id": "session-moment", "visible": False}
-                self._slider = gr.Slider(1, MOST_MOMENTS, value=1, step=1, buttons=[], interactive=True, **about)
-                self._page = gr.HTML(elem_id="session-page", padding=False, apply_default_css=False)
+            with gr.Tab("Replay", id="replay", elem_id="session-replay"):
+                self._player.build()
+                self._back = gr.Button("Back to the list", elem_id="session-back", size="sm")
 
     def _wire(self, listed: list[Component]) -> None:
         place, filters = self._place, list(self._filters.values())
@@ -158,7 +156,7 @@ class SessionsTab:
         opened = [place.session, *self._shown]
         here = [place.study, place.session]
         on(self._list.click, self._open, here, opened, js=PICKED)
-        on(self._slider.input, self._replay, [*here, self._slider], [self._page], quiet=True)
+        on(self._back.click, lambda *_: {self._views: gr.update(selected="transcript")}, [], [self._views], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         after = [self._said, *self._shown, *listed]
         for button, act in (
@@ -218,7 +216,9 @@ class SessionsTab:
 
     def _page_of(self, study: str, query: SessionQuery, before: str, said: Mapping[str, Any]) -> dict[Component, Any]:
         found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
-        html = self._desk.html("sessions.html.j2", found=found, study=study, **said)
+        newest = self._desk.study(study)
+        titles = {step.path: step.title for step in funnel_steps(newest)} if newest else {}
+        html = self._desk.html("sessions.html.j2", found=found, study=study, titles=titles, **said)
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
@@ -237,8 +237,8 @@ class SessionsTab:
         return {**self._nothing(), **self._told(visitor, session)}
 
     def _nothing(self) -> dict[Component, Any]:
-        hidden = dict.fromkeys((self._views, self._actions, self._slider, self._reveal), gr.update(visible=False))
-        return {**dict.fromkeys((self._head, self._story, self._page, self._identity), ""), **hidden}
+        hidden = dict.fromkeys((self._views, self._actions, self._reveal), gr.update(visible=False))
+        return {**dict.fromkeys((self._head, self._story, self._identity), ""), **hidden, **self._player.nothing()}
 
     def _told(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
@@ -249,9 +249,9 @@ class SessionsTab:
                 self._head: html("session_head.html.j2", entry=entry, told=None, study=None, flags=()),
                 self._views: gr.update(visible=True),
                 self._story: html("imported.html.j2", tables=known, cell=_cell),
-                self._page: html("session_no_replay.html.j2"),
+                **self._player.nothing(html("session_no_replay.html.j2")),
             }
-        told, count = transcript_of(session.study, session.events), len(session.events)
+        told = transcript_of(session.study, session.events)
         odd = flags(session.study, fold(session.events))
         reading = BudgetedRenderer(dollars=session.study.file.dollar_maths, pictures=session.study.pictures)
         return {
@@ -261,14 +261,9 @@ class SessionsTab:
             self._actions: gr.update(visible=told.outcome != "withdrawn"),
             self._exclude: gr.update(visible=entry.excluded is None),
             self._include: gr.update(visible=entry.excluded is not None),
-            self._slider: gr.update(visible=count > 1, maximum=max(2, count), value=count),
-            self._page: replay(self._desk, session, count),
+            **self._player.show(session),
             self._reveal: gr.update(visible=visitor.owner),
         }
-
-    def _replay(self, _: CurrentUser, study: str, number: str, moment: float) -> Updates:
-        session = self._read(study, _number(number) or 0)
-        return {self._page: replay(self._desk, session, round(moment or 1)) if session.study else ""}
 
     def _show_id(self, visitor: CurrentUser, study: str, number: str) -> Updates:
         entry = self._read(study, _number(number) or 0).entry
