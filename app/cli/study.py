@@ -18,22 +18,20 @@ from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use
 from app.cli.http_server import listen, open_when_up, require_free_port
+from app.cli.study_links import print_links
 from app.cli.translations import print_languages
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.studies.outline import outline, to_rich_tree
-from app.web.participant.recruiter_links import recruitment_links
 from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.study import Study
 from problems.plugins import nowhere
 from storage.db.database_url import redact_password
-from storage.db.engine import Database, open_database
+from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
-from storage.registers.studies import Studies
-from storage.registers.study_versions import status_of_all
 
 
 @command("demo")
@@ -75,6 +73,7 @@ def serve_studies(
     demo: bool = False,
     invite: bool = False,
     open_browser: bool = False,
+    qr: bool = False,
 ) -> None:
     """Serve these studies and the published ones until stopped, and print the links for participants."""
     from app.cli.workers import supervise
@@ -92,7 +91,7 @@ def serve_studies(
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
         out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
-        _print_links(studies, database, address)
+        print_links(studies, database, settings, qr=qr)
         out.print(f"  data: {redact_password(settings.database_url)}", highlight=False)
         if invite:
             invite_first(settings, database)
@@ -103,23 +102,6 @@ def serve_studies(
         else:
             database.dispose()
             supervise(settings, references, workers)
-
-
-def _print_links(studies: list[Study], database: Database, address: str) -> None:
-    """Print the link for each recruiter of the studies that are served."""
-    published = {name: held for name, held in status_of_all(database).items() if held.offered}
-    known = {study.name: study for study in studies}
-    known |= {name: Studies(database).newest(name) for name in published if name not in known}
-    for name, study in known.items():
-        state = f" ({published[name].state})" if name in published else ""
-        out.print(f"  {study.file.title}{state}", highlight=False, markup=False)
-        links = recruitment_links(study, address)
-        for label, link in links:
-            out.print(f"    {label}: {link}", highlight=False, markup=False, soft_wrap=True)
-        if not links:
-            out.print(f"    Personal links: parley links {name}", highlight=False, markup=False)
-    if not known:
-        out.print("  No study yet: every study is served as soon as it is published, and piloted or opened.")
 
 
 @command("check")

@@ -49,7 +49,7 @@ def up(
     if browser and sys.stdout.isatty():
         threading.Thread(target=open_when_up, args=(page, settings, settings.console_port), daemon=True).start()
     try:
-        serve_studies(settings, studies or [])
+        serve_studies(settings, studies or [], qr=True)
     finally:
         console.terminate()
         console.join()

@@ -32,6 +32,7 @@ from app.web.participant.recruiter_links import Links
 from app.web.participant.session_cookie import SessionCookie, session_of
 from app.web.participant.start_page import StartPage, storage_error_page
 from app.web.participant.tickets import Tickets
+from app.web.participant.trial_links import TrialLinks
 from app.web.redaction import redacted_path
 from app.web.security import SecurityMiddleware
 from experiments.errors import StudyError
@@ -83,7 +84,7 @@ def build_app(
     # as registered: without the content of their pictures, which the database has
     offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
     participants = Participants(database, secret)
-    links = Links(participants, ProlificTokens(settings))
+    links = Links(participants, ProlificTokens(settings), TrialLinks(secret))
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
     arrival = StartPage(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
 

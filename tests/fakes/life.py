@@ -22,6 +22,7 @@ from app.web.participant.recruiter_links import Links
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.start_page import StartPage
 from app.web.participant.tickets import Tickets
+from app.web.participant.trial_links import TrialLinks
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
@@ -109,7 +110,7 @@ class Server:
         cookies = SessionCookie(SECRET, secure=False)
         offered = OpenStudies(self.runtime, database, [study])
         people = Participants(database, SECRET)
-        links = Links(people, ProlificTokens(settings_for(folder)))
+        links = Links(people, ProlificTokens(settings_for(folder)), TrialLinks(SECRET))
         arrival = StartPage(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
         self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 

@@ -13,6 +13,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
+from app.web.participant.trial_links import Trial, TrialLinks
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
@@ -58,18 +59,26 @@ same name."""
 class IdentityClaim:
     """The identity that a link claims, if any, and the kind of its proof.
 
-    `forged`: the link has an invalid proof. `untold`: it has a token that cannot be verified at the moment.
+    `forged`: the link has an invalid proof. `untold`: it has a token that cannot be verified at the moment. `trial`: it
+    is a link to preview or pilot the study (trial_links.py).
     """
 
     person: ParticipantId | None = None
     proof: Proof = "none"
     forged: bool = False
     untold: bool = False
+    trial: Trial | None = None
 
     @property
     def proven(self) -> bool:
         """Whether the identity is proven."""
         return self.proof != "none"
+
+
+def recruiter_labels(wanted: Recruitment) -> list[str]:
+    """The recruiters whose links a study accepts, as far as they add the participant's id themselves."""
+    known = {"prolific": "Prolific", "connect": "CloudResearch Connect", "sona": "SONA"}
+    return [label for name, label in known.items() if name in wanted.channels]
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
@@ -83,13 +92,17 @@ def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
 class Links:
     """Reads the identity from the query of a link."""
 
-    def __init__(self, participants: Participants, tokens: ProlificTokens) -> None:
+    def __init__(self, participants: Participants, tokens: ProlificTokens, trials: TrialLinks) -> None:
         self._participants = participants
         self._tokens = tokens
+        self._trials = trials
 
     async def claim(self, query: Mapping[str, str], study: Study) -> IdentityClaim:
         """The identity that a link to a study claims."""
         wanted = study.file.recruitment
+        trial, invalid = self._trials.read(query, study.name)
+        if trial or invalid:
+            return IdentityClaim(trial=trial, forged=invalid)
         for recruiter, parameters in _parameters(wanted):
             given = _id(query, parameters.id)
             if recruiter == "lab":
@@ -137,6 +150,8 @@ def is_allowed(claim: IdentityClaim, wanted: Recruitment) -> bool:
     """Whether a study accepts a link with this claim."""
     if claim.forged:
         return False
+    if claim.trial:
+        return True
     if claim.person is None:
         return "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")
     if wanted.channels and claim.person.recruiter not in wanted.channels:

@@ -36,6 +36,12 @@ class ReturnResult:
     before: LoadedSession | None = None
 
 
+def cookie_of(study: Study, who: IdentityClaim) -> str:
+    """The name of the cookie with the browser's session of a study; a preview and a pilot have one of their own, so
+    that the browser can take part in the study as well."""
+    return f"{study.name}.{who.trial}" if who.trial else study.name
+
+
 class Returning:
     """Finds sessions. With `again`, a browser whose session has ended can start another."""
 
@@ -48,8 +54,10 @@ class Returning:
         self._again = again
 
     async def found(self, request: Request, study: Study, who: IdentityClaim) -> ReturnResult:
-        """The session of the proven person, or else of the browser."""
-        own = await self._session(self._cookies.read(request, study.name), study)
+        """The session of the proven person, or else of the browser. A preview continues none."""
+        if who.trial == "preview":
+            return ReturnResult(None)
+        own = await self._session(self._cookies.read(request, cookie_of(study, who)), study)
         person, known = who.person, None
         if person is None:
             return ReturnResult(None if own and self._again and own.screen.ended else own)

@@ -24,8 +24,8 @@ from app.i18n.negotiation import from_accept_language, negotiate_request, offere
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.open_studies import OpenStudies, OpenStudy
-from app.web.participant.recruiter_links import IdentityClaim, Links, is_allowed
-from app.web.participant.returning import Returning, ReturnResult
+from app.web.participant.recruiter_links import IdentityClaim, Links, is_allowed, recruiter_labels
+from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.tickets import Tickets
 from app.web.rate_limit import GcraLimiter
@@ -105,7 +105,7 @@ class StartPage:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        if found.live is None and await self._runtime.closed(study):
+        if found.live is None and not who.trial and await self._runtime.closed(study):
             return closed_page(study, language)
         if found.live is None and not offer.ready:
             return sorry_page(study, language)
@@ -142,7 +142,7 @@ class StartPage:
             if not stream:
                 return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
             return await self._begin(request, offer, who, stream, found, language)
-        return self._inside(request, live)
+        return self._inside(request, live, who)
 
     async def _begin(
         self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
@@ -162,14 +162,14 @@ class StartPage:
         finally:
             if not begun:
                 self._new.refund(near)
-        return self._inside(request, live)
+        return self._inside(request, live, who)
 
-    def _inside(self, request: Request, live: LoadedSession) -> Response:
+    def _inside(self, request: Request, live: LoadedSession, who: IdentityClaim) -> Response:
         """Redirect to the page, with the session's cookie."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
         response = RedirectResponse("/", status_code=303)
-        self._cookies.write(response, live.stream, live.study.name)
+        self._cookies.write(response, live.stream, cookie_of(live.study, who))
         return response
 
     async def redirect_out(self, request: Request) -> Response:
@@ -184,11 +184,19 @@ class StartPage:
         return RedirectResponse(address, status_code=303) if address else RedirectResponse("/", status_code=303)
 
     async def root(self, request: Request) -> Response:
-        """The response to `/` without a session: a redirect to the start page if exactly one study is offered."""
+        """The response to `/` without a session: a redirect to the start page if exactly one study is offered.
+
+        If that study needs a link with an id, and this address has nothing of it, a page explains what is missing.
+        """
         names = await self._offered.names()
-        if len(names) == 1:
-            return RedirectResponse(f"/s/{names[0]}?{request.url.query}".rstrip("?"), 303)
-        return not_found_page(request) if names else no_studies_page(request)
+        offer = await self._offered.get(names[0]) if len(names) == 1 else None
+        if offer is None:
+            return not_found_page(request) if names else no_studies_page(request)
+        query, wanted = request.url.query, offer.study.file.recruitment
+        if query or is_allowed(IdentityClaim(), wanted) or self._cookies.read(request, offer.study.name):
+            return RedirectResponse(f"/s/{names[0]}?{query}".rstrip("?"), 303)
+        language = negotiate_request(request, offer.study.file)
+        return _around(offer.study, "link_needed.html.j2", language, recruiters=recruiter_labels(wanted))
 
     def _not_taken(self, request: Request, study: Study, who: IdentityClaim, language: str) -> Response:
         """The page for a link that the study does not accept. It does not depend on the id; status 429 after too many
@@ -223,9 +231,8 @@ class StartPage:
             identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
             try:
                 told |= more
-                live = await self._runtime.enrol(
-                    study, origin=Origin.PERSON, identity=identity, stream=stream, data=told
-                )
+                origin = Origin.PILOT if who.trial else Origin.PERSON
+                live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=told)
                 return live, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice, or another tab or another person with this id started first.
@@ -279,9 +286,9 @@ def already_taken_part_page(study: Study, language: str) -> Response:
     return _around(study, "already_taken_part.html.j2", language)
 
 
-def _around(study: Study, template: str, language: str, status: int = 200) -> Response:
+def _around(study: Study, template: str, language: str, status: int = 200, **more: object) -> Response:
     title, contact = (study.translate(text, language) for text in (study.file.title, study.file.contact))
-    return render_page(template, language, status=status, title=title, contact=contact)
+    return render_page(template, language, status=status, title=title, contact=contact, **more)
 
 
 def storage_error_page(language: str, note: str) -> Response:

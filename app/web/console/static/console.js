@@ -46,7 +46,7 @@ window.fetch = async (...request) => {
   return answer;
 };
 
-document.addEventListener("click", ({ target }) => target.matches(".code-block > .copy") && copy(target, "Copied"));
+document.addEventListener("click", ({ target }) => target.matches(".code-block > .copy, .copies") && copy(target, "Copied"));
 
 // ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.components import Component
+from markupsafe import Markup
 
 from app.errors import SettingsError
 from app.studies.outline import outline
@@ -15,6 +16,8 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates
 from app.web.console.tab import TabLocation, dropdown
 from app.web.participant.recruiter_links import recruitment_links
+from app.web.participant.trial_links import TrialLinks
+from app.web.qr_code import as_svg
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
@@ -37,6 +40,7 @@ class RecruitmentSection:
 
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
+        self._trials = TrialLinks(desk.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -84,7 +88,7 @@ class RecruitmentSection:
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.quotas_of(study.file.quotas) if study else ()
         tree = seen.written or study
-        links = recruitment_links(study, self._desk.settings.address) if study else []
+        links = self._links(study, visitor) if study else []
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {
             self._head: self._desk.html("study_head.html.j2", seen=seen, study=study),
@@ -92,7 +96,9 @@ class RecruitmentSection:
             self._close: gr.update(visible="closed" in fitting),
             self._closing: gr.update(visible=False),
             self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
-            self._about: self._desk.html("study_about.html.j2", study=study, people=people, links=links, limits=limits),
+            self._about: self._desk.html(
+                "study_about.html.j2", study=study, people=people, links=links, limits=limits, seen=seen
+            ),
             self._form: gr.update(visible=bool(study) and visitor.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),
             self._most: gr.update(value=None),
@@ -100,6 +106,13 @@ class RecruitmentSection:
                 "study_tree.html.j2", tree=outline(tree) if tree else (), hash=tree and tree.hash
             ),
         }
+
+    def _links(self, study: Study, visitor: CurrentUser) -> list[tuple[str, str, Markup | None]]:
+        """The study's links, each with its label and, unless the recruiter has to fill it in, its QR code."""
+        address = self._desk.settings.address
+        found = recruitment_links(study, address)
+        found += self._trials.links(study.name, address) if visitor.owner else []
+        return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
 
     def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
         """The handler of a decision's button."""
