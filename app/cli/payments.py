@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,6 +59,15 @@ def pay(
             help="Prolific's export: returned, timed-out and rejected submissions get no bonus.",
         ),
     ] = None,
+    pay_excluded: Annotated[
+        bool | None,
+        typer.Option(
+            "--pay-excluded/--leave-out-excluded",
+            help="Whether complete sessions that a researcher excluded are in the lists. Asked at a terminal; "
+            "otherwise they are left out.",
+            show_default=False,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result; write and record nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -69,7 +80,12 @@ def pay(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
-    run = run_payments(database, people, PaymentRequest(name, to, known, dry_run), SystemClock().now_us())
+    request, now_us = PaymentRequest(name, to, known, dry_run, pay_excluded or False), SystemClock().now_us()
+    if pay_excluded is None and not dry_run and not as_json and sys.stdin.isatty():
+        request = replace(
+            request, pay_excluded=_asked(run_payments(database, people, replace(request, dry=True), now_us))
+        )
+    run = run_payments(database, people, request, now_us)
     if as_json:
         print_json(_report(run, to, dry_run))
         return
@@ -80,6 +96,26 @@ def pay(
     if strangers:
         out.print(f"[yellow]{strangers} IDs of Prolific's export belong to no session of this study.[/yellow]")
     _print_files(run, to, dry_run)
+
+
+def _asked(planned: PaymentRun) -> bool:
+    """Whether excluded sessions are to be paid, as somebody says at the terminal; not asked if there are none."""
+    if not planned.lists.excluded:
+        return False
+    _print_excluded(planned)
+    return typer.confirm("Pay them as well?", default=False)
+
+
+def _print_excluded(run: PaymentRun) -> None:
+    """Print how many complete sessions are left out as they are excluded, with the reasons and what they would get."""
+    left = run.lists.excluded
+    if left:
+        amount = sum((max(payee.due, Decimal(0)) for payee in left), Decimal(0))
+        _say(
+            f"Complete, but excluded by a researcher and left out: {len(left):,}, with {amount:,.2f} of bonus in total."
+        )
+        for payee in left:
+            _say(f"  session {payee.number:,}: {payee.excluded} ({max(payee.due, Decimal(0)):,.2f})")
 
 
 def _report(run: PaymentRun, folder: Path, dry: bool) -> dict[str, Any]:
@@ -94,13 +130,18 @@ def _report(run: PaymentRun, folder: Path, dry: bool) -> dict[str, Any]:
                 "bonus": payee.earned,
                 "paid_before": payee.before,
                 "in_new_files": payee.due if payee.stream in written else 0,
-                "left_out": run.lists.left_out.get(payee.id),
+                "excluded": payee.excluded,
+                "left_out": run.lists.left_out.get(payee.id) or _excluded(payee, run),
             }
             for payee in run.payees
         ],
         "files": {name: {"path": folder / name, "bonus": run.total(name)} for name in run.files},
         "dry_run": dry,
     }
+
+
+def _excluded(payee: Payee, run: PaymentRun) -> str | None:
+    return "excluded by a researcher" if payee in run.lists.excluded else None
 
 
 def _table(run: PaymentRun) -> Table:
@@ -147,6 +188,9 @@ def _print_left_out(run: PaymentRun) -> None:
     """Print the complete sessions that are in no list for Prolific, and those to review first."""
     for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
         _say(f"Complete, but left out: {count} ({reason}).")
+    if run.lists.excluded:
+        _print_excluded(run)
+        _say("  To pay them as well: --pay-excluded")
     second = [payee for payee in run.payees if payee.second]
     if second:
         numbers = ", ".join(f"{payee.number:,}" for payee in second)

@@ -39,17 +39,22 @@ MOST_LINES = 200
 """How many bonuses Prolific takes at once."""
 LOCK = "lock"
 """The file in a hidden folder that is locked as long as the run lives whose folder it is."""
-COLUMNS = ("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes")
+COLUMNS = (
+    *("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes"),
+    "excluded",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run."""
+    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run. Sessions that a
+    researcher excluded are paid only with `pay_excluded`."""
 
     study: str
     folder: Path
     known: Statuses | None = None
     dry: bool = False
+    pay_excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +111,7 @@ def run_payments(database: Database, people: Participants, request: PaymentReque
 
 
 def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> PaymentRun:
-    sorted_ = lists(found, request.known)
+    sorted_ = lists(found, request.known, pay_excluded=request.pay_excluded)
     ids = list(sorted_.bonus)
     parts = [ids[start : start + MOST_LINES] for start in range(0, len(ids), MOST_LINES)]
     files: dict[str, str] = {}
@@ -125,7 +130,8 @@ def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> P
 def _row(payee: Payee) -> Sequence[object]:
     minutes = "" if payee.minutes is None else f"{payee.minutes:.1f}"
     money = (f"{payee.earned:.2f}", f"{payee.before:.2f}")
-    return payee.recruiter, escaped(payee.id), payee.number, payee.outcome, *money, payee.checks_failed, minutes
+    person = (payee.recruiter, escaped(payee.id), payee.number, payee.outcome)
+    return *person, *money, payee.checks_failed, minutes, escaped(payee.excluded or "")
 
 
 def _csv(rows: Iterable[Sequence[object]]) -> str:

@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from experiments.events import Event
 from experiments.session.engine import fold
+from experiments.session.remarks import excluded
 from experiments.session.state import State
 from experiments.study.study import Study
 from experiments.views.bonus import NOTHING, bonus_of, checks_failed
@@ -61,6 +62,8 @@ class Payee:
     one, each of which has a name of its own."""
     second: bool = False
     """Whether it is complete, and the id is paid by a session of somebody else's."""
+    excluded: str | None = None
+    """Why a researcher excluded the session; None if nobody did."""
 
     @property
     def before(self) -> Decimal:
@@ -138,6 +141,7 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Partici
         minutes=None if withdrew else _minutes(state.events),
         seq=state.seq,
         whose=_payment_key(state, stream),
+        excluded=None if gone else excluded(state.events),
     )
 
 

@@ -30,7 +30,7 @@ Statuses = Mapping[str, str]
 class ProlificLists:
     """Prolific's participants by what is to be done. `bonus` has the sessions of each id for which something is due,
     `left_out` why somebody complete is in no list, `second` the sessions for which an id is not paid, as it is paid by
-    another one."""
+    another one, `excluded` the complete sessions that are not paid, as a researcher excluded them."""
 
     bonus: Mapping[str, tuple[Payee, ...]]
     approve: tuple[str, ...]
@@ -38,6 +38,7 @@ class ProlificLists:
     screened_out: tuple[str, ...]
     left_out: Mapping[str, str]
     second: tuple[Payee, ...] = ()
+    excluded: tuple[Payee, ...] = ()
 
 
 def statuses(path: Path) -> Statuses:
@@ -49,12 +50,16 @@ def statuses(path: Path) -> Statuses:
     return found
 
 
-def lists(payees: Sequence[Payee], known: Statuses | None) -> ProlificLists:
-    """Sort Prolific's participants; `known` are the statuses of its export, if there is one."""
+def lists(payees: Sequence[Payee], known: Statuses | None, *, pay_excluded: bool = False) -> ProlificLists:
+    """Sort Prolific's participants; `known` are the statuses of its export, if there is one.
+
+    Who is complete but excluded is in the lists only with `pay_excluded`.
+    """
     on_prolific = [payee for payee in payees if payee.recruiter == PROLIFIC and payee.id]
     reasons = {payee.id: _why_not(payee.id, known) for payee in on_prolific}
-    done = [payee for payee in on_prolific if payee.outcome == "complete"]
-    finished = {payee.id for payee in done}
+    complete = [payee for payee in on_prolific if payee.outcome == "complete"]
+    done = [payee for payee in complete if payee.excluded is None or pay_excluded]
+    finished = {payee.id for payee in complete}
     bonus: dict[str, tuple[Payee, ...]] = {}
     for payee in done:
         if payee.due > 0 and not payee.second and not reasons[payee.id]:
@@ -72,6 +77,7 @@ def lists(payees: Sequence[Payee], known: Statuses | None) -> ProlificLists:
         screened_out=ended("screened_out"),
         left_out={payee.id: reasons[payee.id] for payee in done if reasons[payee.id]},
         second=tuple(payee for payee in done if payee.second),
+        excluded=tuple(payee for payee in complete if payee.excluded is not None and not pay_excluded),
     )
 
 

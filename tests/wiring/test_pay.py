@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -92,19 +96,19 @@ def test_the_files_hold_exactly_who_is_to_be_paid(pay: Pay, place: Path) -> None
         "prolific-return-DAY-1.csv": f"{pid(4)}\n".encode(),
         "prolific-screened-out-DAY-1.csv": f"{pid(5)}\n".encode(),
         OVERVIEW: (
-            "recruiter,id,session,outcome,bonus,paid_before,attention_checks_failed,minutes\n"
-            f"prolific,{ANN},1,complete,0.40,0.00,0,9.0\n"
-            f"prolific,{BOB},2,complete,0.20,0.00,1,9.0\n"
-            f"prolific,{CAT},3,complete,0.00,0.00,1,9.0\n"
-            f"prolific,{pid(4)},4,no_consent,0.00,0.00,0,0.0\n"
-            f"prolific,{pid(5)},5,screened_out,0.00,0.00,0,0.0\n"
-            f"prolific,{pid(6)},6,timed_out,0.00,0.00,0,60.0\n"
-            f"prolific,{pid(7)},7,technical_failure,0.00,0.00,0,0.0\n"
-            "prolific,,8,withdrawn,0.00,0.00,0,\n"
-            f"prolific,{pid(9)},9,live,0.00,0.00,0,\n"
-            'prolific,"6a,99.00\n6b",10,complete,0.40,0.00,0,9.0\n'
-            "panel,'=1+1,11,complete,0.10,0.00,1,9.0\n"
-            "open,,12,complete,0.40,0.00,0,9.0\n"
+            "recruiter,id,session,outcome,bonus,paid_before,attention_checks_failed,minutes,excluded\n"
+            f"prolific,{ANN},1,complete,0.40,0.00,0,9.0,\n"
+            f"prolific,{BOB},2,complete,0.20,0.00,1,9.0,\n"
+            f"prolific,{CAT},3,complete,0.00,0.00,1,9.0,\n"
+            f"prolific,{pid(4)},4,no_consent,0.00,0.00,0,0.0,\n"
+            f"prolific,{pid(5)},5,screened_out,0.00,0.00,0,0.0,\n"
+            f"prolific,{pid(6)},6,timed_out,0.00,0.00,0,60.0,\n"
+            f"prolific,{pid(7)},7,technical_failure,0.00,0.00,0,0.0,\n"
+            "prolific,,8,withdrawn,0.00,0.00,0,,\n"
+            f"prolific,{pid(9)},9,live,0.00,0.00,0,,\n"
+            'prolific,"6a,99.00\n6b",10,complete,0.40,0.00,0,9.0,\n'
+            "panel,'=1+1,11,complete,0.10,0.00,1,9.0,\n"
+            "open,,12,complete,0.40,0.00,0,9.0,\n"
         ).encode(),
     }
     assert "1 (an id that Prolific cannot have given)" in done.output
@@ -122,11 +126,47 @@ def test_what_is_paid_is_in_the_log_and_the_next_run_holds_only_what_is_new(pay:
     after = found(place / "out")
     assert {name: after[name] for name in before} == before, "nothing is overwritten"
     assert not [name for name in after if name.startswith("prolific-bonus") and name not in before]
-    assert f"prolific,{ANN},1,complete,0.40,0.40,0,9.0\n".encode() in after["payments-DAY-2.csv"]
+    assert f"prolific,{ANN},1,complete,0.40,0.40,0,9.0,\n".encode() in after["payments-DAY-2.csv"]
     shutil.move("out", "elsewhere")
     assert bonus in pay().output
     assert not [name for name in found(place / "out") if "bonus" in name]
     assert "payments-DAY-3.csv" not in found(place / "elsewhere")
+
+
+def test_an_excluded_session_is_paid_only_if_somebody_says_so(pay: Pay, place: Path) -> None:
+    parley = CliRunner()
+    parley.invoke(app, ["exclude", "paid", "1", "--reason", "a friend, ann"])
+    left = json.loads(pay("--dry-run", "--json").output)["sessions"][0]
+    assert (left["excluded"], left["in_new_files"], left["left_out"]) == (
+        "a friend, ann",
+        0,
+        "excluded by a researcher",
+    )
+    assert json.loads(pay("--dry-run", "--json", "--pay-excluded").output)["sessions"][0]["in_new_files"] == 0.4
+    said = pay().output
+    assert re.search(r"session 1: a friend, ann \(0\.40\)", said)
+    assert "--pay-excluded" in said
+    there = found(place / "out")
+    assert (there[BONUS], there[APPROVE]) == (f"{BOB},0.20\n".encode(), f"{BOB}\n{CAT}\n".encode())
+    assert f'prolific,{ANN},1,complete,0.40,0.00,0,9.0,"a friend, ann"\n'.encode() in there[OVERVIEW]
+    pay("--pay-excluded")
+    assert found(place / "out")["prolific-bonus-DAY-2.csv"] == f"{ANN},0.40\n".encode()
+
+
+@pytest.mark.parametrize(("answer", "files"), [("n\n", 1), ("\n", 1), ("y\n", 2)])
+def test_a_terminal_asks_whether_excluded_sessions_are_paid(
+    place: Path, monkeypatch: pytest.MonkeyPatch, answer: str, files: int
+) -> None:
+    """Of a terminal, as it is asked only there: a pseudo-terminal is the command's standard input."""
+    env = {**os.environ, "PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET}
+    monkeypatch.chdir(place)
+    CliRunner(env=env).invoke(app, ["exclude", "paid", "1", "--reason", "a friend"])
+    ours, theirs = os.openpty()
+    os.write(ours, answer.encode())
+    command = [sys.executable, "-c", "from app.cli import main; main()", "payments", "paid", "-o", "out"]
+    done = subprocess.run(command, cwd=place, env=env, check=True, stdin=theirs, capture_output=True, timeout=120)
+    assert b"a friend" in done.stdout
+    assert found(place / "out")[BONUS].count(b"\n") == files
 
 
 def test_a_raise_pays_the_difference_and_nothing_is_taken_back(pay: Pay, place: Path) -> None:
