@@ -52,6 +52,8 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
     if ada.at("study").locator("input").input_value() != study:
         ada.choose("study", study)
     ada.open(tab)
+    if tab == "Sessions":
+        ada.choose("sessions-origin", "simulated")
     if part and tab == "Sessions":
         ada.at("sessions-list").locator("tbody a").first.click()
         ada.reads("session-head", "Session")

@@ -1,0 +1,86 @@
+"""The console by mouse and keyboard: filters that act at once, a replay that plays, links that are copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.axe import Audit
+from tests.browser.filled import SESSIONS, STUDY, filled
+from tests.browser.researcher import LONG_MS, AtConsole
+from tests.fakes.accounts import GOOD
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
+    with filled(tmp_path_factory.mktemp("filled")) as console:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        made = AtConsole(context.new_page(), console.url)
+        made.log_in("Ada", GOOD)
+        yield made
+        context.close()
+
+
+def listed(ada: AtConsole, number: int) -> None:
+    """Wait until so many sessions match, and the list has them."""
+    ada.at("sessions-list").locator(f"[data-matching='{number}']").wait_for()
+    expect(ada.at("sessions-list").locator("tbody tr")).to_have_count(number)
+
+
+def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
+    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions")
+    listed(ada, 0)
+    ada.at("sessions-list").locator(f"[data-hidden='{SESSIONS}']").wait_for()
+    ada.choose("sessions-origin", "simulated")
+    listed(ada, SESSIONS)
+    ada.at("sessions-text").locator("input").press_sequentially("2")
+    listed(ada, 1)
+    ada.at("sessions-since").locator("input").press_sequentially("2999-01")
+    ada.at("sessions-list").locator(".warned").wait_for()
+    listed(ada, 1)
+    ada.at("sessions-since").locator("input").press_sequentially("-01")
+    listed(ada, 0)
+    ada.press("sessions-clear")
+    expect(ada.at("sessions-text").locator("input")).to_have_value("")
+    expect(ada.at("sessions-origin").locator("input")).to_have_value("people")
+    listed(ada, 0)
+
+
+def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> None:
+    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
+    ada.reads("session-head", "Session 1")
+    ada.open("Replay")
+    moment = ada.at("session-page").locator(".moment b")
+    ada.at("session-moment").locator("input[type=number]").fill("1")
+    ada.at("session-moment").locator("input[type=number]").press("Enter")
+    expect(moment).to_have_text("1")
+    ada.press("session-play")
+    page = ada.page.frame_locator("iframe.replay")
+    page.locator("#chat .message.bot .text:not(.live)").first.wait_for(timeout=LONG_MS)
+    ada.press("session-play")
+    expect(ada.at("session-play")).to_contain_text("Play")
+    question, chat = (page.locator(part).bounding_box() for part in ("#left-column", "#right-column"))
+    assert question is not None
+    assert chat is not None
+    assert question["x"] + question["width"] <= chat["x"] or chat["x"] + chat["width"] <= question["x"]
+    assert abs(question["y"] - chat["y"]) < 100
+    ada.press("session-back")
+    expect(ada.at("sessions-list")).to_be_visible()
+
+
+def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
+    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=studies")
+    row = ada.at("study-about").locator(".links tr", has_text="Pilot")
+    row.get_by_role("button", name="Copy the link").press("Enter")
+    expect(row.get_by_role("button", name="Copied")).to_be_visible()
+    link = row.locator("code").inner_text()
+    assert f"/s/{STUDY}?pilot=" in link
+    assert ada.page.evaluate("navigator.clipboard.readText()") == link
+    row.get_by_text("QR code").first.click()
+    expect(row.get_by_role("img", name="QR code")).to_be_visible()
+    audit(ada.page)
