@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import group
-from app.cli.common import AsJson, iso, out, print_json, settings_in_use
+from app.cli.common import AsJson, existing_database, iso, out, print_json, settings_in_use
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -53,7 +53,7 @@ def user_add(
 @user.command(name="list")
 def user_list(as_json: AsJson = False) -> None:
     """List the accounts: name, role, when created and when last used."""
-    found = _accounts().everybody()
+    found = _existing_accounts().everybody()
     if as_json:
         print_json(
             [{"name": a.name, "role": a.role, "created": iso(a.made_us), "last_used": iso(a.seen_us)} for a in found]
@@ -71,14 +71,14 @@ def user_list(as_json: AsJson = False) -> None:
 @user.command(name="remove")
 def user_remove(name: Name) -> None:
     """Remove an account and log it out everywhere. Its actions stay in the log."""
-    _accounts().remove(name, TERMINAL)
+    _existing_accounts().remove(name, TERMINAL)
     out.print(f"{name} was removed and logged out everywhere.", highlight=False)
 
 
 @user.command(name="password")
 def user_password(name: Name, password_stdin: Stdin = False) -> None:
     """Set the password of an account, and log it out everywhere."""
-    _accounts().set_password(name, _password(password_stdin), TERMINAL)
+    _existing_accounts().set_password(name, _password(password_stdin), TERMINAL)
     out.print(f"{name} has a new password and is logged out everywhere.", highlight=False)
 
 
@@ -90,7 +90,7 @@ def user_unlock(name: Name) -> None:
     `parley user password` sets another one.
     """
     settings = settings_in_use()
-    database = open_database(settings.database_url)
+    database = existing_database(settings)
     clock = SystemClock()
     accounts = Accounts(database, clock.now_us)
     found = next((account.name for account in accounts.everybody() if account.name == role_label(name)), None)
@@ -131,7 +131,12 @@ def _print_link(settings: Settings, token: str) -> None:
     out.print(f"  {_welcome(settings, token)}", highlight=False, soft_wrap=True)
 
 
+def _existing_accounts() -> Accounts:
+    return Accounts(existing_database(settings_in_use()), SystemClock().now_us)
+
+
 def _accounts() -> Accounts:
+    """The accounts, in a new database if there is none: the first account may be what begins it."""
     return Accounts(open_database(settings_in_use().database_url), SystemClock().now_us)
 
 

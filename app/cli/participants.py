@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+from dataclasses import asdict
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, settings_in_use
+from app.cli.common import STDOUT, AsJson, StudyName, err, existing_database, name_of, out, print_json, settings_in_use
 from app.cli.session_actions import act_on
 from app.clock import SystemClock
 from app.config.secret import secret_for
@@ -163,13 +164,16 @@ def _progress() -> Progress:
 
 
 @command("verify")
-def verify(study: StudyName) -> None:
+def verify(study: StudyName, as_json: AsJson = False) -> None:
     """Prints the differences, and exits with 1 if there are any."""
     database = existing_database(settings_in_use())
     name = Studies(database).newest(name_of(study)).name
     with _progress() as bar:
         task = bar.add_task(f"{name}: sessions")
         done = recompute_draws(database, name, lambda number, total: bar.update(task, completed=number, total=total))
+    if as_json:
+        print_json({"study": name, **asdict(done)})
+        raise typer.Exit(1 if done.differences else 0)
     for sentence in done.differences:
         out.print(sentence, markup=False, highlight=False, soft_wrap=True)
     counted = f"{done.assignments:,} assignments and {done.draws:,} draws of {done.sessions:,} sessions"

@@ -24,7 +24,9 @@ from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import load_study
-from app.studies.outline import outline, to_rich_tree
+from app.studies.outline import outline, steps, to_rich_tree
+from app.studies.translations import missing_translations
+from experiments.errors import StudyError
 from experiments.study.json_schema import json_schema
 from experiments.study.lint import advice
 from experiments.study.study import Study
@@ -117,8 +119,12 @@ def check(
     reply_tokens: Annotated[
         int, typer.Option(metavar="N", help="With --cost: the assumed length of replies, in tokens.", min=1)
     ] = 300,
+    as_json: AsJson = False,
 ) -> None:
     """Prints all errors of the file at once; exits with 2 if there is one."""
+    if as_json:
+        _check_as_json(study, bots, participants if cost else 0, reply_tokens)
+        return
     found = load_study(study)
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
     to_rich_tree(outline(found), tree)
@@ -133,6 +139,34 @@ def check(
             _estimate(found, trial, participants, reply_tokens)
     _advise(found, minutes)
     out.print(f"[green]No errors.[/green] Hash {found.hash[:12]}.")
+
+
+def _check_as_json(reference: str, bots: int, participants: int, reply_tokens: int) -> None:
+    """Print the result of a check as JSON; exits with 2 if there are errors. `participants` is 0 for no estimate."""
+    try:
+        found = load_study(reference)
+        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
+    except StudyError as error:
+        print_json({"study": error.name, "errors": [{"where": one.where, "what": one.what} for one in error.found]})
+        raise typer.Exit(2) from None
+    minutes = trial.typical_minutes if trial else None
+    each = fmean(trial.costs) if trial and participants else None
+    print_json(
+        {
+            "study": found.name,
+            "version": found.file.version,
+            "hash": found.hash,
+            "errors": [],
+            "advice": [*advice(found, minutes), *nowhere()],
+            "steps": list(dict.fromkeys(step.path for step in steps(outline(found)))),
+            "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
+            "median_minutes": minutes,
+            "calls_per_participant": trial.calls if trial else None,
+            "cost_per_participant": each,
+            "cost": None if each is None else participants * each,
+            "currency": found.file.currency,
+        }
+    )
 
 
 def _advise(study: Study, minutes: float | None) -> None:

@@ -110,6 +110,7 @@ def diff(
     ],
     before: Hash = None,
     after: Hash = None,
+    as_json: AsJson = False,
 ) -> None:
     """For a name: what its current version changed. For a file: what it would change if published."""
     database = existing_database(settings_in_use())
@@ -119,6 +120,9 @@ def diff(
     else:
         new_ = _version(database, name, after) or current(database, name)
         old = _version(database, name, before) or _before(database, new_)
+    if as_json:
+        print_json({"study": new_.name, "before": old.hash, "after": new_.hash, "diff": difference(old, new_)})
+        return
     print(plain(difference(old, new_)) or "No difference.")
 
 

@@ -158,6 +158,7 @@ READING = {
     "payments": ("demo", "-o", "out"),
     "report": ("demo", "-o", "report.html"),
     "status": ("demo",),
+    "user": ("list",),
     "verify": ("demo",),
 }
 
@@ -180,7 +181,9 @@ AS_JSON = {
     "annotate status": ("demo",),
     "blinding": ("demo",),
     "budget": ("demo", "5"),
+    "check": ("demo", "--bots", "1"),
     "costs": ("demo",),
+    "diff": (str(STUDIES / "demo.yaml"),),
     "items": (str(ITEMS / "questions.csv"),),
     "metadata": ("demo",),
     "model-calls": ("demo",),
@@ -192,8 +195,21 @@ AS_JSON = {
     "simulator-quality": None,  # in test_simulating_commands.py, which has people
     "status": ("demo", "--origin", "bot"),
     "user list": (),
+    "verify": ("demo",),
     "versions": ("demo",),
 }
+
+
+def test_the_errors_of_a_study_are_json_too(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\nmodells: {}\n")
+    done = parley("check", "mine.yaml", "--json", folder=tmp_path)
+    assert done.returncode == 2
+    assert len(json.loads(done.stdout)["errors"]) > 1
+
+
+def test_a_shell_completes_commands(tmp_path: Path) -> None:
+    asked = {"_PARLEY_COMPLETE": "complete_bash", "COMP_WORDS": "parley pay", "COMP_CWORD": "1"}
+    assert process(folder=tmp_path, **asked).stdout.split() == ["payments"]
 
 
 def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
