@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, log10
 
-from app.analysis.estimates import POINTS, SHARE, Estimate, Finding, Unit
+from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit
 
 TICKS = 6
 """Approximate number of ticks."""
@@ -69,19 +69,20 @@ def forest(finding: Finding, beside: Mapping[str, Beside] | None = None) -> Fore
         )
         return PlotRow(one, place(one.value), low, high, there)
 
-    values = ticked(axis)
+    values = ticked(axis, finding.unit)
     long = any(len(words(value, finding.unit)) > LONG for value in values)
     ticks = tuple(AxisTick(place(value), words(value, finding.unit)) for value in (values[::2] if long else values))
     reference = None if finding.reference is None else place(finding.reference)
     return ForestPlot(tuple(map(row, finding.estimates)), ticks, reference)
 
 
-def ticked(axis: tuple[float, float]) -> tuple[float, ...]:
-    """Tick values along an axis, in steps of 1, 2 or 5 times a power of ten."""
+def ticked(axis: tuple[float, float], unit: Unit = NUMBER) -> tuple[float, ...]:
+    """Tick values along an axis, in steps of 1, 2 or 5 times a power of ten; whole numbers on an axis of counts."""
     low, high = axis
     rough = (high - low) / TICKS
     power = 10.0 ** floor(log10(rough))
     step = next(power * size for size in (1, 2, 5, 10) if power * size >= rough * 0.999)
+    step = max(step, 1.0) if unit == COUNT else step
     first = -floor(-low / step + 1e-9)
     count = floor(high / step + 1e-9) - first
     return tuple(round((first + n) * step, 10) + 0.0 for n in range(count + 1))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.estimates import EstimateGroup, Finding, Scatter, ScatterPoint, Unit, estimate
+from app.analysis.estimates import COUNT, EstimateGroup, Finding, Scatter, ScatterPoint, Unit, estimate
 from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_json, html, markdown
@@ -93,6 +93,13 @@ def test_ticks_are_round_in_order_and_within_the_axis(low: float, width: float) 
     assert list(ticks) == sorted(set(ticks))
     assert 2 <= len(ticks) <= 8 or width < 1e-2
     assert all(low - 1e-6 * width - 1e-9 <= tick <= low + width * (1 + 1e-6) + 1e-9 for tick in ticks)
+
+
+@given(st.integers(1, 5_000))
+def test_an_axis_of_counts_has_whole_numbers(most: int) -> None:
+    ticks = ticked((0.0, float(most)), COUNT)
+    assert all(tick.is_integer() for tick in ticks)
+    assert len(ticks) >= 2
 
 
 def test_the_chart_shows_what_the_table_says_and_asks_nobody_else() -> None:

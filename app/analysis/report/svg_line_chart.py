@@ -89,7 +89,7 @@ def lines(findings: Sequence[Finding]) -> LineChart | None:
         drawn.append(RatingLine(points, DASHES[number % len(DASHES)], look, marks))
     across = tuple((axes.across(turn), f"{turn}") for turn in turns)
     counts = tuple((axes.across(turn), f"{size}") for turn, size in zip(turns, _sizes(ratings, turns), strict=True))
-    ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(by_turn[0].axis))
+    ticks = tuple((axes.upright(value), tick_words(value, unit)) for value in ticked(by_turn[0].axis, unit))
     return LineChart(tuple(drawn), across, counts, ticks)
 
 

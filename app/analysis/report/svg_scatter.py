@@ -101,7 +101,7 @@ def scatter_chart(finding: Finding) -> ScatterChart | None:
         _panel(title, [point for point in plot.points if point.panel == title], plot, axes, looks, unit)
         for title in dict.fromkeys(point.panel for point in plot.points)
     )
-    ticks = ticked(plot.axis)
+    ticks = ticked(plot.axis, unit)
     return ScatterChart(
         plot.x, plot.y, panels, tuple(looks.values()) if len(series) > 1 else (),
         tuple((axes.across(tick), tick_words(tick, unit)) for tick in ticks),

@@ -120,7 +120,7 @@ def forest_chart(finding: Finding) -> PlotData:
 def spec(finding: Finding) -> Spec:
     """The chart in Vega-Lite; an estimate without an interval has a hollow dot."""
     size = 1 if finding.unit in (NUMBER, COUNT) else 100
-    ticks = [size * tick for tick in ticked(finding.axis)]
+    ticks = [size * tick for tick in ticked(finding.axis, finding.unit)]
     axis = {"values": ticks, "title": TITLES[finding.unit] or None}
     scale = {"domain": [size * end for end in finding.axis], "nice": False, "zero": False}
     place = {"type": "quantitative", "scale": scale, "axis": axis}
