@@ -56,14 +56,15 @@ def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> Non
     ada.reads("session-head", "Session 1")
     ada.open("Replay")
     moment = ada.at("session-page").locator(".moment b")
-    ada.at("session-moment").locator("input[type=number]").fill("1")
-    ada.at("session-moment").locator("input[type=number]").press("Enter")
-    expect(moment).to_have_text("1")
+    last = int(moment.inner_text())
+    ada.at("session-speed").get_by_label("16×").check()
     ada.press("session-play")
+    expect(moment).to_have_text("2", timeout=LONG_MS)
+    expect(moment).to_have_text(str(last), timeout=LONG_MS)
+    expect(ada.at("session-play")).to_contain_text("Play", timeout=LONG_MS)
+    go_to_a_reply(ada, last)
     page = ada.page.frame_locator("iframe.replay")
-    page.locator("#chat .message.bot .text:not(.live)").first.wait_for(timeout=LONG_MS)
-    ada.press("session-play")
-    expect(ada.at("session-play")).to_contain_text("Play")
+    page.locator("#chat .message.bot").first.wait_for()
     question, chat = (page.locator(part).bounding_box() for part in ("#left-column", "#right-column"))
     assert question is not None
     assert chat is not None
@@ -71,6 +72,17 @@ def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> Non
     assert abs(question["y"] - chat["y"]) < 100
     ada.press("session-back")
     expect(ada.at("sessions-list")).to_be_visible()
+
+
+def go_to_a_reply(ada: AtConsole, last: int) -> None:
+    """Move the slider back to the last moment at which a reply had just come."""
+    for number in range(last, 0, -1):
+        ada.at("session-moment").locator("input[type=number]").fill(str(number))
+        ada.at("session-moment").locator("input[type=number]").press("Enter")
+        expect(ada.at("session-page").locator(".moment b")).to_have_text(str(number))
+        if ada.at("session-page").locator(".moment .tag").inner_text() == "reply received":
+            return
+    raise AssertionError("no reply in this session")
 
 
 def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
