@@ -141,7 +141,7 @@ def _payee(study: Study, state: State, stream: str, number: int, person: Partici
         minutes=None if withdrew else _minutes(state.events),
         seq=state.seq,
         whose=_payment_key(state, stream),
-        excluded=None if gone else excluded(state.events),
+        excluded=None if withdrew else excluded(state.events),
     )
 
 
