@@ -91,7 +91,7 @@ def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
     row.get_by_role("button", name="Copy the link").press("Enter")
     expect(row.get_by_role("button", name="Copied")).to_be_visible()
     link = row.locator("code").inner_text()
-    assert f"/s/{STUDY}?pilot=" in link
+    assert f"/s/{STUDY}?parley_pilot=" in link
     assert ada.page.evaluate("navigator.clipboard.readText()") == link
     row.get_by_text("QR code").first.click()
     expect(row.get_by_role("img", name="QR code")).to_be_visible()

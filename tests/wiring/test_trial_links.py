@@ -66,7 +66,11 @@ async def test_a_link_that_is_expired_or_of_another_study_starts_nothing(
     prolific: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late = search("pilot")
-    wrong = [search("preview", "other"), search("pilot", secret="another secret of thirty-two chars"), "?pilot=x"]
+    wrong = [
+        search("preview", "other"),
+        search("pilot", secret="another secret of thirty-two chars"),
+        "?parley_pilot=x",
+    ]
     wrong.append(search("preview").replace("preview=", "pilot="))
     async with httpx2.AsyncClient(base_url=prolific.url, timeout=60) as client:
         assert (await client.get(f"/s/talk{late}")).status_code == 200

@@ -66,7 +66,7 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
     printed = running.said()
     assert f"http://127.0.0.1:{port}/s/{study.stem}\n" in printed
     for trial in ("preview", "pilot"):
-        assert f"http://127.0.0.1:{port}/s/{study.stem}?{trial}=" in printed
+        assert f"http://127.0.0.1:{port}/s/{study.stem}?parley_{trial}=" in printed
     assert f"http://127.0.0.1:{console_port}/welcome/" in printed
 
 

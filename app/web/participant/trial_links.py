@@ -20,6 +20,10 @@ LABELS: Mapping[Trial, str] = {
 }
 
 
+PARAMETERS: Mapping[Trial, str] = {"preview": "parley_preview", "pilot": "parley_pilot"}
+"""The parameter of each link; a panel may call its own `pilot`."""
+
+
 class TrialLinks:
     """Makes and reads these links with the deployment's secret. None is stored."""
 
@@ -32,14 +36,14 @@ class TrialLinks:
 
     def link(self, trial: Trial, study: str, address: str) -> str:
         """A link that is valid from now on."""
-        return f"{address}/s/{study}?{trial}={self._signers[trial].dumps(study)}"
+        return f"{address}/s/{study}?{PARAMETERS[trial]}={self._signers[trial].dumps(study)}"
 
     def read(self, query: Mapping[str, str], study: str) -> tuple[Trial | None, bool]:
         """What a link to a study is for; and whether it has a token that is expired, of another study or forged."""
         for trial, signer in self._signers.items():
-            if trial in query:
+            if (token := query.get(PARAMETERS[trial])) is not None:
                 try:
-                    valid = signer.loads(query[trial], max_age=LASTS_S[trial]) == study
+                    valid = signer.loads(token, max_age=LASTS_S[trial]) == study
                 except BadSignature:
                     valid = False
                 return (trial, False) if valid else (None, True)
