@@ -9,8 +9,6 @@ from markupsafe import Markup
 
 QUIET_ZONE = 4
 """The margin in modules that ISO/IEC 18004 asks for."""
-SCALE = 4
-"""Pixels of a module."""
 
 
 def as_text(link: str) -> str:
@@ -21,7 +19,7 @@ def as_text(link: str) -> str:
 
 
 def as_svg(link: str, label: str) -> Markup:
-    """A picture with a text in place of it; black on white, also on a dark page."""
-    svg = segno.make_qr(link).svg_inline(scale=SCALE, border=QUIET_ZONE, light="#fff", svgclass=None, lineclass=None)
+    """A picture of any size with a text in place of it; black on white, also on a dark page."""
+    svg = segno.make_qr(link).svg_inline(border=QUIET_ZONE, light="#fff", svgclass=None, lineclass=None, omitsize=True)
     words = Markup('<svg role="img" aria-label="{}"').format(label)
     return Markup(svg.replace("<svg", words, 1))  # noqa: S704  (of segno, from the modules of the code alone)

@@ -87,7 +87,7 @@ def go_to_a_reply(ada: AtConsole, last: int) -> None:
 
 def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
     ada.page.goto(f"{ada.url}/?study={STUDY}&tab=studies")
-    row = ada.at("study-about").locator(".links tr", has_text="Pilot")
+    row = ada.at("study-about").locator(".links > div", has_text="Pilot")
     row.get_by_role("button", name="Copy the link").press("Enter")
     expect(row.get_by_role("button", name="Copied")).to_be_visible()
     link = row.locator("code").inner_text()
