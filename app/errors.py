@@ -12,6 +12,7 @@
     ├── FormatUnknown            a researcher's move: name a form in which a report can be written
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── NotDelivered             operator's move: an alert could not be sent by a channel
     ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
@@ -39,6 +40,10 @@ class NotYaml(ParleyError):
 
 class NotAllowed(ParleyError):
     """A researcher asked for what their role does not allow."""
+
+
+class NotDelivered(ParleyError):
+    """An alert was not accepted by a webhook or a mail server; the message has no secret."""
 
 
 class ModelUnknown(ParleyError):

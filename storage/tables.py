@@ -35,6 +35,7 @@ DUE = text("due_us IS NOT NULL")
 EXCLUDED = text("excluded IS NOT NULL")
 ENDED = text("outcome IS NOT NULL")
 OF_SESSION, OF_SAMPLE = text("cell IS NULL"), text("cell IS NOT NULL")
+OPEN = text("closed_us IS NULL")
 BROUGHT = text(f"cell IS NOT NULL AND (reason IS NULL OR reason IN {SETTLED})")
 
 events = Table(
@@ -280,6 +281,32 @@ deeds = Table(
     Index("ix_deed_who", "who", "id"),
 )
 """What was done in the console, and by whom: append-only, as the log is, and nothing ever takes a row away."""
+
+alerts = Table(
+    "alert",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("kind", String(16), nullable=False),
+    Column("study", String(60), nullable=False),
+    Column("origin", String(16), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("data", JSON, nullable=False),
+    Column("opened_us", BigInteger, nullable=False),
+    Column("last_us", BigInteger, nullable=False),
+    Column("notified_us", BigInteger, nullable=False),
+    Column("closed_us", BigInteger),
+    Column("seen_us", BigInteger),
+    Column("seen_by", String(60)),
+    Column("undelivered", JSON, nullable=False),
+    Index(
+        "uq_alert_open",
+        *("kind", "study", "origin", "subject"),
+        unique=True,
+        sqlite_where=OPEN,
+        postgresql_where=OPEN,
+    ),
+)
+"""What researchers were alerted to. The unique index allows one open alert for each condition, whoever opens it."""
 
 _WITHDREW = (
     "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "

@@ -239,8 +239,9 @@ class SessionService(Sessions):
         longest_s = settings.max_retry_wait_s
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
-        self._claims = claims_of(database, shared=shared)
-        turn = ReplyLocks(self._claims, self.reload).wait if self._claims else no_lock
+        self.claims = claims_of(database, shared=shared)
+        """What this process does and no other that serves the database; None where no other can."""
+        turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
         self._answering = ReplyTasks(self._means, self.act, turn)
         self._purse = BudgetGate(database, clock)
         self.closed = self._purse.closed_reason
@@ -265,8 +266,8 @@ class SessionService(Sessions):
         await self._answering.close()
         await self._purse.close()
         await self._models.close()
-        if self._claims is not None:
-            await asyncio.to_thread(self._claims.close)
+        if self.claims is not None:
+            await asyncio.to_thread(self.claims.close)
         await super().close()
 
     async def enrol(

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.alerts.watch import AlertWatch
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -74,7 +75,8 @@ def build_app(
     secret = secret_for(settings, database)
     measures = metrics_of(settings, database)
     measured = measures.log if measures else None
-    runtime = SessionService(database, settings, clock or SystemClock(last_us(database)), measured, shared=shared)
+    clock = clock or SystemClock(last_us(database))
+    runtime = SessionService(database, settings, clock, measured, shared=shared)
     for study in studies:
         runtime.prepare(study)
         now = publish_on_start(database, study, at_us=runtime.now_us())
@@ -83,6 +85,7 @@ def build_app(
     cookies = SessionCookie(secret, secure=(settings.public_url or "").startswith("https://"))
     # as registered: without the content of their pictures, which the database has
     offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
+    watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault, runtime.claims)
     participants = Participants(database, secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret))
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
@@ -90,9 +93,10 @@ def build_app(
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        sweeping = asyncio.create_task(_sweep(runtime))
+        tasks = [asyncio.create_task(_sweep(runtime)), asyncio.create_task(watch.run())]
         yield
-        sweeping.cancel()
+        for task in tasks:
+            task.cancel()
         await runtime.close()
 
     checks = {"": database_check(database), "/live": liveness, "/ready": readiness(runtime.log, runtime.now_us)}

@@ -45,6 +45,8 @@ DAMAGED = (SQLITE_CORRUPT, SQLITE_NOTADB)
 PATIENCE_S = 10.0
 PATIENCE = f"busy_timeout={PATIENCE_S * 1000:.0f}"
 """How many milliseconds a connection waits for another's transaction."""
+IN_THE_WAY = ("database is locked", "deadlock detected")
+"""Error messages of SQLite and PostgreSQL for a conflict with another process; nothing was written then."""
 PRAGMAS = (
     "synchronous=FULL",
     "foreign_keys=ON",

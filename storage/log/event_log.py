@@ -29,7 +29,7 @@ from sqlalchemy.exc import IntegrityError, InternalError, OperationalError, Stat
 from experiments.events import Event
 from problems.errors import ParleyError
 from storage import tables
-from storage.db.engine import writer
+from storage.db.engine import IN_THE_WAY, writer
 from storage.db.wal_checkpoint import WalCheckpoints, leave_checkpoints
 from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.log import usage
@@ -45,8 +45,6 @@ MOST_AT_ONCE = 500
 MOST_COUNTED = 8
 """Requests per batch that may count other sessions: each takes milliseconds, while other processes wait."""
 TRIES = 5
-IN_THE_WAY = ("database is locked", "deadlock detected")
-"""Error messages of SQLite and PostgreSQL for a conflict with another process; nothing was written then."""
 AWAY = (OperationalError, InternalError)
 """Exceptions of a database that cannot write, whatever the data."""
 UNFIT = (StatementError, TypeError, ValueError, OverflowError)

@@ -67,7 +67,7 @@ class Transport(httpx2.AsyncBaseTransport):
         self._headers = httpx2.Headers(own | dict(headers))
         self._headers.update({name: value for name, value in plain_values(server.headers).items() if _may_set(name)})
         self._tls = _trusted() if server.url.startswith("https:") else True
-        self._proxy = _proxy_of(server.url)
+        self._proxy = proxy_of(server.url)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self.streams = 0
         """How many are coming in."""
@@ -201,7 +201,7 @@ def _trusted() -> ssl.SSLContext:
     return context
 
 
-def _proxy_of(url: str) -> str | None:
+def proxy_of(url: str) -> str | None:
     """The proxy that the environment names for an address, with or without `http://`; raises SettingsError."""
     server = urlsplit(url)
     named = None if proxy_bypass(server.netloc) else getproxies().get(server.scheme)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, bindparam, func, select
 
 from storage import tables
+from storage.log.seats import PEOPLE
+from storage.reports.costs import SIMULATED_PREFIX
 
 MOST_RECENT = 500
 _used, _try = tables.usage.c, tables.attempts.c
@@ -91,6 +93,31 @@ _RECENT = (
     .where(_try.study == bindparam("study"), _try.cell.is_(None))
     .order_by(_try.started_us.desc())
     .limit(MOST_RECENT)
+)
+
+
+def calls_since(connection: Connection, since_us: int) -> dict[tuple[str, str, str], dict[str | None, int]]:
+    """How many calls there were since a time for sessions that run in real time, by study, origin and model, and by
+    the reason for which they failed; None of those that brought a reply. Models of simulated users are left out."""
+    found: dict[tuple[str, str, str], dict[str | None, int]] = {}
+    studies = connection.execute(select(tables.studies.c.name).distinct()).scalars().all()
+    for study, origin, model, reason, number in connection.execute(_CALLS, {"studies": studies, "since_us": since_us}):
+        found.setdefault((study, origin, model), {})[reason] = number
+    return found
+
+
+_session = tables.sessions.c
+_CALLS = (
+    select(_try.study, _session.origin, _try.model, _try.reason, func.count())
+    .join(tables.sessions, _session.stream == _try.stream)
+    .where(
+        _try.study.in_(bindparam("studies", expanding=True)),  # so that the index serves
+        _try.started_us >= bindparam("since_us"),
+        _try.cell.is_(None),
+        _try.model.not_like(f"{SIMULATED_PREFIX}%"),
+        _session.origin.in_(PEOPLE),
+    )
+    .group_by(_try.study, _session.origin, _try.model, _try.reason)
 )
 
 

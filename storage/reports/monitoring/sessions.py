@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, case, func, literal, select
 from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
-from storage.log.seats import COMPLETE, LIVE, OURS, SessionCounts, query_params
+from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts, query_params
 from storage.registers.origins import Origin
 from storage.tables import seats
 
@@ -131,9 +131,12 @@ def flag_counts(found: Sequence[SessionsAtStep]) -> FlagCounts:
     )
 
 
-def stuck_sessions(connection: Connection, known: Mapping[str, Any]) -> tuple[StuckSession, ...]:
-    """Those who are taking part and have done nothing for the longest."""
-    return tuple(StuckSession(*row) for row in connection.execute(_WAITING, known))
+def stuck_sessions(
+    connection: Connection, known: Mapping[str, Any], *, placed: bool = False
+) -> tuple[StuckSession, ...]:
+    """Those who are taking part and have done nothing for the longest; with `placed` only those who hold a place, which
+    leaves out who opened the link and did not consent."""
+    return tuple(StuckSession(*row) for row in connection.execute(_WAITING_PLACED if placed else _WAITING, known))
 
 
 _session = tables.sessions.c
@@ -144,6 +147,14 @@ _WAITING = (
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
 )
+_WAITING_PLACED = _WAITING.where(_seat.placed)
+
+
+def studies_in_progress(connection: Connection, since_us: int) -> list[tuple[str, str]]:
+    """The studies and origins with unended sessions that run in real time and were active since a time."""
+    ours = _seat.origin.in_(PEOPLE), _seat.outcome.is_(None), _seat.last_us >= since_us
+    found = connection.execute(select(_seat.study, _seat.origin).where(*ours).distinct())
+    return sorted((study, origin) for study, origin in found)
 
 
 def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCount, ...]:
