@@ -58,6 +58,7 @@ PANELS = {
         "payments": Entry("payments", "Write payment files: bonuses, approvals, an overview."),
     },
     "Watch a study": {
+        "alerts": Entry("alerts", "List open alerts, or send a test alert."),
         "status": Entry("recruitment", "Show the sessions of a study by outcome and by cell."),
         "costs": Entry("costs", "Show the cost of model calls, and the budget left."),
         "model-calls": Entry("model_calls", "Show a study's model calls: time, outcome and errors."),

@@ -77,7 +77,7 @@ class Mailbox:
                 case "DATA":
                     writer.write(b"354 Go on\r\n")
                     content = await reader.readuntil(b"\r\n.\r\n")
-                    self.messages.append(message_from_bytes(content[:-3], policy=default))  # type: ignore[arg-type]
+                    self.messages.append(message_from_bytes(content[:-3], policy=default))
                     answer = f"250 2.0.0 Ok: queued as {len(self.messages)}"
                 case "QUIT":
                     writer.write(b"221 Bye\r\n")

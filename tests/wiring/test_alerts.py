@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
@@ -31,6 +32,7 @@ from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.alert_receivers import Mailbox, Posted, mailbox, webhook
 from tests.fakes.backends import PLAYS, Played, registered
+from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
 
@@ -337,6 +339,29 @@ async def test_a_server_checks_by_itself_and_answers_while_a_webhook_does_not(tm
         await bot.finish()
     assert [alert.key.kind for alert in open_alerts_of(settings)] == ["quota"]
     assert len(posted.requests) == 1
+
+
+def command(folder: Path, *words: str, **env: Any) -> Any:
+    return parley("alerts", *words, folder=folder, **{name: str(value) for name, value in env.items()})
+
+
+async def test_the_command_lists_alerts_and_tests_each_channel(watched: Watched, posted: Posted, box: Mailbox) -> None:
+    folder = watched.settings.studies_dir.parent
+    given = {"alert_webhook_url": posted.url, **mail_settings(box)}
+    env = {f"PARLEY_{name.upper()}": value for name, value in given.items()}
+    failing(3)
+    await watched.talk(times=3)
+    await watched.check()
+    listed = json.loads((await asyncio.to_thread(command, folder, "--json", **env)).stdout)
+    assert listed["channels"] == ["webhook", "mail"]
+    assert [(one["kind"], one["subject"]) for one in listed["alerts"]] == [("models", "only")]
+    posted.status = 403
+    tested = await asyncio.to_thread(command, folder, "--test", "--json", **env)
+    answers = {name: (one["delivered"], one["answer"].split()[0]) for name, one in json.loads(tested.stdout).items()}
+    assert answers == {"webhook": (False, "it"), "mail": (True, "250")}
+    assert (tested.returncode, len(box.messages)) == (1, 2)
+    none = await asyncio.to_thread(command, folder, "--test")
+    assert (none.returncode, "PARLEY_ALERT_WEBHOOK_URL" in none.stderr) == (2, True)
 
 
 def open_alerts_of(settings: Settings) -> tuple[Alert, ...]:

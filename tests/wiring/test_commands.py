@@ -177,6 +177,7 @@ AS_JSON = {
     "ai-alone run": ALONE,
     "ai-alone score": ("demo",),
     "ai-alone status": ("demo",),
+    "alerts": (),
     "annotate agreement": None,  # in test_annotating.py, which has labels
     "annotate status": ("demo",),
     "blinding": ("demo",),

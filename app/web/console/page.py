@@ -17,6 +17,7 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
+from app.web.console.alert_banner import AlertBanner
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.event_validation import EventValidation
@@ -63,10 +64,12 @@ def build(desk: ConsoleContext) -> gr.Blocks:
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")
         place = TabLocation(study, tab, session)
+        banner = AlertBanner(desk)
+        banner.build()
         desk.note.render()  # type: ignore[no-untyped-call]
         rooms = [room(desk, place) for room in ROOMS]
         tabs = _tabs(desk, place, rooms)
-        _wire(blocks, desk, place, rooms, tabs, who)
+        _wire(blocks, desk, place, rooms, tabs, who, banner)
     return blocks
 
 
@@ -96,7 +99,13 @@ def _enter(
 
 
 def _wire(
-    blocks: gr.Blocks, desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab], tabs: gr.Tabs, who: gr.HTML
+    blocks: gr.Blocks,
+    desk: ConsoleContext,
+    place: TabLocation,
+    rooms: Sequence[Tab],
+    tabs: gr.Tabs,
+    who: gr.HTML,
+    banner: AlertBanner,
 ) -> None:
     """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in rooms}
@@ -117,10 +126,11 @@ def _wire(
             place.session: session,
             tabs: gr.update(selected=tab),
             who: desk.html("who.html.j2", visitor=visitor),
+            **banner.paint(),
             **paint(visitor, study, tab, session),
         }
 
-    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *outputs], js=READ_PLACE)
+    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE)
     desk.bind(place.study.input, paint, inputs, outputs)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")
