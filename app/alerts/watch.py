@@ -57,8 +57,8 @@ class AlertWatch:
                 await asyncio.sleep(self._every_s)
                 try:
                     await self.check()
-                except Exception:  # a named edge: whatever ails one check, the next one comes
-                    log.exception("the conditions for alerts could not be checked")
+                except (ParleyError, OSError) as error:
+                    log.error("the conditions for alerts could not be checked: %s", error)
         finally:
             for task in self._sending:
                 task.cancel()

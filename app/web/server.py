@@ -94,6 +94,8 @@ def build_app(
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         tasks = [asyncio.create_task(_sweep(runtime)), asyncio.create_task(watch.run())]
+        for task in tasks:
+            task.add_done_callback(_log_end)
         yield
         for task in tasks:
             task.cancel()
@@ -133,6 +135,12 @@ async def _sweep(runtime: SessionService) -> None:
             await runtime.sweep()
         except ParleyError as error:
             log.error("the clock could not look for sessions that are due: %s", error)
+
+
+def _log_end(task: asyncio.Task[None]) -> None:
+    """Log why a task has ended that runs as long as the server does."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.critical("a task of this server has ended: start it again", exc_info=error)
 
 
 class RedirectWithoutSession:

@@ -140,6 +140,7 @@ class ChatStep(Step):
             rating=self.rating(place),
             waiting=waits in ("said", "retried"),
             failed=self._no_reply(place) if waits == "failed" else "",
+            way_on=waits == "failed" and self._given_up(place),
             refused=self._refused(place),
             minimum=0 if self._given_up(place) else min(self.min_messages, sent + left),
             dollar_maths=place.study.file.dollar_maths,

@@ -129,6 +129,8 @@ class ChatView:
     rating: tuple[Field, ...] = ()
     waiting: bool = False
     failed: str = ""
+    way_on: bool = False
+    """Whether the reply failed as often as the study allows, so that the screen can be left without it."""
     refused: str = ""
     """The message that was refused, while it can be changed and sent again."""
     minimum: int = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, insert, or_, select, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from storage import tables
 from storage.db.engine import IN_THE_WAY, Database, advisory_xact_lock, writer
@@ -100,8 +100,9 @@ def _writing(database: Database) -> Iterator[Connection]:
     try:
         with writer(database) as connection, connection.begin():
             yield connection
-    except OperationalError as error:
-        kind = Conflict if any(words in str(error.orig) for words in IN_THE_WAY) else Unwritable
+    except DBAPIError as error:
+        in_the_way = isinstance(error, IntegrityError) or any(words in str(error.orig) for words in IN_THE_WAY)
+        kind = Conflict if in_the_way else Unwritable
         raise kind(f"the alerts could not be written: {cause(error)}") from error
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from experiments.events import Event
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
 from tests.fakes import failing
 from tests.fakes.model_server import Server
 from tests.fakes.model_server import serve as serve_models
@@ -25,6 +26,14 @@ CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "
 """A fault of each class, and the reason that the researcher is given."""
 SHORT = ("500", "drop")
 """Before any word, and after some; of every fault wiring/test_failures looks at what a browser is sent."""
+WAY_ON = "You can also continue without a reply."
+ACTIONS: dict[str, dict[str, Any]] = {
+    "retry": {"action": "retry"},
+    "skip": {"action": "skip"},
+    "stop": {"action": "stop", "stop_code": "NO-REPLY"},
+}
+WAYS = [(action, fault) for fault in ("500", "content-filter") for action in ACTIONS]
+"""What a study says of failures, and a model that fails for good: its server does, or it refuses each message."""
 CAUSES = (
     "fault:", "openai", "scripted", "Backend", "httpx", "Traceback", "status_", "timeout_", "too_long", "refused with",
     "content_filter", "content filter", "boom", "Rate limit", "PARLEY_", "sk-", '"reason"', '"cause"',
@@ -73,6 +82,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     files.append(
         failing.talk(folder, "case-hang", {"only": one("hang")}, {"on_failure": {"action": "stop", "after_retries": 0}})
     )
+    files += [
+        failing.talk(
+            folder, f"{action}-{fault}", {"only": one(fault)}, {"min_messages": 2, "on_failure": ACTIONS[action]}
+        )
+        for action, fault in WAYS
+    ]
+    files.append(failing.talk(folder, "case-none", {"only": one("")}))
     files.append(failing.talk(folder, "case-refused", {"only": one("", "http-sse", server="later")}))
     files.append(failing.columns(folder, "case-columns", {"good": one(""), "bad": one("500")}))
     files.append(failing.columns(folder, "case-refusals", {"good": one(""), "bad": one("content-filter")}))
@@ -170,7 +186,9 @@ def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place
     box, refused = page.locator("#box textarea"), page.locator("#side .failed [role=alert]")
     for number in (1, 2):
         expect(page.locator("#chat .message.you .not-whole")).to_have_count(number)
-        expect(refused).to_have_text("Your message could not be answered. You can change it and send it again.")
+        way_on = f" {WAY_ON}" if number > 1 else ""
+        again = f"Your message could not be answered. You can change it and send it again.{way_on}"
+        expect(refused).to_have_text(again)
         expect(box).to_have_value(HELLO)
         expect(box).to_be_focused()
         assert page.get_by_role("button", name="Try again").count() == 0
@@ -190,6 +208,51 @@ def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place
     sent = [one["content"] for one in place.models.requests[-1].body["messages"] if one["role"] == "user"]
     assert sent == ["Could you help me?"]
     assert (tells(place, page), visitor.complaints) == ([], [])
+
+
+@pytest.mark.parametrize(("action", "fault"), WAYS)
+def test_a_model_that_fails_for_good_is_walked_past_to_the_end(
+    place: Place, visitor: Visitor, action: str, fault: str
+) -> None:
+    """Two messages are asked for, and none is answered."""
+    page = come(visitor, f"{action}-{fault}")
+    on = page.get_by_role("button", name="Continue")
+    card = page.locator("#side .failed")
+    expect(card).to_be_visible()
+    expect(card).not_to_contain_text(WAY_ON)
+    expect(on).to_be_disabled()
+    if fault == "500":
+        page.get_by_role("button", name="Try again").click()
+    else:
+        page.locator("#box textarea").press("Enter")
+    if (action, fault) == ("stop", "500"):
+        expect(page.locator("#completion-code")).to_have_text("NO-REPLY")
+        return
+    expect(card).to_contain_text(WAY_ON)
+    if action == "skip":
+        page.get_by_role("button", name="Skip this problem").click()
+    else:
+        page.locator("label.option").first.click()
+        on.click()
+    expect(page.locator("#completion-code")).to_have_text("DONE")
+    assert (tells(place, page), visitor.complaints) == ([], [])
+
+
+def test_a_failure_leaves_a_conversation_where_somebody_scrolled_it_up(place: Place, visitor: Visitor) -> None:
+    page = come(visitor, "case-none")
+    visitor.hear_out()
+    visitor.say("Tell me more. " * 150)
+    visitor.hear_out()
+    visitor.say("fault:hang-midway")
+    log = page.locator("#chat [role=log]")
+    expect(page.locator("#chat .message.you")).to_have_count(3)
+    expect(page.locator("#chat .live")).to_be_visible()
+    log.hover()
+    page.mouse.wheel(0, -100_000)
+    until(page, "document.querySelector('#chat [role=log]').scrollTop === 0")
+    expect(page.locator("#side .failed")).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("data-ready", "yes")
+    assert log.evaluate("log => log.scrollTop") == 0
 
 
 def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, visitor: Visitor) -> None:

@@ -121,11 +121,11 @@ def test_the_pairs_that_released_files_hold_have_no_refused_message() -> None:
 def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the_tries() -> None:
     talk = Talk(min_messages=2, on_failure={"after_retries": 2}).say("Hello", DOWN)
     for _ in range(2):
-        assert (talk.actions, talk.chat.refused, talk.chat.minimum) == (("retry",), "", 2)
+        assert (talk.actions, talk.chat.refused, talk.chat.minimum, talk.chat.way_on) == (("retry",), "", 2, False)
         talk.do("retry").fails(DOWN)
-    assert (talk.actions, talk.chat.minimum) == (("retry", "submit"), 0)
+    assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("retry", "submit"), 0, True)
     talk.do("retry").do("reply", "model", text="Well.", model="one")
-    assert (talk.actions, talk.chat.minimum) == (("say",), 2), "a reply makes it as it was"
+    assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("say",), 2, False), "a reply makes it as it was"
 
 
 def test_a_log_in_which_a_refused_message_was_retried_means_what_it_did() -> None:

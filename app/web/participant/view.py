@@ -397,7 +397,7 @@ def _side(screen: Screen) -> Fragment:
             "actions": actions,
         }
 
-    about = (said, len(chat.messages), chat.rating, chat.failed, chat.waiting, actions)
+    about = (said, len(chat.messages), chat.rating, chat.failed, chat.way_on, chat.waiting, actions)
     if chat.columns:
         return Fragment("comparison_controls.html.j2", about, values, asks=bool(chat.rating))
     return Fragment("chat_controls.html.j2", about, values, (chat.remaining, missing), bool(chat.rating))

@@ -96,7 +96,7 @@ async function show(painting) {
 // that was refused is in the box again, to be changed.
 function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
-  if (card) toEnd(); // the card leaves less room to the conversation
+  if (card) atEnd(() => {}); // the card leaves less room to the conversation
   card?.scrollIntoView({ block: "nearest" });
   if (inBox) (now.actions.includes("say") ? box() : card)?.focus({ preventScroll: true });
 }
