@@ -9,6 +9,7 @@ import logging
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ import pytest
 
 from app.alerts import channels
 from app.alerts.channels import channels_of, deliver
-from app.alerts.lifecycle import QUIET_S, Notice
+from app.alerts.conditions import Condition
+from app.alerts.lifecycle import QUIET_S, Notice, notices, updated
 from app.alerts.watch import AlertWatch
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -26,7 +28,15 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from storage.db.advisory_locks import claims_of
 from storage.db.engine import Database, open_database
-from storage.registers.alerts import Alert, AlertKey, alerts_since, mark_seen, open_alerts
+from storage.registers.alerts import (
+    Alert,
+    AlertKey,
+    alerts_since,
+    change_alerts,
+    mark_seen,
+    open_alerts,
+    record_delivery,
+)
 from storage.registers.origins import Origin
 from storage.registers.study_status import set_status
 from tests.fakes import studies
@@ -207,6 +217,21 @@ async def test_a_database_that_cannot_be_written_is_alerted_without_it(watched: 
     assert open_alerts(watched.database) == ()
     assert len(posted.texts) == 2
     assert WORDS not in "".join(posted.texts)
+
+
+async def test_of_several_processes_that_decide_at_once_one_opens_an_alert_and_sends_it(database_url: str) -> None:
+    database = open_database(database_url)
+    held = [Condition(AlertKey("quota", "s")), Condition(AlertKey("disk", subject="/data"), {"free": 1, "size": 2})]
+    decide = partial(updated, observed=held, now_us=START_US, remind_s=60)
+    found = await asyncio.gather(*(asyncio.to_thread(change_alerts, database, decide) for _ in range(6)))
+    sent = [notice.alert.id for pair in found for notice in notices(*pair)]
+    assert sorted(sent) == sorted(alert.id for alert in open_alerts(database))
+    record_delivery(database, sent[0], {"mail": "it answered 550"})
+    closing = partial(updated, observed=held[1:], now_us=START_US + QUIET_S * 10**6, remind_s=1e9)
+    assert [one.state for one in notices(*change_alerts(database, closing))] == ["closed"]
+    (left,) = open_alerts(database)
+    assert (left.key, left.data, len(alerts_since(database, START_US))) == (held[1].key, held[1].data, 2)
+    database.dispose()
 
 
 async def test_one_process_of_several_checks(tmp_path: Path) -> None:
