@@ -30,3 +30,12 @@ def attempts(process: Process) -> int:
 def count(process: Process, kind: str) -> int:
     """How many facts of a kind there are in that session."""
     return sum(event.kind == kind for event in newest_facts(process))
+
+
+def sessions(process: Process) -> int:
+    """How many sessions there are."""
+    database = open_database(process.database_url)
+    try:
+        return int(query(database, "SELECT count(*) FROM session")[0][0])
+    finally:
+        database.dispose()

@@ -1,4 +1,5 @@
-"""The participant's signed cookie, which contains the name of the session and nothing else.
+"""The participant's signed cookie, which contains the name of the session and nothing else; and the cookie by which
+the start page finds out whether the browser keeps cookies.
 
 Under https the cookie's name starts with `__Host-`, so browsers send it to this host only. The session's name is a
 UUID with 122 random bits; the signature prevents guessing.
@@ -34,6 +35,7 @@ class SessionCookie:
         self.secure = secure
         self._known = lru_cache(MOST_KNOWN)(self._checked)
         self.name = "__Host-parley" if secure else "parley"
+        self._test = f"{self.name}.test"  # no study's name has a dot
 
     def read(self, request: Request, study: str = "") -> str | None:
         """The session of the request, or with `study` the browser's last session of that study; None without a valid
@@ -65,6 +67,14 @@ class SessionCookie:
                 samesite="lax",
                 path="/",
             )
+
+    def write_test(self, response: Response) -> None:
+        """Set a cookie without content, which shows at the next request whether the browser keeps cookies."""
+        response.set_cookie(self._test, "1", httponly=True, secure=self.secure, samesite="lax", path="/")
+
+    def kept_by(self, request: Request) -> bool:
+        """Whether the browser has sent a cookie of Parley's, and so keeps cookies."""
+        return any(name.startswith(self.name) for name in request.cookies)
 
     def _named(self, study: str) -> str:
         return f"{self.name}-{study}" if study else self.name

@@ -110,18 +110,21 @@ class StartPage:
         if found.live is None and not offer.ready:
             return sorry_page(study, language)
         language = found.live.language if found.live else language
-        return render_page(
+        response = render_page(
             "start.html.j2",
             language,
             title=study.translate(study.file.title, language),
             returns=found.live is not None,
             ended=found.live is not None and bool(found.live.state.outcome),
-            ticket=self._tickets.new(study.name),
+            ticket=self._tickets.new(study.name, with_cookie=True),
             choices=[] if found.live else _choices(request, study),
         )
+        self._cookies.write_test(response)
+        return response
 
     async def start(self, request: Request) -> Response:
-        """Start a session or continue the existing one, and redirect to `/`, an address without ids."""
+        """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
+        keeps no cookies none starts: `/` could not find it."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
@@ -132,13 +135,17 @@ class StartPage:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
+        form = parse_qs((await request.body()).decode("ascii", "replace"))
+        ticket, chosen = (form.get(name, [""])[0] for name in ("ticket", "language"))
+        if self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
+            log.info("%s: nothing could begin in a browser that keeps no cookies", study.name)
+            return cookies_needed_page(study, offered(chosen, study.file) or language)
         live = found.live
         if live is not None and who.person is not None and found.anew:
             await self._comes_again(live, who.person)
         if live is None:
-            form = parse_qs((await request.body()).decode("ascii", "replace"))
-            language = offered(form.get("language", [""])[0], study.file) or language
-            stream = self._tickets.session(form.get("ticket", [""])[0], study.name)
+            language = offered(chosen, study.file) or language
+            stream = self._tickets.session(ticket, study.name)
             if not stream:
                 return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
             return await self._begin(request, offer, who, stream, found, language)
@@ -279,6 +286,11 @@ def sorry_page(study: Study, language: str) -> Response:
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
     """The page for a link that the study does not accept: without an id or a proof, or of another recruiter."""
     return _around(study, "link_not_accepted.html.j2", language, status)
+
+
+def cookies_needed_page(study: Study, language: str) -> Response:
+    """The page for a browser that keeps no cookies, in which no session could be found again."""
+    return _around(study, "cookies_needed.html.j2", language, 403)
 
 
 def already_taken_part_page(study: Study, language: str) -> Response:

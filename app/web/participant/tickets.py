@@ -17,15 +17,23 @@ class Tickets:
     def __init__(self, secret: str) -> None:
         self._signer = URLSafeTimedSerializer(secret, salt="parley ticket")
 
-    def new(self, study: str) -> str:
-        """A ticket for one session of a study."""
-        return str(self._signer.dumps([study, secrets.token_urlsafe(16)]))
+    def new(self, study: str, *, with_cookie: bool = False) -> str:
+        """A ticket for one session of a study; `with_cookie` says that a cookie was set together with it."""
+        return str(self._signer.dumps([study, secrets.token_urlsafe(16), with_cookie]))
 
     def session(self, ticket: str, study: str) -> str:
         """The stream of the session that a ticket starts, the same each time; empty if the ticket is invalid, expired
         or for another study."""
-        try:
-            named, nonce = self._signer.loads(ticket, max_age=LASTS_S)
-        except (BadSignature, ValueError):
-            return ""
+        named, nonce, _ = self._read(ticket)
         return str(uuid5(NAMESPACE_URL, f"parley:ticket:{nonce}")) if named == study else ""
+
+    def with_cookie(self, ticket: str) -> bool:
+        """Whether a cookie was set together with the ticket. A browser that sends the ticket alone keeps no cookies."""
+        return self._read(ticket)[2]
+
+    def _read(self, ticket: str) -> tuple[str, str, bool]:
+        try:
+            study, nonce, with_cookie = self._signer.loads(ticket, max_age=LASTS_S)
+        except (BadSignature, ValueError):
+            return "", "", False
+        return study, nonce, with_cookie
