@@ -117,6 +117,7 @@ def test_a_group_of_options_is_one_stop(screens: Screens, name: str) -> None:
 def test_what_scrolls_is_reached_by_the_keyboard(screens: Screens) -> None:
     page = screens("chat-answer")
     page.set_viewport_size({"width": 320, "height": 700})
+    page.locator("#sheet-bar [aria-controls]").click()
     formula = page.locator("#left math[tabindex]").first
     formula.focus()
     page.keyboard.press("ArrowRight")

@@ -160,8 +160,15 @@ class Visitor:
                 case _:
                     self.write(field, "It went well, thank you.")
 
+    def open_sheet(self) -> None:
+        """On a phone, where a question beside a conversation is in a sheet over it, bring it into view."""
+        toggle = self.page.locator("#sheet-bar [aria-controls]")
+        if toggle.is_visible() and toggle.get_attribute("aria-expanded") == "false":
+            self.press(toggle)
+
     def go_on(self) -> None:
         """Fill in the screen's form, press its button, and be on the next screen, at its heading."""
+        self.open_sheet()
         self.fill_in()
         before = self.mark
         self.press(self.page.locator("#left form button[type=submit]"))

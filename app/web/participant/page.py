@@ -22,10 +22,10 @@ OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
 """The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
 them: page.js itself adds only what is new, so that text selected there stays selected."""
 
-SCRIPTS = ("api", "clock", "copy", "forms", "patch", "reply", "scroll", "watch", "words")
+SCRIPTS = ("api", "clock", "composition", "copy", "forms", "patch", "reply", "scroll", "sheet", "watch", "words")
 """The scripts that page.js imports; they are preloaded with it."""
 
-STYLES = ("page", "text", "compare", "slider")
+STYLES = ("page", "text", "compare", "slider", "sheet")
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
 window.parley?.begin();

@@ -1,6 +1,6 @@
 // Talking to the participant API.
 
-import { WORDS, speak } from "./words.js";
+import { WORDS, language, speak } from "./words.js";
 
 export const RETRY_MS = [1000, 2000, 4000];
 
@@ -74,7 +74,7 @@ export async function send(path, body, keepalive = false) {
 }
 
 // The session's language; before there is a session, the browser's.
-const spoken = () => (document.documentElement.dataset.ready && document.documentElement.lang) || navigator.languages.join();
+const spoken = () => language || navigator.languages.join();
 
 const failure = (words, status) => Object.assign(new Error(words), { status });
 

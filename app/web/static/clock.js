@@ -1,6 +1,7 @@
 // The time limit and the minimum time of a screen. The server enforces them; this only displays them.
 
 import { $ } from "./forms.js";
+import { setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
 const LATE_MS = 2200; // the server lets a click of the last moment arrive
@@ -41,11 +42,11 @@ function tell(now) {
   if (!clock || !alarm) return;
   const left = times.ends === null ? null : Math.max(0, Math.ceil((times.ends - now) / 1000));
   const text = left === null ? "" : WORDS.left.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
-  if (clock.textContent !== text) clock.textContent = text;
+  setText(clock, text);
   const soon = left !== null && now >= times.warns;
   clock.classList.toggle("soon", soon);
   if (soon && !warned) told = WORDS.soon.replace("{seconds}", left);
   warned ||= soon;
-  if ($("span", alarm).textContent !== told) $("span", alarm).textContent = told;
+  setText($("span", alarm), told);
   $("button", alarm).hidden = !(soon && times.more);
 }

@@ -1,5 +1,7 @@
 // Forms as the server renders them: reading answers, finding and marking what is missing, showing errors, and Enter.
 
+import { composes } from "./composition.js";
+import { setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
 export const $ = (selector, within = document) => within.querySelector(selector);
@@ -39,8 +41,7 @@ const controls = (field) => $$("input:not([type=hidden]), textarea", field);
 // Marks a field as invalid and says why; without a text, removes the mark.
 function mark(field, text) {
   const line = $(".fault", field);
-  if (!line || (line.hidden ? "" : line.textContent) === text) return;
-  line.textContent = text;
+  if (!line || !setText(line, text)) return;
   line.hidden = !text;
   for (const control of controls(field)) {
     control.dataset.described ??= control.getAttribute("aria-describedby") ?? "";
@@ -86,7 +87,7 @@ export function goTo(field) {
 // answer; otherwise Enter leads on to the next question without one, and after the last of them to the button.
 document.addEventListener("keydown", (event) => {
   const form = event.target.closest?.("form[data-act]");
-  if (!form || event.key !== "Enter" || event.isComposing || event.keyCode === 229) return;
+  if (!form || event.key !== "Enter" || composes(event)) return;
   if (event.repeat && event.target.matches("input, [type=submit]")) return event.preventDefault(); // a key held down
   const open = event.target.matches("input") ? unanswered(form) : [];
   if (!open.length) return;

@@ -3,11 +3,13 @@
 
 import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
+import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
 import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
-import { escaped, patch } from "./patch.js";
+import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
 import { atEnd, describeSoon, toEnd } from "./scroll.js";
+import { closeSheet, makeSheet, showSheet } from "./sheet.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
@@ -71,6 +73,8 @@ async function show(painting) {
   if (moved || now.said > before.said) toEnd();
   note(now.note);
   await painted(now);
+  showSheet(now, moved);
+  if (!moved && now.said > before.said) closeSheet();
   atEnd(() => {}); // what came below the conversation left it less room
   if (moved) { kept = draft(); preview(); }
   showFaults(now.faults ?? {});
@@ -143,7 +147,7 @@ async function act(kind, values, from, key = newKey()) {
     const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
     if (!painting.refused) { accepted(values); tried = null; }
     await show(painting);
-    if (kind === "say" && !painting.refused) emptied(values.text);
+    if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
     if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
     if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
   } catch (error) {
@@ -218,7 +222,7 @@ function refresh() {
     const hint = $("[data-hint]", form);
     const why = early ? WORDS.wait.replace("{seconds}", early) : lacking.length ? count(lacking) : "";
     const text = busy && offered ? WORDS.busy : why;
-    if (hint && hint.textContent !== text) hint.textContent = text;
+    if (hint) setText(hint, text);
     showMissing(form, lacking);
   }
   const open = now.actions.includes("say") && !busy;
@@ -236,7 +240,7 @@ function forgetDraft() {
   clearTimeout(unsaved);
   unsaved = null;
   const mark = $("#saved");
-  if (mark) mark.textContent = "";
+  if (mark) setText(mark, "");
 }
 
 // The draft as the server has it. Accepted values are no longer part of it, even if they are entered again.
@@ -261,7 +265,7 @@ async function save() {
     kept = typed;
     const mark = $("#saved");
     const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
-    if (mark && mark.textContent !== words) mark.textContent = words; // or it would be read out at every pause
+    if (mark) setText(mark, words); // not anew if it is the same: it would be read out at every pause
   } catch { /* the next pause in typing tries again */ }
 }
 
@@ -289,6 +293,7 @@ async function preview() {
 
 function say() {
   if (busy || !now.actions.includes("say")) return;
+  if (composing()) box().blur(); // a button that is touched leaves the focus there: so the input method gives its text
   const text = box().value.trim();
   if (!text) return note(WORDS.blank, null, true), box().focus();
   act("say", { text }, $("#send"));
@@ -336,10 +341,10 @@ document.addEventListener("input", (event) => {
 
 // Enter sends and Shift+Enter inserts a line break; on touch screens Enter inserts a line break.
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.target !== box() || event.isComposing) return;
+  if (event.key !== "Enter" || event.target !== box()) return;
   const sends = event.ctrlKey || event.metaKey || !(event.shiftKey || matchMedia("(pointer: coarse)").matches);
   event.stopPropagation();
-  if (!sends) return;
+  if (!sends || composes(event)) return;
   event.preventDefault();
   say();
 }, true);
@@ -368,6 +373,7 @@ async function begin() {
   line?.setAttribute("role", "status");
   line?.setAttribute("aria-live", "polite");
   listen();
+  makeSheet();
   new MutationObserver(describeSoon).observe(document.body, { childList: true, subtree: true }); // in Gradio's own time
   look();
 }

@@ -1,7 +1,7 @@
 // A reply in progress, read from the participant API as server-sent events.
 
 import { events } from "./api.js";
-import { escaped, patch } from "./patch.js";
+import { escaped, patch, setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
 const STREAM_MS = 60;
@@ -75,8 +75,7 @@ export function waitFor(slot, waits = true) {
 
 export function tellLate() {
   const line = document.querySelector("[data-late]");
-  const text = late.size ? WORDS.late : "";
-  if (line && line.textContent !== text) line.textContent = text;
+  if (line) setText(line, late.size ? WORDS.late : "");
 }
 
 // For those who hear the page: that a reply is being written, and the whole of it when it is there. What failed is an

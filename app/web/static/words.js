@@ -27,13 +27,17 @@ export const WORDS = {
   reopen: "Please open your study link",
   writing: "Writing…",
   preview: "Preview",
+  question: "Question",
 };
 
 // The words that only the style sheet puts on the page.
 const STYLED = ["preview"];
 
+export let language = ""; // the session's; the page's own attribute is changed by a browser's translation
+
 export function speak({ words, lang, dir }) {
   Object.assign(WORDS, words);
-  Object.assign(document.documentElement, { lang, dir });
+  if (lang !== language) Object.assign(document.documentElement, { lang, dir });
+  language = lang;
   for (const name of STYLED) document.documentElement.style.setProperty(`--word-${name}`, JSON.stringify(WORDS[name]));
 }

@@ -1,0 +1,85 @@
+// On a phone a conversation has the whole screen. Its question and the form for the answer are in a sheet that slides over
+// it, above the message box. A bar at the top has the button that opens and closes it, and one that leads to the answer.
+
+import { $, goTo, missing } from "./forms.js";
+import { setText } from "./patch.js";
+import { WORDS } from "./words.js";
+
+const FIRST_CHARS = 200; // as much of the question as the bar may need
+const KEYBOARD = 0.8; // less than this share of the window is visible while a keyboard is on the screen
+const page = document.documentElement;
+let bar = null;
+let toggle = null;
+let onward = null;
+
+const form = () => $("#left form");
+const isOpen = () => page.dataset.sheet === "open";
+const shows = () => bar?.checkVisibility() && !$("dialog[open]");
+
+function set(open) {
+  page.dataset.sheet = open ? "open" : "closed";
+  toggle.setAttribute("aria-expanded", String(open));
+}
+
+function open() {
+  set(true);
+  $("#left-column").scrollTop = 0;
+  $("#left h1")?.focus({ preventScroll: true });
+}
+
+export function closeSheet() {
+  if (!bar || !isOpen()) return;
+  const within = $("#left-column").contains(document.activeElement);
+  set(false);
+  if (within) toggle.focus();
+}
+
+function openAtAnswer() {
+  set(true);
+  const field = missing(form())[0] ?? $("[data-field]", form());
+  if (field) goTo(field);
+  else $("[type=submit]", form())?.focus();
+}
+
+export function makeSheet() {
+  [bar, toggle, onward] = ["div", "button", "button"].map((tag) => document.createElement(tag));
+  bar.id = "sheet-bar";
+  toggle.setAttribute("aria-controls", "left-column");
+  toggle.append(document.createElement("b"), document.createElement("span"));
+  for (const button of [toggle, onward]) button.type = "button";
+  bar.append(toggle, onward);
+  $("#left-column").before(bar);
+  set(false);
+  toggle.addEventListener("click", () => (isOpen() ? closeSheet() : open()));
+  onward.addEventListener("click", openAtAnswer);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && shows() && closeSheet());
+  visualViewport?.addEventListener("resize", fit);
+}
+
+// The bar of a screen. On one that has just come the sheet is open until something was said, since the question is new.
+export function showSheet({ layout, said, actions }, moved) {
+  if (layout !== "chat") return;
+  if (moved) set(said === 0);
+  setText(toggle.firstChild, WORDS.question);
+  const question = $("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1");
+  setText(toggle.lastChild, question ? firstWords(question) : "");
+  onward.hidden = !said || !actions.includes("submit");
+  setText(onward, $("[type=submit]", form())?.textContent ?? "");
+}
+
+// A formula is none without its layout: two over three would be 23.
+function firstWords(question) {
+  const copy = question.cloneNode(true);
+  for (const formula of copy.querySelectorAll("math")) formula.replaceWith("…");
+  return copy.textContent.trim().slice(0, FIRST_CHARS);
+}
+
+// A keyboard on the screen covers the page and does not make it smaller, so the page is given what is left. Enlarging the
+// page by two fingers leaves less of it, too, and changes nothing here.
+function fit() {
+  const visible = Math.round(visualViewport.height * visualViewport.scale);
+  const keyboard = visible < innerHeight * KEYBOARD;
+  page.style.setProperty("--visible", keyboard ? `${visible}px` : "100dvh");
+  page.toggleAttribute("data-keyboard", keyboard);
+  if (keyboard && shows()) window.scrollTo(0, 0); // browsers move the page up to show the box, which now is in view
+}

@@ -1,0 +1,134 @@
+"""A conversation on a phone: it has the screen, its box stays in view, and the question slides over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.visitor import Visitor
+from tests.browser.waiting import settled, until
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+NewContext = Callable[..., BrowserContext]
+Screens = Callable[[str], Page]
+PHONE = {"width": 390, "height": 844}
+IN_VIEW = """() => {
+  const { top, bottom } = document.querySelector("#box textarea").getBoundingClientRect();
+  const right = document.querySelector("#send").getBoundingClientRect().right;
+  return top >= 0 && bottom <= innerHeight && right <= innerWidth && scrollY === 0;
+}"""
+OPEN_KEYBOARD = """(visible) => {
+  Object.defineProperty(visualViewport, "height", { configurable: true, get: () => visible });
+  visualViewport.dispatchEvent(new Event("resize"));
+}"""
+"""As phones tell of their keyboard: less of the page is visible, and the page is as large as before."""
+CLOSE_KEYBOARD = """() => {
+  delete visualViewport.height;
+  visualViewport.dispatchEvent(new Event("resize"));
+}"""
+
+
+@pytest.fixture
+def phone(screens: Screens) -> Iterator[Screens]:
+    """Screens on a phone."""
+
+    def show(name: str) -> Page:
+        page = screens("consent")
+        page.set_viewport_size(PHONE)
+        return screens(name)
+
+    yield show
+    screens("consent").set_viewport_size({"width": 1280, "height": 800})
+
+
+def toggle(page: Page) -> Locator:
+    return page.locator("#sheet-bar [aria-controls]")
+
+
+def test_the_question_is_open_above_the_box_until_something_was_said(phone: Screens) -> None:
+    page = phone("chat")
+    expect(toggle(page)).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("#left .problem")).to_be_visible()
+    expect(page.locator("#heading")).to_be_focused()
+    assert page.evaluate(IN_VIEW)
+    page.locator("#box textarea").click()  # nothing is over it
+    page = phone("chat-waiting")
+    expect(toggle(page)).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("#left .problem")).to_be_hidden()
+    expect(toggle(page)).to_contain_text("Question")
+    expect(toggle(page)).to_contain_text("be given by")
+    assert page.evaluate(IN_VIEW)
+
+
+def test_the_sheet_opens_and_closes_by_tap_key_and_escape_and_the_focus_comes_back(phone: Screens) -> None:
+    page = phone("chat-answer")
+    sheet, button = page.locator("#left-column"), toggle(page)
+    assert button.get_attribute("aria-controls") == sheet.get_attribute("id")
+    button.click()
+    expect(sheet).to_be_visible()
+    expect(page.locator("#heading")).to_be_focused()
+    button.click()
+    expect(sheet).to_be_hidden()
+    button.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(sheet).to_be_hidden()
+    expect(button).to_be_focused()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    page.keyboard.press("Tab")  # on to the button beside it and to the conversation, past the form that is hidden
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('#right-column').contains(document.activeElement)")
+
+
+def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> None:
+    page = phone("chat-answer")
+    onward = page.locator("#sheet-bar").get_by_role("button", name="Continue")
+    onward.click()
+    expect(page.locator("#left [data-field] input").first).to_be_focused()
+    expect(page.locator("#left [data-field] input").first).to_be_in_viewport()
+    page = phone("chat-waiting")
+    expect(onward).to_be_hidden()
+
+
+def test_a_keyboard_on_the_screen_does_not_hide_the_box(phone: Screens) -> None:
+    page = phone("chat-rate")
+    page.evaluate(OPEN_KEYBOARD, 420)
+    until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 420")
+    page.evaluate(CLOSE_KEYBOARD)
+    until(page, "document.querySelector('#box').getBoundingClientRect().bottom > 420")
+
+
+@pytest.mark.parametrize("size", [(820, 1180), (1280, 800), (390, 400)])
+def test_on_other_windows_the_question_is_beside_or_above_the_conversation(
+    screens: Screens, size: tuple[int, int]
+) -> None:
+    """One of 390 by 400 is a larger one enlarged, where all parts stand below each other."""
+    page = screens("consent")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page = screens("chat-answer")
+    settled(page)
+    expect(page.locator("#sheet-bar")).to_be_hidden()
+    expect(page.locator("#left .problem")).to_be_visible()
+
+
+def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context: NewContext) -> None:
+    page = new_context(viewport=PHONE, has_touch=True, is_mobile=True).new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    assert page.evaluate(IN_VIEW)
+    visitor.say("Please explain the Pythagorean theorem.")
+    expect(toggle(page)).to_have_attribute("aria-expanded", "false")
+    live = page.locator("#chat .message.bot .text")
+    for words in (1, 20):
+        until(page, "least => document.querySelector('#chat .message.bot .text').innerText.length > least", words)
+        assert page.evaluate(IN_VIEW)
+        expect(live).to_be_in_viewport()
+    visitor.hear_out()
+    assert page.evaluate(IN_VIEW)
+    visitor.go_on()
+    assert visitor.complaints == []
