@@ -50,7 +50,7 @@ CASES = {
     "code": ("```python\nx = 1  # \\(y\\)\n```", 'div class="code-block"', r'<span class="c1"># \(y\)</span>'),
     "code that can be copied": ("```\nx\n```", 'button type="button" class="copy"', "Copy"),
     "code, of no language": ("```nonsense\n<b>\n```", "pre", "&lt;b&gt;"),
-    "code in a line": (r"`\(x\)`", "code", r"<code>\(x\)</code>"),
+    "code in a line": (r"`\(x\)`", "code", r'<code translate="no">\(x\)</code>'),
     "a tag": ("a <b>c</b>", "p", "&lt;b&gt;c&lt;/b&gt;"),
     "a link": ("[a](https://b.example)", 'a href="https://b.example"', 'rel="noopener noreferrer"'),
     "no link": ("[a](javascript:alert(1))", "p", "[a](javascript:alert(1))"),

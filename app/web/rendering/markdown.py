@@ -265,7 +265,12 @@ def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: Options
     if language in LANGUAGES and len(code) <= MAX_COLOURED:
         coloured = highlight(code, get_lexer_by_name(language, stripnl=False), _COLOURS)
     button = f'<button type="button" class="copy">{escape(env["copy"])}</button>' if env["copy"] else ""
-    return f'<div class="code-block"><pre><code>{coloured}</code></pre>{button}</div>\n'
+    return f'<div class="code-block"><pre translate="no"><code>{coloured}</code></pre>{button}</div>\n'
+
+
+def _code_inline(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    """Code within a line, which a browser's translation leaves alone, as it does formulas and blocks of code."""
+    return f'<code translate="no">{escape(tokens[index].content)}</code>'
 
 
 def _table_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
@@ -286,7 +291,13 @@ class _Parser(MarkdownIt):
         self.core.ruler.after("normalize", "formulas_out", _take_out)
         self.core.ruler.push("formulas_in", _put_back)
         rules = {"link_open": _link_open, "image": _image, "table_open": _table_open, "table_close": _table_close}
-        for name, rule in {**rules, "fence": _code, "code_block": _code, "formula": _formula}.items():
+        for name, rule in {
+            **rules,
+            "fence": _code,
+            "code_block": _code,
+            "code_inline": _code_inline,
+            "formula": _formula,
+        }.items():
             self.add_render_rule(name, rule)
 
     def validateLink(self, url: str) -> bool:

@@ -1,7 +1,7 @@
 r"""Converts LaTeX formulas to MathML, which browsers draw and screen readers read without a script.
 
 A formula that math-core does not support, or that would be too large, is shown as its source. math-core supports no
-command that sets an address, a class or a style.
+command that sets an address, a class or a style. A browser's translation leaves formulas alone (`translate`).
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
 def mathml(latex: str, *, display: bool = False) -> str:
     """A formula as MathML, in display style if `display`; its source in a `code` element if it cannot be converted."""
     latex = latex.strip()
-    source = f"<code>{escape(latex)}</code>"
+    source = f'<code translate="no">{escape(latex)}</code>'
     if len(latex) > MAX_CHARS:
         return source
     try:
         drawn = _CONVERTER.convert_with_local_state(_supported(latex, display), displaystyle=display)
     except LatexError:
         return source
-    return source if _too_large(drawn) else drawn
+    return source if _too_large(drawn) else drawn.replace(">", ' translate="no">', 1)
 
 
 def _supported(latex: str, display: bool) -> str:

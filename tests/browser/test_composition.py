@@ -1,0 +1,146 @@
+"""Text composed with an input method, as for Japanese, Chinese and Korean: its Enter accepts, and sends nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.waiting import until
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+Screens = Callable[[str], Page]
+BOX = "#box textarea"
+LINE = "[data-field=field] input"
+WORDS = ("こんにちは", "日本語", "你好", "世界", "안녕", "하세요")
+STARTED: dict[str, Any] = {"type": "compositionstart"}
+ENDED: dict[str, Any] = {"type": "compositionend"}
+ACCEPTS: dict[str, Any] = {"type": "keydown", "key": "Enter", "keyCode": 229}
+RELEASED: dict[str, Any] = {"type": "keyup", "key": "Enter", "keyCode": 13}
+ENTER: dict[str, Any] = {"type": "keydown", "key": "Enter", "keyCode": 13}
+WITHIN = {"isComposing": True}
+ACCEPTED: dict[str, tuple[dict[str, Any], ...]] = {
+    "Chromium": (ACCEPTS | WITHIN, ENDED, RELEASED),
+    "Chromium on Windows": (ACCEPTS | WITHIN | {"key": "Process"}, ENDED, RELEASED),
+    "Chromium on Android": (ACCEPTS | WITHIN | {"key": "Unidentified"}, ENDED),
+    "Firefox": (ACCEPTS | WITHIN | {"key": "Process"}, ENDED, RELEASED | WITHIN),
+    "Firefox before 65": (ENTER | WITHIN, ENDED, RELEASED),
+    "Safari": (ENDED, ACCEPTS, RELEASED),
+    "without its signs": (ENTER, ENDED, RELEASED),
+    "by the space bar": (ACCEPTS | WITHIN | {"key": " "}, ENDED),
+    "by another click": (ENDED,),
+}
+"""The events by which browsers tell that Enter has accepted what an input method proposed, in their order."""
+DISPATCH = """([where, events]) => {
+  const box = document.querySelector(where);
+  for (const { type, text, ...given } of events) {
+    if (text !== undefined) {
+      box.value = text;
+      box.dispatchEvent(new InputEvent("input", { bubbles: true, isComposing: true }));
+      continue;
+    }
+    const kind = type.startsWith("composition") ? CompositionEvent : KeyboardEvent;
+    const event = new kind(type, { bubbles: true, cancelable: true, ...given });
+    if (given.keyCode) Object.defineProperty(event, "keyCode", { value: given.keyCode });
+    box.dispatchEvent(event);
+  }
+}"""
+
+
+@pytest.fixture
+def sent(screens: Screens) -> Iterator[list[str]]:
+    """The messages and forms that are sent from now on; each is answered by an error at once."""
+    page = screens("consent")
+    page.reload()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    sent: list[str] = []
+
+    def note(route: Any, request: Any) -> None:
+        sent.append(request.post_data_json["values"].get("text", "a form"))
+        route.fulfill(status=400, json={})
+
+    page.route("**/api/act", note)
+    yield sent
+    page.unroute("**/api/act")
+
+
+def composed(before: str, word: str, accepted: tuple[dict[str, Any], ...]) -> list[dict[str, Any]]:
+    """The events of one word, which grows letter by letter and is then accepted."""
+    grown = [{"type": "input", "text": before + word[: end + 1]} for end in range(len(word))]
+    return [STARTED, *grown, *accepted]
+
+
+@pytest.mark.parametrize("order", ACCEPTED)
+def test_the_enter_of_an_input_method_sends_nothing(screens: Screens, sent: list[str], order: str) -> None:
+    """Neither in the message box nor in a line of a form, from which Enter otherwise leads on."""
+    page = screens("chat")
+    page.locator(BOX).focus()
+    with page.expect_response("**/api/act"):
+        page.evaluate(DISPATCH, [BOX, [*composed("", "日本語", ACCEPTED[order]), ENTER]])
+    assert sent == ["日本語"]
+    page = screens("survey")
+    page.locator(LINE).focus()
+    page.evaluate(DISPATCH, [LINE, composed("", "日本語", ACCEPTED[order])])
+    assert page.evaluate("document.activeElement.name") == "field"
+    assert sent == ["日本語"]
+
+
+def test_whatever_is_composed_in_whatever_order_is_sent_once_and_whole(
+    screens: Screens, sent: list[str], seed: int
+) -> None:
+    """Several words in one message, each accepted in an order of its own."""
+    chance = random.Random(seed)
+    page = screens("chat")
+    for _ in range(10):
+        text, events = "", list[dict[str, Any]]()
+        for word in chance.choices(WORDS, k=chance.randint(1, 4)):
+            order = chance.choice([*ACCEPTED])
+            events += composed(text, word, ACCEPTED[order])
+            text += word
+        page.locator(BOX).focus()
+        page.evaluate(DISPATCH, [BOX, events])
+        assert sent == []
+        with page.expect_response("**/api/act"):
+            page.locator(BOX).press("Enter")
+        assert sent == [text], events
+        sent.clear()
+        page.locator(BOX).fill("")
+        until(page, "!document.querySelector('#send').disabled")
+
+
+def test_a_real_composition_is_sent_when_it_is_accepted(screens: Screens, sent: list[str]) -> None:
+    """Chromium's own: what is proposed, Enter, the word that is accepted, and an Enter that sends."""
+    page = screens("chat")
+    page.locator(BOX).focus()
+    session = page.context.new_cdp_session(page)
+    enter = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 229}
+    for word, shown in (("に", "に"), ("にほ", "にほ"), ("日本", "日本")):
+        session.send("Input.imeSetComposition", {"text": word, "selectionStart": len(word), "selectionEnd": len(word)})
+        assert page.locator(BOX).input_value() == shown
+    session.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
+    session.send("Input.insertText", {"text": "日本"})
+    session.send("Input.dispatchKeyEvent", {"type": "keyUp", **enter})
+    session.send("Input.imeSetComposition", {"text": "語", "selectionStart": 1, "selectionEnd": 1})
+    session.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **enter})
+    session.send("Input.insertText", {"text": "語"})
+    assert page.locator(BOX).input_value() == "日本語"
+    with page.expect_response("**/api/act"):
+        page.keyboard.press("Enter")
+    assert sent == ["日本語"]
+    session.detach()
+
+
+def test_the_button_sends_what_is_composed_as_a_whole(screens: Screens, sent: list[str]) -> None:
+    """On a touch screen the focus stays in the box, so that the composition is still open."""
+    page = screens("chat")
+    page.locator(BOX).focus()
+    session = page.context.new_cdp_session(page)
+    session.send("Input.imeSetComposition", {"text": "日本語", "selectionStart": 3, "selectionEnd": 3})
+    with page.expect_response("**/api/act"):
+        page.evaluate("document.querySelector('#send').click()")
+    assert sent == ["日本語"]
+    assert page.locator(BOX).input_value() == "日本語"
+    session.detach()

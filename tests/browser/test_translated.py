@@ -1,0 +1,118 @@
+"""A page that the browser translates: it goes on, no text is lost or doubled, and what is stored is the study's."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.conftest import CHANGE, READY
+from tests.browser.told import newest_facts
+from tests.browser.visitor import COMPARED, Visitor
+from tests.browser.waiting import until
+from tests.fakes.served import Process
+from tests.web.screens import SCREENS
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+NewContext = Callable[..., BrowserContext]
+TRANSLATOR = Path(__file__).with_name("translator.js").read_text(encoding="utf-8")
+BEGINS = "⟦"
+KEEP = """() => {
+  for (const message of document.querySelectorAll("#chat .message .text")) {
+    message.querySelector("font").dataset.kept = "";
+  }
+}"""
+READ = """() => {
+  const back = (text) => text.replace(/⟦([^⟧]*)⟧/gu, (_, word) => [...word].reverse().join(""));
+  return Object.fromEntries(["head", "left", "talk", "chat", "side"].map((name) => {
+    const part = document.getElementById(name).cloneNode(true);
+    part.querySelectorAll("[data-testid=status-tracker]").forEach((one) => one.remove());
+    return [name, back(part.textContent).replace(/\\s+/g, " ").trim()];
+  }));
+}"""
+"""The text of the page's parts, translated back."""
+UNTOUCHED = """() => {
+  const kept = document.querySelectorAll("math, code, .badge");
+  return [...kept].every((one) => !one.querySelector("font") && !one.closest("font"));
+}"""
+WHOLLY = """() => {
+  const OWN = "[data-testid=status-tracker]";
+  const walker = document.createTreeWalker(document.querySelector("#columns"), NodeFilter.SHOW_TEXT);
+  const open = [];
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode;
+    if (data.trim() && !parentElement.closest(`font, [translate=no], textarea, ${OWN}`)) open.push(data);
+  }
+  return open.length === 0;
+}"""
+
+
+def come(page: Page, name: str) -> object:
+    """Another screen on the same page, and its text."""
+    until(page, READY)
+    page.evaluate(CHANGE, name)
+    until(page, READY)
+    return page.evaluate(READ)
+
+
+def test_every_screen_keeps_its_words_whatever_came_before_it(stage: str, new_context: NewContext, seed: int) -> None:
+    """The same page shows one screen after the other, with its parts changed and not made anew."""
+    names = random.Random(seed).sample([*SCREENS], 8)
+    page = new_context().new_page()
+    page.goto(f"{stage}/show/consent")
+    plain = {name: come(page, name) for name in names}
+    page.evaluate(TRANSLATOR)
+    for name in reversed(names):
+        assert come(page, name) == plain[name], name
+        until(page, WHOLLY)
+        assert page.evaluate(READ) == plain[name], f"{name}, once all of it is translated"
+        assert page.evaluate(UNTOUCHED)
+
+
+def test_a_reply_that_streams_into_a_translated_page(slow: Process, new_context: NewContext) -> None:
+    """After it, and another one, the conversation is the same as on a page without a translation."""
+    page = new_context().new_page()
+    page.add_init_script(TRANSLATOR)
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    visitor.say("Please explain the Pythagorean theorem.")
+    until(page, "document.querySelector('#chat .live font')")
+    visitor.hear_out()
+    until(page, WHOLLY)
+    page.evaluate(KEEP)
+    visitor.say("Why is that so?")
+    visitor.hear_out()
+    until(page, WHOLLY)
+    assert page.locator("#chat [data-kept]").count() == 2, "what was translated before is left as it was"
+    plain = page.context.new_page()
+    plain.goto(slow.url)
+    until(plain, READY)
+    assert page.evaluate(READ)["chat"] == plain.evaluate(READ)["chat"]
+    visitor.go_on()
+    assert page.locator("html").get_attribute("lang") == "xx", "not set back by the page"
+    assert BEGINS not in repr([event.data for event in newest_facts(slow)])
+    assert visitor.complaints == []
+
+
+def test_a_vote_on_a_translated_button_is_the_studys_value(fast: Process, new_context: NewContext) -> None:
+    page = new_context().new_page()
+    page.add_init_script(TRANSLATOR)
+    visitor = Visitor(page, fast.url)
+    visitor.arrive("arena")
+    while not visitor.comparing:
+        visitor.go_on()
+    visitor.ask_both("Please explain the Pythagorean theorem.")
+    until(page, COMPARED)
+    button = page.locator("[data-act=vote]").first
+    expect(button).to_contain_text(BEGINS)
+    value = button.get_attribute("value")
+    button.click()
+    page.locator("#talk .voted").wait_for()
+    voted = next(event.data for event in newest_facts(fast) if event.kind == "voted")
+    assert value in repr(voted)
+    assert BEGINS not in repr([event.data for event in newest_facts(fast)])
+    assert visitor.complaints == []
