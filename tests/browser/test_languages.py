@@ -31,8 +31,8 @@ def texts(value: object) -> list[str]:
 
 
 READ = """() => {
-  const said = `.problem .text, .recall .text, .lettered .words, .message .text, #heard, code,
-    script, style`;
+  const said = `.problem .text, .recall .text, .lettered .words, .message .text, #heard, code, #sheet-bar span,
+    script, style, noscript`;
   const names = ["aria-label", "aria-valuetext", "aria-roledescription", "alt", "placeholder", "title"];
   const found = [document.title];
   const all = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);

@@ -89,6 +89,36 @@ def test_scrolling_up_by_a_little_is_respected_while_a_reply_grows(screens: Scre
     until(page, AT_END)
 
 
+def test_a_reply_that_fails_leaves_the_conversation_where_somebody_reads_it(screens: Screens) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page = screens("chat-refused")
+    until(page, AT_END)
+    log = page.locator("#chat [role=log]")
+    log.hover()
+    page.mouse.wheel(0, -200)
+    until(page, f"() => !({AT_END})()")
+    settled(page)
+    at = log.evaluate("log => log.scrollTop")
+    page = screens("chat-failed")
+    expect(page.locator("#side .failed")).to_be_in_viewport()
+    assert log.evaluate("log => log.scrollTop") == at
+
+
+def test_formulas_that_are_too_wide_scroll_within_a_line_and_an_option(screens: Screens) -> None:
+    page = screens("wide-formulas")
+    page.set_viewport_size({"width": 390, "height": 800})
+    settled(page)
+    for wide in page.locator("#left math").all():
+        expect(wide).to_have_attribute("tabindex", "0")
+        expect(wide).to_have_attribute("data-more", "")
+        assert wide.evaluate("one => one.getBoundingClientRect().right <= innerWidth")
+        wide.evaluate("one => one.scrollTo(one.scrollWidth, 0)")
+        expect(wide).not_to_have_attribute("data-more", "")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator("#left math[tabindex]")).to_have_count(0)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_end_of_the_reply_is_in_view_above_its_rating(screens: Screens, width: int) -> None:
     page = screens("consent")

@@ -159,3 +159,16 @@ def test_the_first_missing_answer_is_in_view_below_what_sticks(
     assert page.evaluate(FOCUSED) == left_out
     assert field(page, left_out).evaluate(SEEN)
     assert sent == []
+
+
+@pytest.mark.parametrize(("height", "times"), [(700, 1), (4000, 0)])
+def test_the_number_is_shown_once(screens: Screens, sent: list[str], height: int, times: int) -> None:
+    """At the foot of the window, unless it is in view beside the button; it is read out either way."""
+    page = screens("survey")
+    page.set_viewport_size({"width": 1280, "height": height})
+    answer(page, "gender")
+    press(page)
+    expect(page.locator("#note p")).to_contain_text("1")
+    expect(page.locator("#note .note")).to_have_count(times)
+    expect(page.locator("#left [data-hint]")).to_contain_text("1")
+    assert sent == []

@@ -76,6 +76,8 @@ Show that \(\Pr(X \geq a) \leq \frac{\mathsf{E}(X)}{a}\), that \(\operatorname{r
 
 $$\lim_{n \to \infty} \max_{1 \leq i \leq n} a_i = \left|\begin{matrix} a & b \\ c & d \end{matrix}\right|$$"""
 
+SUM = " + ".join(f"a_{{{n}}} x^{{{n}}}" for n in range(10))
+
 HELPFULNESS = Scale.model_validate({"type": "scale", "scale": "helpfulness"})
 CORRECTNESS = Scale.model_validate({"type": "scale", "scale": "correctness"})
 
@@ -239,6 +241,15 @@ SCREENS: dict[str, Screen] = {
     "theorem": _screen(
         "theorem",
         Panel("A theorem", (ProblemBlock(THEOREM),), (Scale.model_validate({"type": "scale", "scale": "solo_solve"}),)),
+        "submit",
+    ),
+    "wide-formulas": _screen(
+        "wide",
+        Panel(
+            "A long sum",
+            (ProblemBlock(rf"What is \({SUM}\), if \[{SUM} = 1?\]"),),
+            (SingleChoice(name="answer", options={"A": rf"\({SUM}\)", "B": "None of these"}),),
+        ),
         "submit",
     ),
     "chat": _working(_chat(), "say"),

@@ -8,7 +8,7 @@ import { copy } from "./copy.js";
 import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
-import { atEnd, describeSoon, toEnd } from "./scroll.js";
+import { atEnd, describeSoon, inView, toEnd } from "./scroll.js";
 import { closeSheet, makeSheet, showSheet } from "./sheet.js";
 import { WORDS, speak } from "./words.js";
 
@@ -46,11 +46,12 @@ function converse(name, html) {
   if (html !== undefined && place) atEnd(() => patch(place, html));
 }
 
-function note(text, again, fades = false) {
+// A text at the foot of the page; `unseen` if it is on the page already, and only has to be read out.
+function note(text, again, { fades = false, unseen = false } = {}) {
   clearTimeout(note.timer);
   if (fades) note.timer = setTimeout(note, 5000, "");
   const button = again ? ` <button type="button" data-again>${escaped(WORDS.again)}</button>` : "";
-  paint({ note: { value: text ? `<p class="note">${escaped(text)}${button}</p>` : "" } });
+  paint({ note: { value: text ? `<p class="${unseen ? "unseen" : "note"}">${escaped(text)}${button}</p>` : "" } });
   note.again = again;
 }
 
@@ -100,7 +101,6 @@ async function show(painting) {
 // that was refused is in the box again, to be changed.
 function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
-  if (card) atEnd(() => {}); // the card leaves less room to the conversation
   card?.scrollIntoView({ block: "nearest" });
   if (inBox) (now.actions.includes("say") ? box() : card)?.focus({ preventScroll: true });
 }
@@ -295,7 +295,7 @@ function say() {
   if (busy || !now.actions.includes("say")) return;
   if (composing()) box().blur(); // a button that is touched leaves the focus there: so the input method gives its text
   const text = box().value.trim();
-  if (!text) return note(WORDS.blank, null, true), box().focus();
+  if (!text) return note(WORDS.blank, null, { fades: true }), box().focus();
   act("say", { text }, $("#send"));
 }
 
@@ -317,7 +317,7 @@ document.addEventListener("submit", (event) => {
   tried = form.dataset.act;
   refresh();
   goTo(lacking[0]);
-  note(count(lacking), null, true);
+  note(count(lacking), null, { fades: true, unseen: inView($("[data-hint]", form)) }); // the same words as in the hint
 });
 
 document.addEventListener("click", (event) => {
@@ -335,7 +335,7 @@ document.addEventListener("input", (event) => {
   if (!event.target.closest("form[data-act], #box")) return;
   saveSoon();
   refresh();
-  if (!note.again && $("#note .note")) note("");
+  if (!note.again && $("#note p")) note("");
   if (event.target === box()) { clearTimeout(preview.timer); preview.timer = setTimeout(preview, PREVIEW_MS); }
 });
 
@@ -354,7 +354,7 @@ for (const kind of ["copy", "cut", "dragstart", "contextmenu"]) {
     const from = kind === "dragstart" || kind === "contextmenu" ? event.target : getSelection().anchorNode;
     if (!(from?.closest ? from : from?.parentElement)?.closest("[data-nocopy]")) return;
     event.preventDefault();
-    note(WORDS.nocopy, null, true);
+    note(WORDS.nocopy, null, { fades: true });
   });
 }
 

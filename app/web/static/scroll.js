@@ -3,7 +3,7 @@
 import { $, $$ } from "./forms.js";
 
 const END_PX = 4;
-const WIDE = ".code-block pre, .wide, math[display=block]";
+const WIDE = ".code-block pre, .wide, math";
 const conversation = () => $("#chat [role=log]");
 
 // The conversation follows the reply until somebody scrolls up, by however little, and again once they are at its end.
@@ -29,6 +29,13 @@ export function toEnd() {
   if (!log) return;
   log.scrollTop = log.scrollHeight;
   top = log.scrollTop;
+}
+
+// Whether an element can be seen whole, as far as the window and what scrolls around it let it.
+export function inView(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  const around = element.closest("#left-column, #side form").getBoundingClientRect();
+  return top >= Math.max(0, around.top) && bottom <= Math.min(innerHeight, around.bottom);
 }
 
 // What scrolls sideways can be reached by the keyboard, and its edge fades while there is more beyond it.

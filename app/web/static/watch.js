@@ -168,7 +168,7 @@ listen(document, ["paste", "drop"], (event) => {
   if (blocked) {
     event.preventDefault();
     event.stopPropagation();
-    note(WORDS.nopaste, null, true);
+    note(WORDS.nopaste, null, { fades: true });
   }
   if (!screen || box.paste === "allow") return;
   const chars = (event.clipboardData ?? event.dataTransfer)?.getData("text/plain").length ?? 0;
