@@ -38,11 +38,12 @@ export function inView(element) {
   return top >= Math.max(0, around.top) && bottom <= Math.min(innerHeight, around.bottom);
 }
 
-// What scrolls sideways can be reached by the keyboard, and its edge fades while there is more beyond it.
+// What scrolls sideways can be reached by the keyboard, and its edge fades while there is more beyond it. A formula within
+// a line does in Chromium; in Firefox it is no box, has no width of its own, and is broken like the line.
 function describe(wide) {
-  if (wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+  if (wide.clientWidth && wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
   else wide.removeAttribute("tabindex");
-  wide.toggleAttribute("data-more", Math.abs(wide.scrollLeft) + wide.clientWidth < wide.scrollWidth - 1);
+  wide.toggleAttribute("data-more", wide.clientWidth > 0 && Math.abs(wide.scrollLeft) + wide.clientWidth < wide.scrollWidth - 1);
 }
 
 let soon = null;

@@ -7,6 +7,7 @@ import { WORDS } from "./words.js";
 
 const FIRST_CHARS = 200; // as much of the question as the bar may need
 const KEYBOARD = 0.8; // less than this share of the window is visible while a keyboard is on the screen
+const LAID_OUT = "mfrac, msup, msub, msubsup, munder, mover, munderover, msqrt, mroot, mtable";
 const page = document.documentElement;
 let bar = null;
 let toggle = null;
@@ -59,7 +60,10 @@ export function makeSheet() {
 // The bar of a screen. On one that has just come the sheet is open until something was said, since the question is new.
 export function showSheet({ layout, said, actions }, moved) {
   if (layout !== "chat") return;
-  if (moved) set(said === 0);
+  if (moved) {
+    set(said === 0);
+    $("#left-column").scrollTop = 0;
+  }
   setText(toggle.firstChild, WORDS.question);
   const question = $("#left .problem .text") ?? $("#left .shown .text") ?? $("#left h1");
   setText(toggle.lastChild, question ? firstWords(question) : "");
@@ -67,10 +71,10 @@ export function showSheet({ layout, said, actions }, moved) {
   setText(onward, $("[type=submit]", form())?.textContent ?? "");
 }
 
-// A formula is none without its layout: two over three would be 23.
+// Formulas that are more than a row of signs are left out: two over three would be 23.
 function firstWords(question) {
   const copy = question.cloneNode(true);
-  for (const formula of copy.querySelectorAll("math")) formula.replaceWith("…");
+  for (const formula of copy.querySelectorAll("math")) formula.replaceWith(formula.querySelector(LAID_OUT) ? "…" : formula.textContent);
   return copy.textContent.trim().slice(0, FIRST_CHARS);
 }
 
