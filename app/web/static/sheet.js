@@ -8,8 +8,10 @@ import { WORDS } from "./words.js";
 const FIRST_CHARS = 200; // as much of the question as the bar may need
 const KEYBOARD = 0.8; // less than this share of the window is visible while a keyboard is on the screen
 const LAID_OUT = "mfrac, msup, msub, msubsup, munder, mover, munderover, msqrt, mroot, mtable";
+const PHONE = matchMedia("(max-width: 639px) and (min-height: 480px)"); // as in sheet.css
 const page = document.documentElement;
 let bar = null;
+let title = null;
 let toggle = null;
 let onward = null;
 
@@ -20,6 +22,16 @@ const shows = () => bar?.checkVisibility() && !$("dialog[open]");
 function set(open) {
   page.dataset.sheet = open ? "open" : "closed";
   toggle.setAttribute("aria-expanded", String(open));
+  title.ariaLevel = open ? "2" : "1"; // the page's own heading is in the sheet
+  beReached();
+}
+
+// A sheet may be longer than its place: it is scrolled by the keyboard, too.
+function beReached() {
+  const sheet = $("#left-column");
+  const scrolls = PHONE.matches && isOpen() && page.dataset.layout === "chat";
+  const how = { tabindex: "0", role: "region", "aria-label": WORDS.question };
+  for (const [name, value] of Object.entries(how)) scrolls ? sheet.setAttribute(name, value) : sheet.removeAttribute(name);
 }
 
 function open() {
@@ -43,23 +55,26 @@ function openAtAnswer() {
 }
 
 export function makeSheet() {
-  [bar, toggle, onward] = ["div", "button", "button"].map((tag) => document.createElement(tag));
+  [bar, title, toggle, onward] = ["div", "div", "button", "button"].map((tag) => document.createElement(tag));
   bar.id = "sheet-bar";
   toggle.setAttribute("aria-controls", "left-column");
   toggle.append(document.createElement("b"), document.createElement("span"));
   for (const button of [toggle, onward]) button.type = "button";
-  bar.append(toggle, onward);
+  title.role = "heading";
+  title.append(toggle);
+  bar.append(title, onward);
   $("#left-column").before(bar);
   set(false);
   toggle.addEventListener("click", () => (isOpen() ? closeSheet() : open()));
   onward.addEventListener("click", openAtAnswer);
   document.addEventListener("keydown", (event) => event.key === "Escape" && shows() && closeSheet());
+  PHONE.addEventListener("change", beReached);
   visualViewport?.addEventListener("resize", fit);
 }
 
 // The bar of a screen. On one that has just come the sheet is open until something was said, since the question is new.
 export function showSheet({ layout, said, actions }, moved) {
-  if (layout !== "chat") return;
+  if (layout !== "chat") return beReached();
   if (moved) {
     set(said === 0);
     $("#left-column").scrollTop = 0;
