@@ -82,6 +82,14 @@ class UserFailed(ParleyError):
     """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
 
 
+class VisitFailed(ParleyError):
+    """A rehearsed participant could not begin, or could not go on."""
+
+
+class RehearsalImpossible(ParleyError):
+    """The server takes no rehearsed participants: it is away, does not have the study, or has another secret."""
+
+
 class BackendError(ParleyError):
     """A model gave no usable reply; a failed reply is recorded as such and never enters a conversation."""
 

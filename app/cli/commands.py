@@ -47,6 +47,7 @@ PANELS = {
         "up": Entry("up", "Serve participants and the console together.", STARTING),
         "serve": Entry("study", "Serve studies to participants.", STARTING),
         "console": Entry("console", "Serve the researchers' console.", STARTING_CONSOLE),
+        "rehearse": Entry("rehearse", "Send simulated participants through the running server."),
         "pilot": Entry("recruitment", "Let participants start, as a pilot."),
         "open": Entry("recruitment", "Let participants start, and count their data."),
         "pause": Entry("recruitment", "Stop new sessions for a while; running sessions continue."),

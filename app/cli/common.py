@@ -22,7 +22,7 @@ from app.studies.loader import find, read_yaml
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
-from storage.registers.origins import Origin
+from storage.registers.origins import REHEARSAL, Origin
 
 Result = TypeVar("Result")
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
@@ -39,8 +39,8 @@ OriginOption = Annotated[
     Origin | None,
     typer.Option(
         metavar="ORIGIN",
-        help="Only sessions of this origin: person, import, bot or pilot. Default: the first of person, import and bot "
-        "that the study has.",
+        help="Only sessions of this origin: person, import, bot, pilot or rehearsal. Default: the first of person, "
+        "import and bot that the study has.",
     ),
 ]
 Host = Annotated[
@@ -93,6 +93,12 @@ def _jsonable(value: Any) -> Any:
             return str(value)
         case _:
             return value
+
+
+def print_rehearsal(origin: str | None) -> None:
+    """Print a banner above what is shown of a rehearsal."""
+    if origin == Origin.REHEARSAL:
+        out.print(f"[black on yellow] REHEARSAL [/black on yellow] [yellow]{REHEARSAL}[/yellow]")
 
 
 def iso(us: int | None) -> str | None:

@@ -12,7 +12,18 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, OriginOption, StudyName, Where, err, existing_database, name_of, out, settings_in_use
+from app.cli.common import (
+    STDOUT,
+    OriginOption,
+    StudyName,
+    Where,
+    err,
+    existing_database,
+    name_of,
+    out,
+    print_rehearsal,
+    settings_in_use,
+)
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -207,6 +218,7 @@ def export_(
     if ids is not None:
         refuse_shared_folder(ids, to)
     exported = export(database, request, to)
+    print_rehearsal(exported.origin)
     _print_export(exported, statuses)
     if ids is not None:
         _recruiter_ids(settings, database, request, ids)

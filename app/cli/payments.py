@@ -7,20 +7,30 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, existing_database, name_of, out, print_json, settings_in_use
+from app.cli.common import (
+    AsJson,
+    StudyName,
+    existing_database,
+    name_of,
+    out,
+    print_json,
+    print_rehearsal,
+    settings_in_use,
+)
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
-from storage.payments.payment_files import PaymentRequest, PaymentRun, run_payments
+from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import LIVE, Payee
 from storage.payments.prolific import PROLIFIC, statuses
+from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 
@@ -69,6 +79,10 @@ def pay(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the result; write and record nothing.")] = False,
+    origin: Annotated[
+        Literal["person", "rehearsal"],
+        typer.Option(metavar="ORIGIN", help="person, or rehearsal: show what would be paid, and write nothing."),
+    ] = "person",
     as_json: AsJson = False,
 ) -> None:
     """Bonuses in a file are recorded as paid, so the next run writes only new ones.
@@ -80,7 +94,10 @@ def pay(
     name = Studies(database).newest(name_of(study)).name
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
-    request, now_us = PaymentRequest(name, to, known, dry_run, pay_excluded or False), SystemClock().now_us()
+    whose = Origin(origin)
+    dry_run = dry_run or whose == Origin.REHEARSAL
+    request = PaymentRequest(name, to, known, dry_run, pay_excluded or False, whose)
+    now_us = SystemClock().now_us()
     if pay_excluded is None and not dry_run and not as_json and sys.stdin.isatty():
         request = replace(
             request, pay_excluded=_asked(run_payments(database, people, replace(request, dry=True), now_us))
@@ -89,6 +106,7 @@ def pay(
     if as_json:
         print_json(_report(run, to, dry_run))
         return
+    print_rehearsal(whose)
     out.print(_table(run))
     _print_earlier(run, to)
     _print_left_out(run)
@@ -206,7 +224,7 @@ def _print_left_out(run: PaymentRun) -> None:
 def _print_files(run: PaymentRun, folder: Path, dry: bool) -> None:
     """Print what each file is for."""
     for name, text in run.files.items():
-        kind = next(kind for kind in USE if name.startswith(kind))
+        kind = next(kind for kind in USE if name.removeprefix(REHEARSED).startswith(kind))
         lines = text.count("\n") - (kind == "payments")
         amount = f", {run.total(name):,.2f} in total" if run.total(name) else ""
         _say(f"{folder / name} ({lines:,} lines{amount}): {USE[kind]}")

@@ -10,7 +10,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, Where, existing_database, name_of, out, print_json, settings_in_use
+from app.cli.common import (
+    AsJson,
+    StudyName,
+    Where,
+    existing_database,
+    name_of,
+    out,
+    print_json,
+    print_rehearsal,
+    settings_in_use,
+)
 from app.clock import SystemClock
 from app.web.console.formatting import percent
 from experiments.session.outcomes import OUTCOMES, status_label
@@ -21,7 +31,7 @@ from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
-from storage.registers.origins import ORIGINS, Origin
+from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
@@ -115,7 +125,7 @@ def _decide(study: str, kind: Decision, data: Mapping[str, Any], done: str) -> N
 def status(
     study: StudyName,
     origin: Annotated[
-        Origin, typer.Option(metavar="ORIGIN", help="Only sessions of this origin: person, pilot or bot.")
+        Origin, typer.Option(metavar="ORIGIN", help="Only sessions of this origin: person, pilot, rehearsal or bot.")
     ] = Origin.PERSON,
     as_json: AsJson = False,
 ) -> None:
@@ -128,11 +138,12 @@ def status(
         )
     now, same_id = tally(there), flag_counts(there).flags.get(SAME_ID, 0)
     held = operations_of(database, found.name)
-    caps = held.quotas_of(found.file.quotas) if origin == Origin.PERSON else ()
+    caps = held.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
     if as_json:
         told = {"wanted": wanted_overall(caps), **_counts_json(now)}
         print_json({"study": found.name, "state": held.state, **told, SAME_ID: same_id})
         return
+    print_rehearsal(origin)
     if held.state in STATES:
         out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
     if not any(now.outcomes.values()):

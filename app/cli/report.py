@@ -21,7 +21,7 @@ from app.errors import FormatUnknown, PublishedUnknown
 from experiments.errors import suggestion
 from storage.db.engine import Database
 from storage.db.private_files import writing
-from storage.registers.origins import ORIGINS
+from storage.registers.origins import ORIGINS, Origin
 from storage.reports.analysis_data import origins_of
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _format(wanted: str, to: Path | None) -> str:
 def _first(database: Database, study: str) -> str:
     """The first origin that the study has."""
     found = origins_of(database, study)
-    return next((origin for origin in ORIGINS if origin in found), ORIGINS[0])
+    return next((origin for origin in ORIGINS if origin in found and origin != Origin.REHEARSAL), ORIGINS[0])
 
 
 @contextmanager

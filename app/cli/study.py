@@ -136,7 +136,7 @@ def check(
         minutes = trial.typical_minutes
         out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
         if cost:
-            _estimate(found, trial, participants, reply_tokens)
+            print_estimate(found, trial, participants, reply_tokens)
     _advise(found, minutes)
     out.print(f"[green]No errors.[/green] Hash {found.hash[:12]}.")
 
@@ -178,7 +178,7 @@ def _advise(study: Study, minutes: float | None) -> None:
         out.print(f"  [yellow]-[/yellow] {escape(words)}", highlight=False)
 
 
-def _estimate(study: Study, trial: DryRunResult, participants: int, reply_tokens: int) -> None:
+def print_estimate(study: Study, trial: DryRunResult, participants: int, reply_tokens: int) -> None:
     """Print the estimated cost of the models, and its basis."""
     currency = escape(study.file.currency)
     for name, calls in sorted(trial.calls.items()):

@@ -414,7 +414,8 @@ class SessionService(Sessions):
         events, state = apply_action(live, action)
         if not events:
             return live
-        check_message_rate(live.state, events, self._settings.messages_per_minute)
+        if live.state.enrolled["origin"] != Origin.REHEARSAL:  # they type as many times as fast as their speed says
+            check_message_rate(live.state, events, self._settings.messages_per_minute)
         if changes_quota(live.study, live.state, state):
             return await self._admit(live, action)
         if (job := immediate_task(live.study, state)) is not None and depends_on_others(job):
@@ -447,15 +448,13 @@ class SessionService(Sessions):
                 await asyncio.sleep(0)
         return after
 
-    def _means(self, stream: str, job: PendingTask, state: State, study: Study | None = None) -> ReplyContext:
-        """The context of a model call for a session. The model is one of `study`, or else of the session's own study;
-        each attempt is recorded."""
+    def _means(self, stream: str, job: PendingTask, state: State, study: Study) -> ReplyContext:
+        """The context of a model call for a session. The model is one of `study`; each attempt is recorded."""
 
         def record(attempt: Attempt) -> None:
-            asked = study or self.studies.get(state.enrolled["hash"])
             own = {"stream": stream, "turn": state.seq, "slot": job.slot, "path": job.path}
             values = {
-                **row_of(attempt, asked.name, asked.model(attempt.label)),
+                **row_of(attempt, study.name, study.model(attempt.label)),
                 "request": request_json(attempt.request, attempt.result.end.adapted),
             }
             self.log.record_attempt(AttemptRow({**own, **values})).add_done_callback(_log_write_failure)

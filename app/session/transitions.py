@@ -24,7 +24,7 @@ from storage.log.projections import changed_rows, rows_of
 from storage.log.quota import StudyCounts
 from storage.log.seat_projection import seat_changes, until_us
 from storage.log.write_requests import Append, ClearedDraft, Enrolment
-from storage.registers.origins import Origin
+from storage.registers.origins import QUOTAS_APPLY, Origin
 from storage.schemas.base import ReleasedRow
 
 COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
@@ -125,8 +125,9 @@ def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...
 def _caps(
     study: Study, origin: str, operations: StudyStatus, enrolled: Data, closed: tuple[Quota, ...]
 ) -> tuple[Quota, ...]:
-    """All quotas that apply to a session. The study's own apply to participants only, not to pilots and bots."""
-    own = operations.quotas_of(study.file.quotas) if origin == Origin.PERSON else ()
+    """All quotas that apply to a session. The study's own apply to participants and, apart, to a rehearsal; not to
+    pilots and bots."""
+    own = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
     return (*own, *map(Quota.from_data, enrolled.get("shut", ())), *closed)
 
 

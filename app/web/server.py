@@ -30,6 +30,7 @@ from app.web.participant.api import ParticipantApi
 from app.web.participant.preview_links import PreviewLinks
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
+from app.web.participant.rehearsal_links import RehearsalLinks
 from app.web.participant.session_cookie import SessionCookie, session_of
 from app.web.participant.start_page import StartPage, storage_error_page
 from app.web.participant.tickets import Tickets
@@ -87,7 +88,8 @@ def build_app(
     offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
     watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault, runtime.claims)
     participants = Participants(database, secret)
-    links = Links(participants, ProlificTokens(settings), TrialLinks(secret))
+    rehearsals = RehearsalLinks(secret)
+    links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
     arrival = StartPage(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
 
@@ -120,6 +122,7 @@ def build_app(
     gate = SecurityMiddleware(
         app,
         known=cookies.read,
+        exempt=rehearsals.sent_by,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
         people=settings.address_rate_multiplier,

@@ -63,6 +63,11 @@ def forget_annotations(connection: Connection, stream: str) -> None:
         connection.execute(delete(table).where(table.c.cell.in_(about)))
 
 
+def is_removed(connection: Connection, stream: str) -> bool:
+    """Whether a session has no row in the register any more, as those of a rehearsal that was removed."""
+    return connection.execute(_SESSION, {"stream": stream}).first() is None
+
+
 def truncate_wal(connection: Connection) -> None:
     """After the commit: remove the erased data from SQLite's journal, unless a reader is using it."""
     if connection.dialect.name == "sqlite":

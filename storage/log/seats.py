@@ -24,7 +24,7 @@ from storage.db.engine import advisory_xact_lock
 from storage.registers.origins import Origin
 
 COMPLETE = "complete"
-PEOPLE = (Origin.PERSON, Origin.PILOT)
+PEOPLE = (Origin.PERSON, Origin.PILOT, Origin.REHEARSAL)
 """The origins of sessions that run in real time."""
 ONE_AT_A_TIME = 0x5EA75
 """One number for all studies, so that two batches cannot wait for each other."""

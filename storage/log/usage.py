@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Integer, case, cast, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Integer, case, cast, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
@@ -62,6 +62,16 @@ def recount(connection: Connection) -> None:
     """Recompute the table from the attempts."""
     tables.metadata.drop_all(connection, [tables.usage])
     tables.metadata.create_all(connection, [tables.usage])
+    _add_sums(connection)
+
+
+def recount_study(connection: Connection, study: str) -> None:
+    """Recompute a study's rows from its attempts; the caller holds the lock."""
+    connection.execute(delete(tables.usage).where(_used.study == study))
+    _add_sums(connection, _try.study == study)
+
+
+def _add_sums(connection: Connection, *which: ColumnElement[bool]) -> None:
     hour_us = (_try.started_us - _try.started_us % HOUR_US).label("hour_us")
     replied = _try.reason.is_(None)
     first_us = func.coalesce(_try.first_token_us, _try.total_us)
@@ -77,7 +87,7 @@ def recount(connection: Connection) -> None:
     }
     added = (
         select(_try.study, _try.model, hour_us, *sums.values())
-        .where(_try.cell.is_(None))
+        .where(_try.cell.is_(None), *which)
         .group_by(_try.study, _try.model, hour_us)
     )
     connection.execute(insert(tables.usage).from_select([*KEY, *sums], added))

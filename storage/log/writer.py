@@ -21,11 +21,12 @@ from storage.db.append_events import append_events
 from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import Conflict
 from storage.log import usage
-from storage.log.erasure import REDACTED, erase, is_erased
+from storage.log.erasure import REDACTED, erase, is_erased, is_removed
 from storage.log.quota import StudyCounts
 from storage.log.seats import insert_seat, lock, update_seat
 from storage.log.telemetry import TelemetryBatch, write_telemetry
 from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, ClearedDraft, DraftRow, Enrolment, Work
+from storage.registers.origins import Origin
 
 LEFT = ("submitted", "expired")
 """Kinds of events by which a participant leaves a step."""
@@ -113,6 +114,8 @@ def _write_append(connection: Connection, work: Append) -> None:
         erase(connection, work.stream, work.events[0])
     elif is_erased(connection, work.stream):
         raise Conflict(f"{work.stream}: the session was erased")
+    elif work.origin == Origin.REHEARSAL and is_removed(connection, work.stream):
+        raise Conflict(f"{work.stream}: the rehearsal was removed")
     if work.rows:
         upsert_rows(connection, RowOwner(work.study, work.stream, work.origin), work.rows)
     if work.spent is not None:

@@ -33,12 +33,15 @@ from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
 from storage.payments.payments import Payee, Payment, payees, record, recorded_of
 from storage.payments.prolific import ProlificLists, Statuses, lists
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 
 MOST_LINES = 200
 """How many bonuses Prolific takes at once."""
 LOCK = "lock"
 """The file in a hidden folder that is locked as long as the run lives whose folder it is."""
+REHEARSED = "REHEARSAL-"
+"""How the names of a rehearsal's files begin, which are never written."""
 COLUMNS = (
     *("recruiter", "id", "session", "outcome", "bonus", "paid_before", "attention_checks_failed", "minutes"),
     "excluded",
@@ -47,14 +50,20 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
-    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run. Sessions that a
-    researcher excluded are paid only with `pay_excluded`."""
+    """What is to be paid, and where the files go; nothing is written or recorded by a `dry` run, nor of a rehearsal.
+    Sessions that a researcher excluded are paid only with `pay_excluded`."""
 
     study: str
     folder: Path
     known: Statuses | None = None
     dry: bool = False
     pay_excluded: bool = False
+    origin: Origin = Origin.PERSON
+
+    @property
+    def writes(self) -> bool:
+        """Whether files are written and payments recorded."""
+        return not self.dry and self.origin == Origin.PERSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +104,11 @@ def run_payments(database: Database, people: Participants, request: PaymentReque
         for attempt in attempts(request.study):
             with attempt:
                 earlier = _finish(database, request, earlier)
-                found = payees(database, people, request.study)
+                found = payees(database, people, request.study, request.origin)
                 recorded = {file for payee in found for file in payee.paid}
                 planned = _planned(found, request, _stamp(request.folder, recorded, at_us))
                 run = replace(planned, moved=earlier.moved, swept=earlier.swept, busy=earlier.busy)
-                if not request.dry:
+                if request.writes:
                     _write(database, request, run, at_us)
                 return run
     except OSError as error:
@@ -124,6 +133,9 @@ def _planned(found: tuple[Payee, ...], request: PaymentRequest, stamp: str) -> P
     listed = {"approve": sorted_.approve, "return": sorted_.no_consent, "screened-out": sorted_.screened_out}
     files |= {f"prolific-{name}-{stamp}.csv": _csv((id_,) for id_ in ids) for name, ids in listed.items() if ids}
     files[f"payments-{stamp}.csv"] = _csv([COLUMNS, *map(_row, found)])
+    if request.origin == Origin.REHEARSAL:
+        files = {f"{REHEARSED}{name}": text for name, text in files.items()}
+        payments = [replace(payment, file=f"{REHEARSED}{payment.file}") for payment in payments]
     return PaymentRun(stamp, found, sorted_, files, tuple(payments))
 
 
@@ -151,7 +163,7 @@ def _stamp(folder: Path, recorded: Collection[str], at_us: int) -> str:
 def _finish(database: Database, request: PaymentRequest, before: EarlierRuns) -> EarlierRuns:
     """Move the files of runs that were killed once they were recorded, and delete what those left that were not."""
     pattern = re.compile(rf"\.{re.escape(request.study)}-\d{{4}}-\d\d-\d\d-\d+\.part")
-    there = sorted(request.folder.iterdir()) if request.folder.is_dir() and not request.dry else []
+    there = sorted(request.folder.iterdir()) if request.folder.is_dir() and request.writes else []
     moved, swept, busy = list(before.moved), list(before.swept), []
     for hidden in (path for path in there if pattern.fullmatch(path.name)):
         lock = hold_lock(hidden / LOCK)

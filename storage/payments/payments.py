@@ -84,10 +84,11 @@ class Payment:
     file: str
 
 
-def payees(database: Database, people: Participants, study: str) -> tuple[Payee, ...]:
-    """Every session of a person in a study, in the order in which they came. Of sessions that began under one id in
-    several browsers those of one are paid by themselves; the others are `second`, for a researcher to look at."""
-    found = tuple(_payees(database, people, study))
+def payees(database: Database, people: Participants, study: str, origin: Origin = Origin.PERSON) -> tuple[Payee, ...]:
+    """Every session of a person in a study, or of its rehearsal, in the order in which they came. Of sessions that
+    began under one id in several browsers those of one are paid by themselves; the others are `second`, for a
+    researcher to look at."""
+    found = tuple(_payees(database, people, study, origin))
     ids: dict[ParticipantId, list[Payee]] = {}
     for payee in found:
         if payee.id:
@@ -111,13 +112,13 @@ def _paid_by(payees: Sequence[Payee], *, withdrew: bool) -> str:
     return best.whose
 
 
-def _payees(database: Database, people: Participants, study: str) -> Iterator[Payee]:
+def _payees(database: Database, people: Participants, study: str, origin: Origin) -> Iterator[Payee]:
     s, i = tables.sessions, tables.identities
     known = Studies(database)
     wanted = (
         select(s.c.stream, s.c.ordinal, s.c.hash, i.c.recruiter)
         .outerjoin(i, i.c.stream == s.c.stream)
-        .where(s.c.study == study, s.c.origin == Origin.PERSON)
+        .where(s.c.study == study, s.c.origin == origin)
         .order_by(s.c.ordinal)
     )
     with database.connect() as connection:

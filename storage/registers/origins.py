@@ -1,4 +1,4 @@
-"""Origins of sessions (participants, imported, simulated, pilot), and which origin a request without one means."""
+"""Origins of sessions (participants, imported, simulated, ...), and which origin a request without one means."""
 
 from __future__ import annotations
 
@@ -19,10 +19,19 @@ class Origin(StrEnum):
     IMPORT = "import"
     BOT = "bot"
     PILOT = "pilot"
-    """Meant only where it is named."""
+    REHEARSAL = "rehearsal"
+    """Simulated participants who came to the running server (`parley rehearse`); one command removes them."""
 
 
 ORIGINS = tuple(Origin)
+REHEARSAL = "Rehearsal. No person took part: nothing here is data, and nobody is paid."
+"""The banner above what is shown of a rehearsal."""
+ONLY_NAMED = (Origin.PILOT, Origin.REHEARSAL)
+"""Meant only where they are named."""
+SIMULATED = (Origin.BOT, Origin.REHEARSAL)
+"""The origins of sessions in which no person took part."""
+QUOTAS_APPLY = (Origin.PERSON, Origin.REHEARSAL)
+"""The origins to whose sessions a study's quotas apply; those of each origin are counted among themselves."""
 
 
 def origins(
@@ -45,7 +54,9 @@ def origins(
         raise StorageError(f"the database has no sessions of the study {study!r}{suggestion(study, known)}")
     if wanted is not None and wanted not in found:
         raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{suggestion(wanted, found)}")
-    if wanted is None and found == {Origin.PILOT}:
-        raise StorageError(f"{study!r} has pilot sessions only. To include them, add --origin {Origin.PILOT}")
-    searched = ORIGINS if wanted == Origin.PILOT else ORIGINS[:-1]
-    return [origin for origin in searched if origin in found and wanted in (None, origin)]
+    if wanted is None and found <= {*ONLY_NAMED}:
+        words = " and ".join(origin for origin in ONLY_NAMED if origin in found)
+        first = next(origin for origin in ONLY_NAMED if origin in found)
+        raise StorageError(f"{study!r} has {words} sessions only. To include them, add --origin {first}")
+    searched = [wanted] if wanted is not None else [origin for origin in ORIGINS if origin not in ONLY_NAMED]
+    return [Origin(origin) for origin in searched if origin in found]

@@ -158,14 +158,14 @@ def rows(database: Database, table: Table) -> list[dict[str, Any]]:
         return [row._asdict() for row in found]
 
 
-async def busy(database: Database, name: str = "demo") -> list[str]:
+async def busy(database: Database, name: str = "demo", origin: str = "person") -> list[str]:
     """Sessions that ended, stopped on the way, withdrew, were excluded, taken back and pasted in; their streams."""
     await fill(database, [name], 3, "1")
     clock = VirtualClock(1_000_000)
     runtime = SessionService(database, Settings(), clock)
     streams = []
     for number in range(5):
-        live = await runtime.enrol(study(name), origin="person", seed=str(number))
+        live = await runtime.enrol(study(name), origin=origin, seed=str(number))
         streams.append(live.stream)
         bot = RandomBot(str(number))
         for _ in range(2 + 3 * number):

@@ -18,27 +18,11 @@ from typing import Any, Self
 from uuid import UUID
 
 import httpx2
-from pydantic import TypeAdapter
 
 from app.bots.random_bot import RandomBot
-from experiments.study.fields import AnyField, Field
-from experiments.study.screen import (
-    Block,
-    ChatMessage,
-    ChatView,
-    CodeBlock,
-    NoticeBlock,
-    Panel,
-    ProblemBlock,
-    ProgressView,
-    ReplyView,
-    RoundView,
-    Screen,
-    TextBlock,
-    TranscriptBlock,
-)
+from app.bots.screen_json import screen_of
+from experiments.study.screen import Screen
 
-FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
 AGAIN = (429, 503)
 TICKET = re.compile(r'name="ticket" value="([^"]+)"')
 MOST_STEPS = 1_000
@@ -244,63 +228,3 @@ def take(line: str, heard: Heard) -> None:
         piece = json.loads(line.removeprefix("data: "))
         heard.text += piece["text"]
         heard.offset = piece["offset"]
-
-
-def screen_of(plain: Mapping[str, Any]) -> Screen:
-    """A Screen from the JSON of `view: screen`."""
-    return Screen(
-        **{
-            **plain,
-            "panel": _panel(plain["panel"]),
-            "progress": ProgressView(**plain["progress"]),
-            "actions": tuple(plain["actions"]),
-        }
-    )
-
-
-def _panel(plain: Mapping[str, Any]) -> Panel:
-    chat = plain["chat"]
-    return Panel(
-        plain["title"],
-        tuple(_block(dict(block)) for block in plain["blocks"]),
-        FIELDS.validate_python(plain["fields"]),
-        ChatView(
-            **{
-                **chat,
-                "messages": tuple(ChatMessage(**message) for message in chat["messages"]),
-                "rating": FIELDS.validate_python(chat["rating"]),
-                "rounds": tuple(_round(one) for one in chat["rounds"]),
-            }
-        )
-        if chat
-        else None,
-        plain["button"],
-        plain["decline"],
-    )
-
-
-def _round(plain: Mapping[str, Any]) -> RoundView:
-    return RoundView(plain["message"], tuple(ReplyView(**reply) for reply in plain["replies"]), plain["voted"])
-
-
-def _block(plain: dict[str, Any]) -> Block:
-    match plain.pop("block"):
-        case "text":
-            return TextBlock(**plain)
-        case "problem":
-            return ProblemBlock(**{**plain, "options": tuple((key, text) for key, text in plain["options"])})
-        case "transcript":
-            ratings = tuple(FIELDS.validate_python(turn) for turn in plain["ratings"])
-            return TranscriptBlock(
-                **{
-                    **plain,
-                    "messages": tuple(ChatMessage(**message) for message in plain["messages"]),
-                    "ratings": ratings,
-                }
-            )
-        case "notice":
-            return NoticeBlock(plain["text"], tuple(plain["about"]))
-        case "code":
-            return CodeBlock(**plain)
-        case other:
-            raise ValueError(f"no block is called {other!r}")

@@ -19,6 +19,7 @@ from app.web.open_studies import OpenStudies
 from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
+from app.web.participant.rehearsal_links import RehearsalLinks
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.start_page import StartPage
 from app.web.participant.tickets import Tickets
@@ -110,7 +111,7 @@ class Server:
         cookies = SessionCookie(SECRET, secure=False)
         offered = OpenStudies(self.runtime, database, [study])
         people = Participants(database, SECRET)
-        links = Links(people, ProlificTokens(settings_for(folder)), TrialLinks(SECRET))
+        links = Links(people, ProlificTokens(settings_for(folder)), TrialLinks(SECRET), RehearsalLinks(SECRET))
         arrival = StartPage(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
         self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 

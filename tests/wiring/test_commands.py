@@ -191,6 +191,7 @@ AS_JSON = {
     "models test": ("demo",),
     "payments": ("demo", "-o", "out"),
     "quota": ("demo", "9"),
+    "rehearse": ("demo", "--remove"),
     "screen-times": ("demo",),
     "settings": (),
     "simulator-quality": None,  # in test_simulating_commands.py, which has people

@@ -61,7 +61,7 @@ class Report:
 
     @property
     def warning(self) -> str:
-        """A warning for simulated and pilot data; empty for participants' and published data."""
+        """A warning for simulated, rehearsed and pilot data; empty for participants' and published data."""
         return WARNINGS.get(self.origin, "")
 
     @property

@@ -17,7 +17,7 @@ from app.analysis.intervals import LEVEL
 from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import PrintedFigure
 from app.analysis.results import NAMES
-from storage.registers.origins import Origin
+from storage.registers.origins import SIMULATED, Origin
 
 SCHEMA = "parley-report/1"
 """The version of the format; it changes if a field that programs read changes its meaning."""
@@ -41,7 +41,7 @@ def contents(report: Report) -> dict[str, Any]:
         "title": report.title,
         "versions": [asdict(version) for version in report.versions],
         "origin": report.origin,
-        "simulated": report.origin == Origin.BOT,
+        "simulated": report.origin in SIMULATED,
         "pilot": report.origin == Origin.PILOT,
         "warning": report.warning or None,
         "schemas": report.results.schemas,

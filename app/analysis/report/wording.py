@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 from app.analysis.estimates import COUNT, Estimate, Finding
-from storage.registers.origins import Origin
+from storage.registers.origins import REHEARSAL, Origin
 from storage.reports.analysis_data import UNDER_WAY, ParticipantFlow
 
 WHOSE: Mapping[str, str] = MappingProxyType(
     {
         Origin.PERSON: "participants",
         Origin.PILOT: "pilot sessions",
+        Origin.REHEARSAL: "rehearsed participants",
         Origin.BOT: "simulated participants",
         Origin.IMPORT: "an imported release",
     }
@@ -22,6 +23,7 @@ WARNINGS: Mapping[str, str] = MappingProxyType(
     {
         Origin.BOT: "Simulated data. No person took part: do not report these results as human data.",
         Origin.PILOT: "Pilot data. They were collected to test the study: do not report them as its results.",
+        Origin.REHEARSAL: REHEARSAL,
     }
 )
 ENDED: Mapping[str, str] = MappingProxyType(

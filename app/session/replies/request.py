@@ -22,8 +22,13 @@ from app.errors import BackendBroken, BackendError
 from app.session.replies.buffer import ReplyBuffer
 from experiments.events import Data
 from experiments.session.identity_leaks import leaks
+from experiments.session.state import State
+from experiments.study.sections.model_spec import Price
 from experiments.study.study import Study
 
+SCRIPTED = "scripted"
+"""What `models` in a rehearsed session's event `enrolled` says where the scripted model replies for all others."""
+FREE = Price(prompt=0, completion=0)
 STOPPED = "stopped"
 """The finish reason of a reply that the participant stopped."""
 
@@ -76,6 +81,16 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
         seed=seed,
         schema=job.get("schema"),
     )
+
+
+def study_asked(study: Study, state: State) -> Study:
+    """The study whose models reply in a session: with the scripted model in place of every other, if the session says
+    so. Calls of it are free."""
+    if state.enrolled.get("models") != SCRIPTED:
+        return study
+    offline: dict[str, Any] = {"backend": SCRIPTED, "server": None, "options": {}, "price": FREE}
+    models = {name: model.model_copy(update=offline) for name, model in study.file.models.items()}
+    return replace(study, file=study.file.model_copy(update={"models": models}))
 
 
 def request_json(request: Request, adapted: Sequence[str] = ()) -> dict[str, Any]:

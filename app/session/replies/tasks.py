@@ -17,7 +17,7 @@ from typing import Any
 from app.calls.caller import Attempt
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.reply_lock import Key, PendingReply, Turn
-from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries
+from app.session.replies.request import STOPPED, ReplyContext, ask_with_retries, study_asked
 from experiments.errors import Refused
 from experiments.events import Action, PendingTask
 from experiments.session.engine import pending_tasks
@@ -40,10 +40,10 @@ class _ReplyTask:
 
 
 class ReplyTasks:
-    """All replies in progress in this process. `means` makes the context of a call for a session and a task; `turn`
-    waits for the lock."""
+    """All replies in progress in this process. `means` makes the context of a call for a session, a task and a study;
+    `turn` waits for the lock."""
 
-    def __init__(self, means: Callable[[str, PendingTask, State], ReplyContext], act: Act, turn: Turn) -> None:
+    def __init__(self, means: Callable[[str, PendingTask, State, Study], ReplyContext], act: Act, turn: Turn) -> None:
         self._means, self._act, self._turn = means, act, turn
         self._running: dict[Key, _ReplyTask] = {}
 
@@ -98,8 +98,9 @@ class ReplyTasks:
 
     async def _ask(self, stream: str, found: PendingReply, reply: ReplyBuffer) -> None:
         """Call the model and write the outcome."""
-        study, state, job = found.study, found.state, found.job
-        means = self._means(stream, job, state)
+        state, job = found.state, found.job
+        study = study_asked(found.study, state)
+        means = self._means(stream, job, state, study)
         seed = f"{state.seed}:{job.path}:{state.seq}" + (f":{job.slot}" if job.slot else "")
         outcome = _outcome(job, await ask_with_retries(means, study, job.data, seed, reply))
         while True:

@@ -16,6 +16,7 @@ WHOSE: Mapping[str, str] = {
     Origin.IMPORT: "Imported",
     Origin.BOT: "Simulated",
     Origin.PILOT: "Pilot",
+    Origin.REHEARSAL: "Rehearsal",
 }
 """Labels of the session origins."""
 

@@ -1,7 +1,8 @@
 """Reads participants' ids from recruiters' links, and the proofs of these ids.
 
 An id alone proves nothing: others may know or guess it. It is proven by a personal link or a signed link, which only
-this deployment can make, or by the token with which Prolific signs its links (prolific_tokens.py).
+this deployment can make, or by the token with which Prolific signs its links (prolific_tokens.py). Rehearsed
+participants have links of their own (rehearsal_links.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal
 from urllib.parse import urlencode
 
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
+from app.web.participant.rehearsal_links import PARAMETER, RehearsalLinks, RehearsedVisitor
 from app.web.participant.trial_links import Trial, TrialLinks
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
@@ -60,13 +62,15 @@ class IdentityClaim:
     """The identity that a link claims, if any, and the kind of its proof.
 
     `forged`: the link has an invalid proof. `untold`: it has a token that cannot be verified at the moment. `trial`: it
-    is a link to preview or pilot the study (trial_links.py).
+    is a link to preview or pilot the study (trial_links.py). `rehearsed` is a rehearsed participant
+    (rehearsal_links.py). Every study accepts both.
     """
 
     person: ParticipantId | None = None
     proof: Proof = "none"
     forged: bool = False
     untold: bool = False
+    rehearsed: RehearsedVisitor | None = None
     trial: Trial | None = None
 
     @property
@@ -92,17 +96,19 @@ def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
 class Links:
     """Reads the identity from the query of a link."""
 
-    def __init__(self, participants: Participants, tokens: ProlificTokens, trials: TrialLinks) -> None:
+    def __init__(
+        self, participants: Participants, tokens: ProlificTokens, trials: TrialLinks, rehearsals: RehearsalLinks
+    ) -> None:
         self._participants = participants
         self._tokens = tokens
         self._trials = trials
+        self._rehearsals = rehearsals
 
     async def claim(self, query: Mapping[str, str], study: Study) -> IdentityClaim:
         """The identity that a link to a study claims."""
-        wanted = study.file.recruitment
-        trial, invalid = self._trials.read(query, study.name)
-        if trial or invalid:
-            return IdentityClaim(trial=trial, forged=invalid)
+        wanted, apart = study.file.recruitment, self._claim_apart(query, study)
+        if apart is not None:
+            return apart
         for recruiter, parameters in _parameters(wanted):
             given = _id(query, parameters.id)
             if recruiter == "lab":
@@ -121,6 +127,16 @@ class Links:
                     query, study, ParticipantId(recruiter, given, _id(query, parameters.submission))
                 )
         return IdentityClaim()
+
+    def _claim_apart(self, query: Mapping[str, str], study: Study) -> IdentityClaim | None:
+        """The claim of a link to preview, pilot or rehearse a study; None for a participant's link."""
+        if PARAMETER in query:
+            visitor = self._rehearsals.read(query[PARAMETER], study.name)
+            if visitor is None:
+                return IdentityClaim(forged=True)
+            return IdentityClaim(visitor.person, "signed link" if visitor.person else "none", rehearsed=visitor)
+        trial, invalid = self._trials.read(query, study.name)
+        return IdentityClaim(trial=trial, forged=invalid) if trial or invalid else None
 
     def _signed_here(self, query: Mapping[str, str], study: Study, person: ParticipantId) -> IdentityClaim:
         if SIGNATURE not in query:
@@ -150,7 +166,7 @@ def is_allowed(claim: IdentityClaim, wanted: Recruitment) -> bool:
     """Whether a study accepts a link with this claim."""
     if claim.forged:
         return False
-    if claim.trial:
+    if claim.trial or claim.rehearsed:
         return True
     if claim.person is None:
         return "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")

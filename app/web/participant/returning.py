@@ -20,6 +20,7 @@ from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.session_cookie import SessionCookie
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID
+from storage.registers.origins import Origin
 from storage.registers.participants import MOST_GAP, Participants
 
 
@@ -37,9 +38,10 @@ class ReturnResult:
 
 
 def cookie_of(study: Study, who: IdentityClaim) -> str:
-    """The name of the cookie with the browser's session of a study; a preview and a pilot have one of their own, so
-    that the browser can take part in the study as well."""
-    return f"{study.name}.{who.trial}" if who.trial else study.name
+    """The name of the cookie with the browser's session of a study; a preview, a pilot and a rehearsal have one of
+    their own, so that the browser can take part in the study as well."""
+    apart = Origin.REHEARSAL if who.rehearsed else who.trial
+    return f"{study.name}.{apart}" if apart else study.name
 
 
 class Returning:
@@ -54,9 +56,10 @@ class Returning:
         self._again = again
 
     async def found(self, request: Request, study: Study, who: IdentityClaim) -> ReturnResult:
-        """The session of the proven person, or else of the browser. A preview continues none."""
-        if who.trial == "preview":
-            return ReturnResult(None)
+        """The session of the proven person, or else of the browser; of a rehearsed participant, the one of the link. A
+        preview continues none."""
+        if who.rehearsed or who.trial == "preview":
+            return ReturnResult(await self._session(who.rehearsed.stream if who.rehearsed else None, study))
         own = await self._session(self._cookies.read(request, cookie_of(study, who)), study)
         person, known = who.person, None
         if person is None:

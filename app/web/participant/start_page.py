@@ -21,6 +21,8 @@ from starlette.routing import Route
 
 from app.i18n.catalogues import catalogue
 from app.i18n.negotiation import from_accept_language, negotiate_request, offered
+from app.session.budget_gate import BUDGET
+from app.session.replies.request import SCRIPTED
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.open_studies import OpenStudies, OpenStudy
@@ -105,7 +107,7 @@ class StartPage:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        if found.live is None and not who.trial and await self._runtime.closed(study):
+        if found.live is None and await self._is_closed(study, who):
             return closed_page(study, language)
         if found.live is None and not offer.ready:
             return sorry_page(study, language)
@@ -148,19 +150,22 @@ class StartPage:
             stream = self._tickets.session(ticket, study.name)
             if not stream:
                 return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
+            stream = who.rehearsed.stream if who.rehearsed else stream
             return await self._begin(request, offer, who, stream, found, language)
         return self._inside(request, live, who)
 
     async def _begin(
         self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
-        """Start a session, unless the address's rate limit is reached. If none starts, the limit is refunded."""
-        near, begun = _near(request), False
-        if not self._new.allow(near, time.monotonic()):
+        """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
+        starts, the limit is refunded."""
+        near, begun = _near(request), who.rehearsed is not None
+        if who.rehearsed is None and not self._new.allow(near, time.monotonic()):
             self._many_new.warn()
             return unavailable_page(offer.study, language)
         try:
-            live, begun = await self._enrol(offer, who, stream, found, language)
+            live, new = await self._enrol(offer, who, stream, found, language)
+            begun = begun or new
         except Refused:
             return closed_page(offer.study, language)
         except StudyError as error:
@@ -170,6 +175,13 @@ class StartPage:
             if not begun:
                 self._new.refund(near)
         return self._inside(request, live, who)
+
+    async def _is_closed(self, study: Study, who: IdentityClaim) -> bool:
+        """Whether nobody new can start. A preview and a pilot can, and a rehearsal unless the budget is used up."""
+        if who.trial:
+            return False
+        why = await self._runtime.closed(study)
+        return why is not None and (who.rehearsed is None or why == BUDGET)
 
     def _inside(self, request: Request, live: LoadedSession, who: IdentityClaim) -> Response:
         """Redirect to the page, with the session's cookie."""
@@ -234,11 +246,13 @@ class StartPage:
         told: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
         if len(study.file.offered) > 1:
             told["language"] = language
+        if who.rehearsed is not None and who.rehearsed.scripted:
+            told["models"] = SCRIPTED
         for again in range(TRIES):
             identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
             try:
                 told |= more
-                origin = Origin.PILOT if who.trial else Origin.PERSON
+                origin = Origin.REHEARSAL if who.rehearsed else Origin.PILOT if who.trial else Origin.PERSON
                 live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=told)
                 return live, True
             except (Conflict, Refused) as error:

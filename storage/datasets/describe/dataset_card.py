@@ -19,6 +19,7 @@ from storage.datasets.describe.publication import (
     citation,
     is_imported,
     is_release,
+    is_simulated,
     license_url,
     original_origins,
     publication,
@@ -71,6 +72,7 @@ def _excluded(selected: SessionSelection) -> str:
 
 WARNINGS: Mapping[str, str] = {
     Origin.BOT: "> **SIMULATED DATA. No person took part in this study.** Do not report it as human behaviour.",
+    Origin.REHEARSAL: "> **REHEARSAL. No person took part.** Do not report it as data.",
     Origin.PILOT: "> **PILOT DATA. These data are from a trial run.** Do not report them as results of the study.",
 }
 SAFE = (
@@ -347,5 +349,5 @@ def _gaps(exported: ExportManifest) -> Iterator[str]:
             yield "Whether the files are the released ones: their checksums are not among those that Parley knows."
         yield "The wording that participants saw: the imported files do not include their study."
     yield from (gap for gap, keys in GAPS.items() if not any(getattr(info, key) for key in keys))
-    if Origin.BOT not in original_origins(exported):
+    if not is_simulated(exported):
         yield from (gap for key, gap in PEOPLE_GAPS.items() if not getattr(info, key))

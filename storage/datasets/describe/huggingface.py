@@ -28,7 +28,9 @@ CSV: Mapping[str, Any] = MappingProxyType({"keep_default_na": False, "na_values"
 SPLIT = "train"
 """What `datasets` calls the rows of a file that has no splits."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-ORIGIN_TAGS: Mapping[str, str] = MappingProxyType({Origin.BOT: "simulated", Origin.PILOT: "pilot"})
+ORIGIN_TAGS: Mapping[str, str] = MappingProxyType(
+    {Origin.BOT: "simulated", Origin.PILOT: "pilot", Origin.REHEARSAL: "rehearsal"}
+)
 
 
 def header(exported: ExportManifest) -> Yaml:

@@ -12,14 +12,14 @@ from typing import Any
 
 from experiments.study.sections.dataset_info import DatasetInfo, spdx_id
 from storage.datasets.manifest import ExportManifest
-from storage.registers.origins import Origin
+from storage.registers.origins import SIMULATED, Origin
 
 RELEASED, STATED, UNKNOWN = "released", "stated", "unknown"
 """Origins of imported files besides those of sessions: the released file itself, a file whose source is only stated by
 those who imported it, and a file of unknown origin."""
 SOURCE = ("license", "citation", "authors", "doi", "url")
 """The metadata that state a source."""
-MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, UNKNOWN)
+MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, Origin.REHEARSAL, UNKNOWN)
 """Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only."""
 SEPARATOR = ", "
 SPDX = "https://spdx.org/licenses/"
@@ -47,6 +47,11 @@ def original_origins(exported: ExportManifest) -> tuple[str, ...]:
         return (exported.origin,)
     found = (mark for source in exported.sources for mark in _origins(source, exported))
     return tuple(dict.fromkeys(found)) or (UNKNOWN,)
+
+
+def is_simulated(exported: ExportManifest) -> bool:
+    """Whether there are sessions in the data in which no person took part."""
+    return not {*SIMULATED}.isdisjoint(original_origins(exported))
 
 
 def origin_mark(exported: ExportManifest) -> str:

@@ -13,10 +13,10 @@ from experiments.study.schema import FromTag
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from storage.datasets.describe.markdown import code, count
-from storage.datasets.describe.publication import is_imported, original_origins, publication
+from storage.datasets.describe.publication import is_imported, is_simulated, original_origins, publication
 from storage.datasets.describe.summary_text import ORIGINS, left_out, participants_text
 from storage.datasets.manifest import ExportManifest
-from storage.registers.origins import Origin
+from storage.registers.origins import SIMULATED, Origin
 
 CONFORMS_TO = "http://mlcommons.org/croissant/RAI/1.0"
 PER: Mapping[str, str] = {"correct_answer": "correct answer", "answer": "answer", "completion": "completed study"}
@@ -26,7 +26,7 @@ BLANK = "A blank cell of a csv and a `null` in JSON mean that the value is unkno
 def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
     """The properties that are known, by their names (`rai:dataCollection`, ...)."""
     info = publication(exported)
-    people = Origin.BOT not in original_origins(exported)
+    people = not is_simulated(exported)
     facts = " ".join(f"{name}: {_sentence(text)}" for name, text in collection_facts(exported).items())
     found = {
         "dataCollection": f"{participants_text(exported)} {facts}".strip(),
@@ -54,7 +54,7 @@ def collection_facts(exported: ExportManifest) -> dict[str, str]:
         "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),
         "Conditions": "; ".join(dict.fromkeys(text for study in studies for text in _factors(study))),
     }
-    if Origin.BOT in original_origins(exported):
+    if is_simulated(exported):
         return {name: text for name, text in found.items() if text}
     bonuses = "; ".join(dict.fromkeys(_bonus(rule) for study in studies for rule in study.file.bonus))
     period = " to ".join(dict.fromkeys(exported.period or ()))
@@ -93,7 +93,7 @@ def _bonus(rule: Bonus) -> str:
 
 def _types(exported: ExportManifest) -> list[str]:
     """Values that RAI 1.0 recommends, as far as they follow from the study."""
-    if Origin.BOT in original_origins(exported):
+    if is_simulated(exported):
         return ["Others: simulated sessions"]
     steps = {step.step for study in exported.studies for _, step in study.steps}
     experiment = any(study.file.factors for study in exported.studies)
@@ -128,4 +128,4 @@ def _platforms(exported: ExportManifest) -> list[str]:
 
 
 def _warnings(exported: ExportManifest) -> Iterator[str]:
-    yield from (ORIGINS[mark] for mark in original_origins(exported) if mark in (Origin.BOT, Origin.PILOT))
+    yield from (ORIGINS[mark] for mark in original_origins(exported) if mark in (Origin.PILOT, *SIMULATED))

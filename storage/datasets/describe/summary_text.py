@@ -20,6 +20,10 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
         Origin.PILOT: (
             "THEY ARE PILOT DATA: people tried the study before it was opened. They are not part of the study's data."
         ),
+        Origin.REHEARSAL: (
+            "THEY ARE A REHEARSAL: no person took part. A program tried the running server out; they support no "
+            "conclusion about people."
+        ),
         Origin.IMPORT: "They were imported from files.",
         RELEASED: "The files are those of the release, by their checksums.",
         STATED: "Where they come from is stated by those who imported them; it does not follow from their checksums.",
@@ -57,6 +61,8 @@ def _counted(exported: ExportManifest) -> str:
     match original_origins(exported):
         case (Origin.BOT,):
             return count(exported.sessions, "simulated session")
+        case (Origin.REHEARSAL,):
+            return count(exported.sessions, "rehearsed session")
         case (Origin.PILOT,):
             return count(exported.sessions, "pilot session")
         case ("released",) | (Origin.PERSON,):

@@ -259,8 +259,8 @@ def _session_columns(studies: Sequence[Study]) -> tuple[Column, ...]:
         *ids,
         Column(
             "origin",
-            choice("person", "pilot", "bot"),
-            "Whether a person, a person in a pilot, or a simulated user took part.",
+            choice("person", "pilot", "rehearsal", "bot"),
+            "Whether a person, a person in a pilot, a rehearsed participant, or a simulated user took part.",
             PARLEY,
         ),
         Column("simulated_user", ANY, "The kind of simulated user.", PARLEY),

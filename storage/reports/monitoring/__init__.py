@@ -17,7 +17,7 @@ from experiments.study.study import Study
 from experiments.views.funnel import Funnel, funnel
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params
-from storage.registers.origins import Origin
+from storage.registers.origins import QUOTAS_APPLY
 from storage.registers.study_status import operations_in
 from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, used
 from storage.reports.monitoring.sessions import (
@@ -99,7 +99,7 @@ def load_monitor(
     known = query_params(study.name, origin, now_us, study.file.session_limits.hold_place_s)
     with database.connect() as connection:
         operations = operations_in(connection, study.name)
-        caps = operations.quotas_of(study.file.quotas) if origin == Origin.PERSON else ()
+        caps = operations.quotas_of(study.file.quotas) if origin in QUOTAS_APPLY else ()
         found = session_groups(connection, known)
         now = tally(found)
         if not kept.over_time or abs(now_us - kept.counted_us) >= CHART_US:

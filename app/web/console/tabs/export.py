@@ -171,7 +171,7 @@ class ExportTab:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
         outlook, first = preview_export(self._desk.database, request, file)
         return {
-            self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook),
+            self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook, name=request.study),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
             self._preview: self._first_rows(first),
         }

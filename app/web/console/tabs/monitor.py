@@ -20,12 +20,12 @@ from experiments.study.cells import cells
 from experiments.study.study import Study
 from storage.errors import StorageError
 from storage.log.seats import cell_key
-from storage.registers.origins import Origin
+from storage.registers.origins import ONLY_NAMED, Origin
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.monitoring import StudyMonitor, StudyMonitors
 from storage.reports.monitoring.sessions import MOST_WAITING, first_origin
 
-ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT)
+ORIGINS = (Origin.PERSON, Origin.PILOT, Origin.BOT, Origin.REHEARSAL)
 """The origins that can be monitored; imported sessions have no course in time."""
 LOOK_S = 5
 QUOTAS = (
@@ -185,8 +185,8 @@ def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
 
 
 def _origin_of(desk: ConsoleContext, study: Study) -> str:
-    """The default origin; pilot sessions only while the study is in pilot."""
+    """The default origin; pilot sessions only while the study is in pilot, a rehearsal never."""
     if operations_of(desk.database, study.name).pilot:
         return Origin.PILOT
     found = first_origin(desk.database, study.name, ORIGINS)
-    return Origin.PERSON if found == Origin.PILOT else found
+    return Origin.PERSON if found in ONLY_NAMED else found

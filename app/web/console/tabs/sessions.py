@@ -33,6 +33,7 @@ from experiments.views.funnel import funnel_steps
 from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
+from storage.registers.origins import Origin
 from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
@@ -218,7 +219,8 @@ class SessionsTab:
         found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
         newest = self._desk.study(study)
         titles = {step.path: step.title for step in funnel_steps(newest)} if newest else {}
-        html = self._desk.html("sessions.html.j2", found=found, study=study, titles=titles, **said)
+        rehearsal = query.origins == (Origin.REHEARSAL,)
+        html = self._desk.html("sessions.html.j2", found=found, study=study, titles=titles, rehearsal=rehearsal, **said)
         last = str(found.entries[-1].number) if found.entries else ""
         return {self._list: html, self._older: gr.update(interactive=found.more), self._next: last}
 
@@ -255,7 +257,13 @@ class SessionsTab:
         odd = flags(session.study, fold(session.events))
         reading = BudgetedRenderer(dollars=session.study.file.dollar_maths, pictures=session.study.pictures)
         return {
-            self._head: html("session_head.html.j2", entry=entry, told=told, study=session.study, flags=odd),
+            self._head: html(
+                "session_head.html.j2",
+                entry=entry,
+                told=told,
+                study=session.study,
+                flags=odd,
+            ),
             self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
             self._views: gr.update(visible=True),
             self._actions: gr.update(visible=told.outcome != "withdrawn"),

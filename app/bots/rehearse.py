@@ -1,0 +1,151 @@
+"""A rehearsal: simulated participants come to the running server over HTTP, at people's times divided by a speed.
+
+Nothing here reads the database: where somebody works out a right answer, `answers` of the caller has it. A rehearsal
+that is stopped leaves everybody where they stand; what the server has accepted is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import httpx2
+
+from app.bots.http_participant import HttpParticipant, Measured
+from app.bots.random_bot import RandomBot
+from app.bots.rehearsal_plan import Visit
+from app.errors import VisitFailed
+from experiments.study.screen import Screen
+
+TIMEOUT_S = 60.0
+MOST_CLICKS = 5_000
+MOST_REFUSALS = 20
+"""After so many refusals in a row somebody gives up."""
+REFUSED_S = 1.0
+Answers = Callable[[Visit, Screen], Awaitable[Mapping[str, Any]]]
+"""The right answers of the screen that somebody sees, if this person finds them; otherwise nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What is rehearsed: the server's address, who comes, how many times as fast as people, the path of somebody's
+    start page, the headers of their requests, and the answers that they find."""
+
+    url: str
+    visits: Sequence[Visit]
+    speed: float
+    link: Callable[[Visit], str]
+    headers: Callable[[Visit], Mapping[str, str]]
+    answers: Answers
+
+
+@dataclass(slots=True)
+class RehearsalProgress:
+    """What has happened so far. `here` are those who take part now; `outcomes` count who came to an end, `gave_up` who
+    could not begin or go on, by the reason."""
+
+    measured: Measured = field(default_factory=Measured)
+    arrived: int = 0
+    here: int = 0
+    dropped_out: int = 0
+    came_back: int = 0
+    reloaded: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    gave_up: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def done(self) -> int:
+        """How many will not click any more."""
+        return self.outcomes.total() + self.gave_up.total() + self.dropped_out
+
+
+async def rehearse(rehearsal: Rehearsal, progress: RehearsalProgress) -> None:
+    """Let everybody come, and wait until all are gone; raises RehearsalImpossible where the server takes nobody."""
+    began_s = time.monotonic()
+
+    async def one(visit: Visit) -> None:
+        await asyncio.sleep(max(0.0, began_s + visit.arrives_s / rehearsal.speed - time.monotonic()))
+        try:
+            await _Person(rehearsal, progress, visit).take_part()
+        except VisitFailed as error:
+            progress.gave_up[str(error)] += 1
+
+    try:
+        async with asyncio.TaskGroup() as people:
+            for visit in rehearsal.visits:
+                people.create_task(one(visit))
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
+@dataclass(slots=True)
+class _Person:
+    """One rehearsed participant."""
+
+    rehearsal: Rehearsal
+    progress: RehearsalProgress
+    visit: Visit
+
+    async def take_part(self) -> None:
+        """Come, and go on to the end, or leave; perhaps come back later."""
+        if await self._come(self.visit.leaves_after):
+            return
+        if self.visit.away_s is None:
+            self.progress.dropped_out += 1
+            return
+        await self._pass(self.visit.away_s)
+        self.progress.came_back += 1
+        await self._come(None)
+
+    async def _come(self, leaves_after: int | None) -> bool:
+        """Take part until the end, or until so many clicks; whether the session has ended."""
+        async with httpx2.AsyncClient(base_url=self.rehearsal.url, timeout=TIMEOUT_S) as client:
+            browser = HttpParticipant(client, partial(self.rehearsal.headers, self.visit), self.progress.measured)
+            screen = await browser.arrive(self.rehearsal.link(self.visit))
+            self.progress.arrived += 1
+            self.progress.here += 1
+            try:
+                return await self._go_on(browser, screen, leaves_after)
+            finally:
+                self.progress.here -= 1
+
+    async def _go_on(self, browser: HttpParticipant, screen: Screen, leaves_after: int | None) -> bool:
+        bot = RandomBot(f"{self.visit.name}:{screen.seen}", self.visit.name)
+        clicks = refusals = 0
+        while not screen.ended and clicks != leaves_after:
+            if screen.panel.chat is not None and screen.panel.chat.waiting:
+                screen = await browser.listen()
+                continue
+            if self.visit.reloads(clicks):
+                self.progress.reloaded += 1
+                screen = await browser.reload()
+            refused = await self._click(bot, browser, screen)
+            clicks, refusals = clicks + 1, refusals + 1 if refused else 0
+            if refusals > MOST_REFUSALS or clicks > MOST_CLICKS:
+                raise VisitFailed(f"{screen.path} is not left: {refused or 'it is shown again and again'}")
+            if refused:
+                await asyncio.sleep(REFUSED_S)  # in real time, as the server's clock is not any faster
+            screen = browser.screen or screen
+        if screen.ended:
+            self.progress.outcomes[screen.outcome] += 1
+        return screen.ended
+
+    async def _click(self, bot: RandomBot, browser: HttpParticipant, screen: Screen) -> str:
+        """Read, think, type and click; returns why it was refused, or nothing."""
+        kind, values = bot.act(screen)
+        if kind == "submit":
+            values |= await self.rehearsal.answers(self.visit, screen)
+        await self._pass(bot.seconds(screen, values))
+        opens_us = screen.timing.opens_us if screen.timing else None
+        if opens_us is not None:
+            await asyncio.sleep(max(0.0, opens_us / 1e6 - time.time()))
+        return await browser.act(kind, values)
+
+    async def _pass(self, seconds: float) -> None:
+        """Let a person's time pass."""
+        await asyncio.sleep(seconds / self.rehearsal.speed)

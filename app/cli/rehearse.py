@@ -1,0 +1,255 @@
+"""The command that rehearses a study with simulated participants at the running server, and removes the rehearsal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from app.backends import registry as backends
+from app.bots.dry_run import estimate_by_simulation
+from app.bots.rehearsal_plan import Visit, planned_visits, remaining_visits
+from app.bots.rehearse import Rehearsal, RehearsalProgress, rehearse
+from app.bots.simulate import found_answers
+from app.bots.tendencies import Tendencies
+from app.cli.commands import command
+from app.cli.common import AsJson, StudyName, err, existing_database, name_of, out, print_json, settings_in_use
+from app.cli.study import print_estimate
+from app.clock import SystemClock
+from app.config.secret import secret_for
+from app.web.participant.rehearsal_links import HEADER, RehearsalLinks, RehearsedVisitor
+from experiments.session.engine import fold
+from experiments.session.outcomes import status_label
+from experiments.session.seeded_random import pick, uniform
+from experiments.study.screen import Screen
+from experiments.study.study import Study
+from storage.accounts.audit_log import AuditLog
+from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.markdown import count
+from storage.db.engine import Database
+from storage.log.event_log import facts
+from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_rehearsal
+from storage.registers.studies import Studies
+
+ESTIMATED, REPLY_TOKENS = 10, 300
+"""How many simulated participants the estimate of the cost takes, and the assumed length of replies."""
+LOOK_S = 0.5
+INTERRUPTED = 130
+"""The exit status of a command that was stopped by Ctrl-C."""
+
+
+@command("rehearse")
+def rehearse_(
+    study: StudyName,
+    people: Annotated[
+        int, typer.Option("-n", "--people", metavar="N", min=1, max=10_000, help="Number of simulated participants.")
+    ] = 20,
+    speed: Annotated[
+        float, typer.Option(metavar="X", min=0.1, max=1000, help="How many times as fast as people they act.")
+    ] = 20.0,
+    over: Annotated[
+        float, typer.Option(metavar="MINUTES", min=0, help="They arrive within this time, which the speed divides.")
+    ] = 60.0,
+    seed: Annotated[str, typer.Option(metavar="SEED", help="Another seed sends other people.")] = "1",
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="The participants' server. Default: the server of the settings.")
+    ] = None,
+    models: Annotated[
+        Literal["study", "scripted"],
+        typer.Option(metavar="MODELS", help="Who replies: the models of the study, or scripted, which costs nothing."),
+    ] = "study",
+    remove: Annotated[bool, typer.Option("--remove", help="Remove all rehearsed sessions of the study.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask for no confirmation.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """They arrive, read, type and answer at people's times, divided by the speed; some leave, come back or reload.
+
+    Rehearsed sessions have the origin `rehearsal`. They are never counted, exported or paid with real ones. You can
+    stop at any time: people stop where they are, and the same command continues.
+    """
+    settings = settings_in_use()
+    database = existing_database(settings)
+    found = Studies(database).newest(name_of(study))
+    if remove:
+        _remove(database, found.name, confirmed=yes, as_json=as_json)
+        return
+    address = (url or settings.address).rstrip("/")
+    every = planned_visits(found.name, people, seed, over * 60)
+    links = _Links(RehearsalLinks(secret_for(settings, database)), found, scripted=models == "scripted")
+    known = rehearsed_sessions(database, found.name)
+    standing = {visit.name: known[links.of(visit).stream] for visit in every if links.of(visit).stream in known}
+    visits = remaining_visits(every, standing, {name for name, outcome in standing.items() if outcome is not None})
+    if models == "study" and any(backends.asks_servers(model.backend) for model in found.file.models.values()):
+        _confirm_cost(found, len(visits), confirmed=yes, quiet=as_json)
+    answers = _KnownAnswers(database, links)
+    rehearsal = Rehearsal(address, visits, speed, links.path, links.headers, answers.of)
+    progress, began_s, stopped = RehearsalProgress(), time.monotonic(), False
+    try:
+        asyncio.run(_play(rehearsal, progress, found.name))
+    except KeyboardInterrupt:
+        stopped = True
+    told = _summary(progress, people, people - len(visits), time.monotonic() - began_s, stopped=stopped)
+    if as_json:
+        print_json(told)
+    else:
+        _print_summary(progress, told, found.name)
+    if stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+class _Links:
+    """The links of a rehearsal, with ids that each of the study's recruiters could have."""
+
+    def __init__(self, links: RehearsalLinks, study: Study, *, scripted: bool) -> None:
+        self._links, self._study, self._scripted = links, study, scripted
+        wanted = study.file.recruitment
+        self._channels = wanted.channels or (("open",) if wanted.id_proof == "optional" else ("prolific",))
+
+    def of(self, visit: Visit) -> RehearsedVisitor:
+        """Who comes at a visit."""
+        recruiter = pick(dict.fromkeys(self._channels, 1.0), visit.name, "recruiter")
+        visitor = RehearsedVisitor(self._study.name, visit.name, scripted=self._scripted)
+        if recruiter == "open":
+            return visitor
+        return replace(visitor, recruiter=recruiter, id=f"rehearsal-{visitor.stream[-12:]}")
+
+    def path(self, visit: Visit) -> str:
+        """The start page of a visit."""
+        return self._links.path(self.of(visit))
+
+    def headers(self, visit: Visit) -> Mapping[str, str]:
+        """The headers of a visit's requests."""
+        return {HEADER: self._links.token(self.of(visit))}
+
+
+class _KnownAnswers:
+    """The answers that people work out: the right ones, as often as their tendencies say, from the database."""
+
+    def __init__(self, database: Database, links: _Links) -> None:
+        self._database, self._links, self._studies = database, links, Studies(database)
+
+    async def of(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
+        """The answers of the screen that somebody sees."""
+        return await asyncio.to_thread(self._find, visit, screen)
+
+    def _find(self, visit: Visit, screen: Screen) -> Mapping[str, Any]:
+        with self._database.connect() as connection:
+            state = fold(facts(connection, self._links.of(visit).stream))
+        chance = uniform(f"{visit.name}:{screen.seen}", "knows")
+        return found_answers(self._studies.get(state.enrolled["hash"]), state, Tendencies.of(visit.name), chance)
+
+
+async def _play(rehearsal: Rehearsal, progress: RehearsalProgress, study: str) -> None:
+    """Rehearse, with a bar of those who are gone."""
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs a line, with the signed link, for each request
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=err) as bar:
+        task = bar.add_task(study, total=len(rehearsal.visits))
+
+        async def watch() -> None:
+            while True:
+                words = f"{study}: {progress.here} taking part, {progress.dropped_out} left"
+                bar.update(task, description=words, completed=progress.done)
+                await asyncio.sleep(LOOK_S)
+
+        watching = asyncio.create_task(watch())
+        try:
+            await rehearse(rehearsal, progress)
+        finally:
+            watching.cancel()
+            bar.update(task, description=f"{study}: {progress.dropped_out} left", completed=progress.done)
+
+
+def _confirm_cost(study: Study, people: int, *, confirmed: bool, quiet: bool) -> None:
+    """Print what the models will cost, and ask whether to go on."""
+    if quiet and confirmed:
+        return
+    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
+    print_estimate(study, trial, people, REPLY_TOKENS)
+    out.print("The rehearsal asks the study's models. `--models scripted` costs nothing.", markup=False)
+    if not confirmed:
+        typer.confirm("Go on?", abort=True, err=True)
+
+
+def _summary(progress: RehearsalProgress, people: int, before: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
+    measured = progress.measured
+    return {
+        "people": people,
+        "gone_before": before,
+        "outcomes": dict(progress.outcomes),
+        "dropped_out": progress.dropped_out,
+        "came_back": progress.came_back,
+        "reloads": progress.reloaded,
+        "gave_up": dict(progress.gave_up),
+        "clicks": measured.clicks,
+        "refused_requests": measured.refused,
+        "requests_without_response": measured.unreachable,
+        "slowest_click_s": round(measured.slowest_click_s, 3),
+        "slowest_page_s": round(measured.slowest_page_s, 3),
+        "replies": measured.replies,
+        "failed_replies": measured.failed_replies,
+        "seconds": round(seconds, 1),
+        "stopped": stopped,
+    }
+
+
+def _print_summary(progress: RehearsalProgress, told: Mapping[str, Any], study: str) -> None:
+    table = Table(show_header=False)
+    if told["gone_before"]:
+        table.add_row("ended or left in an earlier run", f"{told['gone_before']:,}")
+    for outcome, number in progress.outcomes.most_common():
+        table.add_row(status_label(outcome), f"{number:,}")
+    table.add_row("left before the end", f"{progress.dropped_out:,}")
+    for reason, number in progress.gave_up.most_common():
+        table.add_row(f"[red]could not go on: {reason}[/red]", f"{number:,}")
+    table.add_row("came back later; reloads", f"{progress.came_back:,}; {progress.reloaded:,}")
+    table.add_row("clicks; slowest click", f"{told['clicks']:,}; {told['slowest_click_s']:.2f} s")
+    table.add_row("slowest page", f"{told['slowest_page_s']:.2f} s")
+    table.add_row(
+        "refused requests; without a response", f"{told['refused_requests']:,}; {told['requests_without_response']:,}"
+    )
+    table.add_row("replies; failed", f"{told['replies']:,}; {told['failed_replies']:,}")
+    out.print(table, highlight=False)
+    if told["stopped"]:
+        out.print("Stopped. People stand where they were; the same command continues.", markup=False)
+    out.print(f"Look at it: parley status {study} --origin rehearsal, or Monitoring in the console.", markup=False)
+    out.print(f"Remove it:  parley rehearse {study} --remove", markup=False)
+
+
+def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -> None:
+    there = len(rehearsed_sessions(database, study))
+    if there and not confirmed:
+        typer.confirm(
+            f"Remove {count(there, 'rehearsed session')} of {study} with all their data?", abort=True, err=True
+        )
+    clock = SystemClock()
+    audit = AuditLog(database, clock.now_us)
+    removed = remove_rehearsal(
+        database,
+        study,
+        clock.now_us(),
+        lambda connection, gone: audit.forward(connection, TERMINAL, f"removed a rehearsal: {_removed(gone)}", study),
+    )
+    if as_json:
+        print_json(asdict(removed))
+    elif removed.sessions:
+        out.print(f"Removed {_removed(removed)}. Real sessions are as they were.", markup=False, highlight=False)
+    else:
+        out.print(f"{study} has no rehearsed sessions.", markup=False, highlight=False)
+
+
+def _removed(removed: RemovedRehearsal) -> str:
+    """What was removed, in words."""
+    cost = f" (cost {removed.cost:,.4f})" if removed.cost else ""
+    return (
+        f"{count(removed.sessions, 'session')} with {count(removed.events, 'event')}, "
+        f"{count(removed.identities, 'recruiter ID')}, {count(removed.model_calls, 'model call')}{cost} and "
+        f"{count(removed.annotations, 'annotation')}"
+    )

@@ -1,0 +1,91 @@
+"""A study's rehearsal: its sessions of origin `rehearsal`, and the removal of everything that belongs to them.
+
+Nothing remains of a removed rehearsal but what the caller records of it in the same transaction, in the audit log. A
+withdrawal (erasure.py) keeps that somebody took part; here nobody did, so no tombstone, no digest and no count remain.
+The cost of the model calls is recorded there, as the calls are deleted and count no longer against the study's budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Table, delete, func, insert, literal, select
+
+from storage import tables
+from storage.db.engine import Database, writer
+from storage.log import seats, usage
+from storage.log.erasure import truncate_wal
+from storage.registers.origins import Origin
+from storage.schemas.registry import schemas
+
+_session, _attempt = tables.sessions.c, tables.attempts.c
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRehearsal:
+    """What was removed, as numbers of rows, and what the model calls had cost, as far as known."""
+
+    sessions: int
+    events: int
+    identities: int
+    model_calls: int
+    annotations: int
+    cost: float
+
+
+def rehearsed_sessions(database: Database, study: str) -> Mapping[str, str | None]:
+    """The streams of a study's rehearsed sessions, each with its outcome if it has ended."""
+    seat = tables.seats.c
+    wanted = select(seat.stream, seat.outcome).where(seat.study == study, seat.origin == Origin.REHEARSAL)
+    with database.connect() as connection:
+        return {row.stream: row.outcome for row in connection.execute(wanted)}
+
+
+def remove_rehearsal(
+    database: Database, study: str, at_us: int, record: Callable[[Connection, RemovedRehearsal], None]
+) -> RemovedRehearsal:
+    """Delete the rehearsed sessions of a study, in one transaction, in which `record` writes what was done; it is not
+    called if there is none."""
+    with writer(database) as connection:
+        with connection.begin():
+            removed = _remove(connection, study, at_us)
+            if removed.sessions:
+                record(connection, removed)
+        truncate_wal(connection)
+    return removed
+
+
+def _remove(connection: Connection, study: str, at_us: int) -> RemovedRehearsal:
+    seats.lock(connection)  # no session begins meanwhile
+    usage.lock(connection)
+    mine = select(_session.stream).where(_session.study == study, _session.origin == Origin.REHEARSAL)
+    if connection.dialect.name == "postgresql":
+        connection.execute(mine.with_for_update()).all()  # other writers' events of these sessions come before or fail
+    spent = select(func.coalesce(func.sum(_attempt.cost), 0.0)).where(
+        _attempt.stream.in_(mine), _attempt.cell.is_(None)
+    )
+    cost = float(connection.execute(spent).scalar_one())
+
+    def gone(table: Table, column: str = "stream") -> int:
+        return connection.execute(delete(table).where(table.c[column].in_(mine))).rowcount
+
+    permitted = tables.erasures  # the triggers of the log let nothing go without it
+    withdrew = select(permitted.c.stream)
+    entries = mine.add_columns(literal(at_us), literal("system"), literal(Origin.REHEARSAL.value))
+    columns = ["stream", "at_us", "by", "reason"]
+    connection.execute(insert(permitted).from_select(columns, entries.where(_session.stream.not_in(withdrew))))
+    about = select(tables.cells.c.cell).where(tables.cells.c.stream.in_(mine))
+    for table in (tables.attempts, tables.answers):
+        connection.execute(delete(table).where(table.c.cell.in_(about)))
+    annotations = gone(tables.cells)
+    for released in {one.name: one for schema in schemas().values() for one in schema.tables}.values():
+        gone(released.table(), "_session")
+    for table in (tables.drafts, tables.telemetry, tables.seats):
+        gone(table)
+    events, calls, identities = gone(tables.events), gone(tables.attempts), gone(tables.identities)
+    gone(permitted)
+    sessions = gone(tables.sessions)
+    if calls:
+        usage.recount_study(connection, study)
+    return RemovedRehearsal(sessions, events, identities, calls, annotations, cost)

@@ -1,0 +1,209 @@
+"""A rehearsal at a running server: shown where it is asked for, mixed with nothing, gone after one command."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from starlette.requests import Request
+
+from app.cli.rehearse import INTERRUPTED
+from app.studies.loader import read_yaml
+from app.web.console.session_filters import OF_PEOPLE
+from app.web.participant import rehearsal_links
+from app.web.participant.rehearsal_links import HEADER, PARAMETER, RehearsalLinks, RehearsedVisitor
+from storage import tables
+from storage.log.rehearsals import rehearsed_sessions
+from storage.registers.participants import Participants
+from storage.registers.study_status import set_status
+from storage.reports.sessions import SessionQuery, sessions
+from tests.fakes import studies
+from tests.fakes.commanding import Done, parley
+from tests.fakes.databases import read_tables, rows
+from tests.fakes.forked import Forked, command
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.served import SECRET, Served, serving_aside, settings_for
+from tests.wiring.reading import check_sound, query
+
+PEOPLE = 12
+FAST = ("--speed", "1000", "--over", "1")
+REAL = "?PROLIFIC_PID=5f3a0c6e9d1b2a7c4e8f0d12&SESSION_ID=s1"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """A server with a study of Prolific's and narrow limits of rates."""
+    raw = read_yaml(studies.short(tmp_path))
+    raw["recruitment"] = {"channels": ["prolific"]}
+    raw["bonus"] = [{"per": "completion", "amount": 1}]
+    narrow = {"sessions_per_address_per_hour": 1, "messages_per_minute": 1, "requests_per_second": 2.0}
+    settings = settings_for(tmp_path, **narrow, request_burst=20, address_rate_multiplier=2)
+    with serving_aside(settings, studies.write(tmp_path, raw)) as running:
+        yield running
+
+
+def run(served: Served, folder: Path, *words: str) -> Done:
+    return parley(*words, folder=folder, PARLEY_SECRET=SECRET)
+
+
+def rehearse(served: Served, folder: Path, *words: str) -> dict[str, Any]:
+    done = run(served, folder, "rehearse", "short", "-n", f"{PEOPLE}", "--url", served.url, "--json", *words)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+async def real_person(served: Served) -> None:
+    async with HttpBot(served.url, "1", patience_s=60) as bot:
+        await bot.arrive("short", REAL)
+        while not bot.screen.ended:
+            await bot.step()
+
+
+def everything(served: Served) -> dict[str, Any]:
+    own = {n: rows(served.database, table) for n, table in tables.metadata.tables.items() if table is not tables.deeds}
+    return {**own, **read_tables(served.database)}
+
+
+def test_everybody_comes_is_shown_and_is_removed(served: Served, tmp_path: Path) -> None:
+    asyncio.run(real_person(served))
+    before = everything(served)
+    told = rehearse(served, tmp_path, *FAST)
+    gone = sum(told["outcomes"].values()) + told["dropped_out"]
+    assert (gone, told["gave_up"], told["stopped"], told["refused_requests"]) == (PEOPLE, {}, False, 0)
+    assert told["outcomes"]["complete"] > 0
+    assert told["replies"] > told["failed_replies"] == 0
+    assert told["slowest_click_s"] > 0
+    check_origins(served)
+    check_commands(served, tmp_path)
+    check_list(served)
+    removed = run(served, tmp_path, "rehearse", "short", "--remove", "--yes", "--json")
+    assert json.loads(removed.stdout)["sessions"] == PEOPLE
+    assert everything(served) == before
+    ((who, about),) = query(served.database, "SELECT who, about FROM deed WHERE what LIKE 'removed a rehearsal%'")
+    assert (who, about) == ("command line", "short")
+    check_sound(served.database)
+
+
+def check_origins(served: Served) -> None:
+    """Each first event has the origin, and each session an id that no recruiter gives."""
+    found = query(served.database, "SELECT data FROM event WHERE kind = 'enrolled' AND seq = 1")
+    origins = Counter(json.loads(data)["origin"] for (data,) in found)
+    assert origins == {"person": 1, "rehearsal": PEOPLE}
+    people = Participants(served.database, SECRET)
+    for stream in rehearsed_sessions(served.database, "short"):
+        person = people.reveal(stream)
+        assert person is not None
+        assert (person.recruiter, person.id.partition("-")[0]) == ("prolific", "rehearsal")
+
+
+def check_commands(served: Served, folder: Path) -> None:
+    """What the commands show: participants unless the rehearsal is asked for."""
+    for origin, number in ((), 1), (("--origin", "rehearsal"), PEOPLE):
+        status = json.loads(run(served, folder, "status", "short", *origin, "--json").stdout)
+        assert sum(status["outcomes"].values()) == number
+        pay = json.loads(run(served, folder, "payments", "short", "-o", "out", *origin, "--dry-run", "--json").stdout)
+        assert len(pay["sessions"]) == number
+        assert all(name.startswith("REHEARSAL-") is bool(origin) for name in pay["files"])
+        out = f"exported-{number}"
+        done = run(served, folder, "export", "short", "--schema", "tidy", "-o", out, *origin)
+        assert done.returncode == 0, done.stderr
+        assert ("REHEARSAL" in done.stdout) is ("REHEARSAL" in (folder / out / "README.md").read_text()) is bool(origin)
+        lines = (folder / out / "data" / "description-sessions_data.csv").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == 1 + number
+    run(served, folder, "payments", "short", "-o", "out", "--origin", "rehearsal")
+    assert not (folder / "out").exists()
+    assert query(served.database, "SELECT count(*) FROM event WHERE kind = 'paid'") == [(0,)]
+
+
+def check_list(served: Served) -> None:
+    """The list of sessions has a rehearsal's where they are asked for."""
+    for wanted, number in (SessionQuery(origins=OF_PEOPLE), 1), (SessionQuery(origins=("rehearsal",)), PEOPLE):
+        found = sessions(served.database, "short", wanted, time.time_ns() // 1000)
+        assert len(found.entries) == number
+
+
+def test_the_same_command_sends_nobody_twice(served: Served, tmp_path: Path) -> None:
+    first = rehearse(served, tmp_path, *FAST)
+    again = rehearse(served, tmp_path, *FAST)
+    assert again["gone_before"] == sum(first["outcomes"].values()) + first["dropped_out"] == PEOPLE
+    assert again["clicks"] == 0
+    run(served, tmp_path, "rehearse", "short", "--remove", "--yes")
+    assert sum(rehearse(served, tmp_path, *FAST)["outcomes"].values()) > 0, "the same people come anew"
+
+
+def test_who_is_stopped_goes_on_with_the_same_command(served: Served, tmp_path: Path) -> None:
+    set_status(served.database, "short", "paused", {"why": "not yet"}, by="researcher", at_us=1)  # for people
+    env = {"PARLEY_DATABASE_URL": f"sqlite:///{tmp_path}/parley.db", "PARLEY_SECRET": SECRET, "TERM": "dumb"}
+    words = ("rehearse", "short", "-n", f"{PEOPLE}", "--url", served.url, "--speed", "1", "--over", "0")
+    going = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
+    while len(rehearsed_sessions(served.database, "short")) < PEOPLE:
+        assert going.alive, going.said()
+        time.sleep(0.05)
+    going.tell(signal.SIGINT)
+    assert (going.wait(), "Traceback" in going.said()) == (INTERRUPTED, False)
+    told = rehearse(served, tmp_path, *FAST)
+    assert sum(told["outcomes"].values()) + told["dropped_out"] + told["gone_before"] == PEOPLE
+    assert len(rehearsed_sessions(served.database, "short")) == PEOPLE
+
+
+def test_the_scripted_model_replies_in_place_of_every_other(tmp_path: Path) -> None:
+    study = studies.chat(tmp_path, "short", backend="openai", model="nobody", options={})
+    settings = settings_for(tmp_path, openai_base_url="http://127.0.0.1:9", openai_api_key="x")
+    with serving_aside(settings, study) as served:
+        told = rehearse(served, tmp_path, *FAST, "--models", "scripted", "-n", "3")
+        assert (told["gave_up"], told["failed_replies"]) == ({}, 0)
+        assert told["replies"] > 0
+        assert query(served.database, "SELECT DISTINCT backend, cost FROM attempt") == [("scripted", 0.0)]
+
+
+def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    visitor = RehearsedVisitor("short", "x", "prolific", "rehearsal-x")
+    ours, theirs = RehearsalLinks(SECRET), RehearsalLinks("another secret of thirty-two chars")
+    other = RehearsedVisitor("other", "x")
+    forged = [theirs.path(visitor), f"/s/short?{PARAMETER}=", f"/s/short?{PARAMETER}=x&{REAL[1:]}"]
+    forged.append(ours.path(other).replace("/s/other", "/s/short"))
+    for path in forged:
+        assert httpx2.get(f"{served.url}{path}").status_code == 403
+    for links in (ours, theirs):
+        sent = httpx2.Request("GET", served.url, headers={HEADER: links.token(visitor)})
+        scope = {"type": "http", "headers": sent.headers.raw}
+        assert ours.sent_by(Request(scope)) is (links is ours)
+    assert httpx2.get(f"{served.url}{ours.path(visitor)}").status_code == 200
+    monkeypatch.setattr(rehearsal_links, "LASTS_S", -1)
+    assert httpx2.get(f"{served.url}{ours.path(visitor)}").status_code == 403
+    assert rows(served.database, tables.sessions) == []
+
+
+@pytest.mark.anyio
+async def test_no_link_of_a_participant_leads_into_a_rehearsal(tmp_path: Path) -> None:
+    with serving_aside(settings_for(tmp_path), studies.short(tmp_path)) as served:
+        async with HttpBot(served.url, "1") as bot:
+            await bot.arrive(
+                "short", RehearsalLinks(SECRET).path(RehearsedVisitor("short", "x")).partition("/short")[2]
+            )
+            rehearsed = bot.stream
+            await bot.arrive("short")
+            assert bot.stream != rehearsed
+            real = bot.stream
+            await bot.arrive(
+                "short", RehearsalLinks(SECRET).path(RehearsedVisitor("short", "x")).partition("/short")[2]
+            )
+            assert bot.stream == rehearsed
+        found = {row["stream"]: row["origin"] for row in rows(served.database, tables.sessions)}
+        assert found == {rehearsed: "rehearsal", real: "person"}
+
+
+def test_a_server_that_is_not_there_is_told_in_words(served: Served, tmp_path: Path) -> None:
+    for words, said in (("--url", "http://127.0.0.1:9"), "parley serve"), (("--url", served.url), "secret"):
+        secret = "another secret of thirty-two chars" if said == "secret" else SECRET
+        done = parley("rehearse", "short", "-n", "2", *FAST, *words, folder=tmp_path, PARLEY_SECRET=secret)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
