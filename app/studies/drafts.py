@@ -22,7 +22,7 @@ from typing import Any
 from app.errors import NotYaml
 from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, yaml_issue
 from app.studies.translations import missing_translations
-from app.studies.yaml_loader import YamlDocument, parse_yaml
+from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.lint import advice
 from experiments.study.study import Study
@@ -47,6 +47,10 @@ class LocatedIssue:
     line: int | None
     where: str
     what: str
+    column: int = 1
+    """The column at which it begins in the line, from 1."""
+    end: int | None = None
+    """The column after its last character; None for the rest of the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ def check_text(text: str, folder: Path) -> CheckResult:
     try:
         page = parse_yaml(text)
     except NotYaml as error:
-        return CheckResult(None, (LocatedIssue(error.line, "", yaml_issue(error).what),))
+        return CheckResult(None, (LocatedIssue(error.line, "", yaml_issue(error).what, error.column or 1),))
     try:
         raw = mapping_of(page, str(path))
         if faults := list(_outside(raw, folder)):
@@ -183,8 +187,13 @@ def _faulty(
     faults: Iterator[ValidationIssue] | list[ValidationIssue] | tuple[ValidationIssue, ...],
     page: YamlDocument | None = None,
 ) -> CheckResult:
-    lines = page.line if page else lambda _: None
-    return CheckResult(None, tuple(LocatedIssue(lines(fault.where), fault.where, fault.what) for fault in faults))
+    return CheckResult(None, tuple(_located(fault, page.span(fault.where) if page else None) for fault in faults))
+
+
+def _located(fault: ValidationIssue, span: Span | None) -> LocatedIssue:
+    if span is None:
+        return LocatedIssue(None, fault.where, fault.what)
+    return LocatedIssue(span.line, fault.where, fault.what, span.column, span.end)
 
 
 def _too_large(written: bytes) -> ValidationIssue | None:

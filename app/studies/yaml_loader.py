@@ -35,21 +35,33 @@ _KEY = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """A part of one line: its number, and the columns of its first character and after its last; all from 1."""
+
+    line: int
+    column: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class YamlDocument:
     """A text that was read: what it says, and where."""
 
     value: Any
     root: Node | None
 
-    def line(self, where: str) -> int | None:
-        """The line of a path such as `flow[2].options`, or of what is there of it; None for one elsewhere."""
+    def span(self, where: str) -> Span | None:
+        """The place of a path such as `flow[2].options`, or of what is there of it; None for one elsewhere.
+
+        It is a key, with its value if that is on the same line and no collection; or the begin of an item of a list.
+        """
         if self.root is None or not where:
             return None
         found, node, rest = None, self.root, where
         while rest and (step := _step(node, rest)) is not None:
             found, node, rest = step
         missing = found is None and _KEY.fullmatch(where)
-        return self.root.start_mark.line + 1 if missing else found
+        return _span(self.root) if missing else found
 
 
 def parse_yaml(text: str) -> YamlDocument:
@@ -66,18 +78,30 @@ def parse_yaml(text: str) -> YamlDocument:
         raise NotYaml(TOO_DEEP) from None
 
 
-def _step(node: Node, rest: str) -> tuple[int, Node, str] | None:
-    """One step down a path: the line, what stands there, and what is left of the path."""
+def _step(node: Node, rest: str) -> tuple[Span, Node, str] | None:
+    """One step down a path: its place, what stands there, and what is left of the path."""
     if isinstance(node, SequenceNode) and (index := _INDEX.match(rest)) and int(index[1]) < len(node.value):
         item = node.value[int(index[1])]
-        return item.start_mark.line + 1, item, rest[index.end() :].removeprefix(".")
+        return _span(item), item, rest[index.end() :].removeprefix(".")
     if isinstance(node, MappingNode):
         # A name may have dots of its own, as models have; where a key was merged in, its own place comes last.
         fits = [(key, value) for key, value in _pairs(node) if _begins(rest, key.value)]
         if fits:
             key, value = max(reversed(fits), key=lambda pair: len(pair[0].value))
-            return key.start_mark.line + 1, value, rest[len(key.value) :].removeprefix(".")
+            return _span(key, value), value, rest[len(key.value) :].removeprefix(".")
     return None
+
+
+def _span(node: Node, value: Node | None = None) -> Span:
+    """The place of a node, up to the end of its scalar `value`; of a collection it is the first key or item."""
+    if not isinstance(node, ScalarNode) and node.value:
+        first = node.value[0]
+        return _span(*first) if isinstance(first, tuple) else _span(first)
+    start, ends = node.start_mark, [node.end_mark]
+    if isinstance(value, ScalarNode) and value.start_mark.line == start.line:
+        ends.append(value.end_mark)
+    end = max([start.column, *(mark.column for mark in ends if mark.line == start.line)])
+    return Span(start.line + 1, start.column + 1, end + 1)
 
 
 def _begins(rest: str, key: str) -> bool:

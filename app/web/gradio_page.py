@@ -63,9 +63,6 @@ CONSOLE: Mapping[str, str] = {
     ".gradio-container .min_value": "the ends of a slider",
     ".gradio-container .max_value": "the ends of a slider",
     "#people-account .wrap": "a frame around a choice",
-    ".block .cm-editor .cm-scroller .cm-content": "the editor's text, with its name",
-    ".block:has(.cm-editor) [data-testid=block-label]": "the editor's name",
-    ".cm-gutters .cm-gutterElement": "the numbers of its lines",
     ".layout.altair[data-testid=altair] > .vega-embed": "a chart is as wide as its place",
     ".vega-embed summary": "a chart's menu, with a name",
 }

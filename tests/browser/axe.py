@@ -33,6 +33,7 @@ REVIEWED = {
     "color-contrast bgOverlap": "an option that is scrolled behind the foot of its form",
     "color-contrast elmPartiallyObscuring": "what lies over another part of the page: the dialog, a long answer",
     "color-contrast": "the numbers of the editor's lines",
+    "aria-valid-attr-value controlsWithinPopup": "the editor's text, which controls the list of its completions",
     "frame-tested": "the frame in which a session is replayed: screens of participants, looked at where they are",
 }
 """Where axe-core cannot decide and a person has: its rule and reason, and what is meant. Anything else is a fault."""

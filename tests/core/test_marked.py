@@ -80,8 +80,15 @@ def test_no_study_breaks_the_checker(
 
 
 @pytest.mark.parametrize(
-    ("where", "line"),
-    [("b[1].c", 4), ("b[1].d", 3), ("b[7]", 2), ("a", 1), ("z", 1), ("b[1]", 3), ("e.f", 6), ("e", 5), ("", None)],
+    ("where", "marked"),
+    [
+        *(("b[1].c", (4, "c: 2")), ("b[1].d", (3, "x: 1")), ("b[7]", (2, "b")), ("a", (1, "a: 1")), ("z", (1, "a: 1"))),
+        *(("b[1]", (3, "x: 1")), ("b[0]", (2, "1")), ("e.f", (6, "f: one")), ("e", (5, "e")), ("g", (7, "g"))),
+        *(("", None), ("h", (9, "h")), ("k[0]", (10, "k"))),
+    ],
 )
-def test_a_path_leads_to_its_line_or_that_of_what_is_there(where: str, line: int | None) -> None:
-    assert parse_yaml("a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: 1\n").line(where) == line
+def test_a_path_leads_to_its_place_or_that_of_what_is_there(where: str, marked: tuple[int, str] | None) -> None:
+    text = "a: 1\nb: [1,\n  {x: 1,\n  c: 2}]\ne:\n  f: one # two\ng: |\n  1\nh: \nk: [ ]\n"
+    span = parse_yaml(text).span(where)
+    found = span and (span.line, text.splitlines()[span.line - 1][span.column - 1 : span.end - 1])
+    assert found == marked

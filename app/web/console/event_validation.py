@@ -94,7 +94,7 @@ def _is_value(component: Any, value: JsonValue) -> bool:
 
 def _whole(component: Any, value: JsonValue) -> JsonValue:
     """The value, with an empty text in place of None for components with texts, so that tabs need not handle both."""
-    texts = isinstance(component, gr.Textbox | gr.Code)
+    texts = isinstance(component, gr.Textbox | gr.HTML)
     picked = isinstance(component, gr.Dropdown) and component.allow_custom_value and not component.multiselect
     return "" if value is None and (texts or picked) else value
 

@@ -14,7 +14,9 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute, Mount
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from app.web.console.alert_banner import AlertBanner
@@ -24,6 +26,7 @@ from app.web.console.event_validation import EventValidation
 from app.web.console.tab import LocationValues, Tab, TabLocation, dropdown
 from app.web.console.tabs import ROOMS
 from app.web.gradio_page import gradio_page, whole
+from experiments.study.json_schema import json_schema
 
 STATIC = Path(__file__).parent / "static"
 SHARED = STATIC.parents[1] / "static"
@@ -37,10 +40,16 @@ def routes(desk: ConsoleContext) -> list[BaseRoute]:
     blocks = build(desk)
     page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(EventValidation, blocks=blocks)])
     return [
+        Route("/console/study.schema.json", _schema, methods=["GET", "HEAD"]),
         Mount("/console", StaticFiles(directory=STATIC)),
         Mount("/parley", StaticFiles(directory=SHARED)),
         page,
     ]
+
+
+def _schema(_: Request) -> Response:
+    """The JSON Schema of study files, for completion and help in the editor."""
+    return JSONResponse(json_schema("study"))
 
 
 def head() -> str:

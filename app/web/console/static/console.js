@@ -26,6 +26,9 @@ window.parleyConsole = {
     input.value = ""; // so that the same file can be chosen again
     return [file.name, url.slice(url.indexOf(",") + 1)];
   },
+  async edit(...component) {
+    (await import("/console/editor.js")).attach(...component);
+  },
 };
 
 // A table that was chosen is uploaded at once, unless it is too large to be sent.
@@ -62,19 +65,6 @@ function mend() {
   }
   for (const nothing of document.querySelectorAll(".empty[aria-label]")) nothing.role = "img";
   for (const menu of document.querySelectorAll(".vega-embed summary")) menu.ariaLabel = "Save the chart as a picture";
-  for (const [editor, text] of within(".block:has(.cm-editor)", ".cm-content")) {
-    text.tabIndex = 0;
-    text.ariaLabel = editor.querySelector("[data-testid=block-label]")?.textContent.trim() ?? "";
-  }
-  document.querySelectorAll("style").forEach(darken);
-}
-
-// The colours of the editor's words are too pale on their paper, light or dark: each is mixed with the ink.
-function darken({ sheet }) {
-  for (const { selectorText, style } of sheet?.cssRules ?? []) {
-    if (!/^\.\u037c\w+$/.test(selectorText ?? "") || !style.color || style.color.startsWith("color-mix")) continue;
-    style.color = `color-mix(in oklab, ${style.color}, var(--ink) 55%)`;
-  }
 }
 
 let mending = null;

@@ -23,7 +23,10 @@ from app.web.console.study_tab.versions import changes
 from app.web.console.tab import TabLocation
 from storage.registers.study_versions import difference, publish
 
-LINES, MOST_LINES = 24, 34
+FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
+<span class="quiet">Press Esc, then Tab to leave the editor.</span>
+<button type="button" class="plain copy">Copy</button></div><div class="study-file"></div>"""
+EDIT = "window.parleyConsole.edit(element, props, trigger, watch)  // editor.js, which triggers 'input'"
 MOST_REPLY = 300
 """Characters of a reply that are shown."""
 TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
@@ -51,14 +54,12 @@ class EditorSection:
                 self._no = gr.Button("Cancel", size="sm", elem_id="publish-no")
         with gr.Row(visible=False, elem_id="writing") as self._desk_row:
             with gr.Column(scale=3, min_width=420):
-                self._text = gr.Code(
-                    language="yaml",
-                    label="study.yaml (press Esc, then Tab to leave the editor)",
-                    lines=LINES,
-                    max_lines=MOST_LINES,
-                    wrap_lines=True,
-                    interactive=True,
-                    buttons=["copy"],
+                self._text = gr.HTML(
+                    "",
+                    html_template=FRAME,
+                    js_on_load=EDIT,
+                    editable=False,
+                    apply_default_css=False,
                     elem_id="study-text",
                 )
             with gr.Column(scale=2, min_width=300):
@@ -93,7 +94,7 @@ class EditorSection:
         return {
             self._none: self._desk.html("study_no_draft.html.j2", seen=seen) if text is None else "",
             self._desk_row: gr.update(visible=text is not None),
-            self._text: gr.update(value=text or "", interactive=visitor.owner),
+            self._text: gr.update(value=text or "", editable=visitor.owner),
             self._worth: self._shown(seen.checked, saved=False),
             self._ask: gr.update(visible=visitor.owner, interactive=seen.changed),
             self._test: gr.update(visible=visitor.owner),

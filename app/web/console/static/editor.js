@@ -1,0 +1,145 @@
+// The editor of study files: CodeMirror, with completion and help from the JSON Schema, and the faults that the console
+// found. `attach` is called by the component `study-text` when it is on the page.
+
+import {
+  autocompletion, completionKeymap, defaultKeymap, drawSelection, EditorState, EditorView, highlightActiveLine,
+  highlightActiveLineGutter, HighlightStyle, history, historyKeymap, hoverTooltip, indentOnInput, indentUnit,
+  indentWithTab, keymap, lineNumbers, lintGutter, lintKeymap, search, searchKeymap, setDiagnostics, showPanel,
+  syntaxHighlighting, tags, yaml,
+} from "/console/codemirror.js";
+import { explained, placeAt, suggestions } from "/console/study_schema.js";
+
+const MOST_VALUES = 20;
+const KEYS = "Ctrl+Space: what can stand here. Esc, then Tab: leave the editor.";
+const schema = fetch("/console/study.schema.json").then((answer) => answer.json());
+let known = null; // the schema once it is here
+schema.then((value) => { known = value; });
+
+const colours = HighlightStyle.define([
+  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--accent-deep)", fontWeight: "600" },
+  { tag: [tags.string, tags.content], color: "var(--ink)" },
+  { tag: [tags.lineComment, tags.meta], color: "var(--soft)", fontStyle: "italic" },
+  { tag: [tags.punctuation, tags.separator, tags.bracket], color: "var(--soft)" },
+]);
+
+// ---- Completion, and the help for a key.
+
+async function complete({ state, pos, explicit }) {
+  const place = placeAt(state.doc.toString(), pos);
+  if (!place || (!explicit && place.kind === "key" && !place.word)) return null;
+  const options = suggestions(await schema, place).map(({ label, key, info, required }) => ({
+    label, info: info || undefined, type: key ? "property" : "enum", boost: required ? 1 : 0,
+    apply: key && !/^\s*:/.test(state.sliceDoc(pos, pos + 2)) ? `${label}: ` : label,
+  }));
+  return options.length ? { from: place.from, options, validFor: /^[\w$-]*$/ } : null;
+}
+
+// The help for the key on a line at an offset: that of its value as well.
+function helpAt(state, pos) {
+  const line = state.doc.lineAt(pos), text = line.text;
+  const words = [...text.matchAll(/[\w$-]+(?=\s*:)/g)].filter((word) => word.index <= pos - line.from);
+  const own = words.findLast((word) => pos - line.from <= word.index + word[0].length);
+  const place = placeAt(state.doc.toString(), own ? line.from + own.index + own[0].length : pos);
+  return known && place ? explained(known, place) : null;
+}
+
+function written(help, dom) {
+  const name = document.createElement("b");
+  name.textContent = help.key;
+  dom.replaceChildren(name, ` ${help.info.replaceAll("\n", " ")}`);
+  if (help.standard) dom.append(` Default: ${help.standard}.`);
+  if (help.values.length > 1) dom.append(` Allowed: ${help.values.slice(0, MOST_VALUES).join(", ")}.`);
+}
+
+const hover = hoverTooltip(async (view, pos) => {
+  await schema;
+  const help = helpAt(view.state, pos);
+  return help?.info ? { pos, above: true, create: () => ({ dom: tip(help) }) } : null;
+});
+
+function tip(help) {
+  const dom = document.createElement("div");
+  dom.className = "cm-help";
+  written(help, dom);
+  return dom;
+}
+
+// The same for those who use no mouse: the help for the key at the cursor, below the text.
+const atCursor = showPanel.of((view) => {
+  const dom = document.createElement("div");
+  Object.assign(dom, { className: "cm-help", id: "study-text-help" });
+  const show = (state) => {
+    const help = helpAt(state, state.selection.main.head);
+    if (help) written(help, dom); else dom.textContent = KEYS;
+  };
+  show(view.state);
+  schema.then(() => show(view.state));
+  return { dom, update: ({ state, docChanged, selectionSet }) => { if (docChanged || selectionSet) show(state); } };
+});
+
+// ---- Faults: marked in the text and beside it; each in the list is a button that selects its place.
+
+// Columns count characters, as Python does; those of CodeMirror count UTF-16 units.
+const units = (text, characters) => [...text].slice(0, characters).join("").length;
+
+function range({ dataset }, doc) {
+  const line = doc.line(Math.min(Number(dataset.line), doc.lines));
+  const from = line.from + units(line.text, Number(dataset.column) - 1);
+  const to = dataset.end ? line.from + units(line.text, Number(dataset.end) - 1) : line.to;
+  return { from: Math.min(from, line.to), to: Math.max(from, Math.min(to, line.to)) };
+}
+
+function mark(view) {
+  const found = [...document.querySelectorAll("#faults [data-line]")].map((fault) => ({
+    ...range(fault, view.state.doc), severity: "error", message: fault.querySelector(".what").textContent.trim(),
+  }));
+  view.dispatch(setDiagnostics(view.state, found.sort((one, other) => one.from - other.from)));
+}
+
+function jump(view, fault) {
+  const { from, to } = range(fault, view.state.doc);
+  view.dispatch({ selection: { anchor: from, head: to }, effects: EditorView.scrollIntoView(from, { y: "center" }) });
+  view.focus();
+}
+
+// ---- The component.
+
+export function attach(element, props, trigger, watch) {
+  let given = false; // whether a change is the server's
+  const typed = EditorView.updateListener.of(({ docChanged, state }) => {
+    if (!docChanged || given) return;
+    props.value = state.doc.toString();
+    trigger("input");
+  });
+  const start = () => EditorState.create({
+    doc: props.value,
+    extensions: [
+      lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "), highlightActiveLine(),
+      highlightActiveLineGutter(), EditorView.lineWrapping, yaml(), syntaxHighlighting(colours), search({ top: true }),
+      autocompletion({ override: [complete] }), hover, atCursor, typed,
+      keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
+      EditorState.readOnly.of(!props.editable),
+      EditorView.contentAttributes.of({ "aria-labelledby": "study-text-label", "aria-describedby": "study-text-help" }),
+    ],
+  });
+  const view = new EditorView({ state: start(), parent: element.querySelector(".study-file") });
+  watch(["value", "editable"], () => {
+    if (props.value === view.state.doc.toString() && view.state.readOnly === !props.editable) return;
+    given = true;
+    view.setState(start()); // another text: there is nothing to undo
+    given = false;
+    mark(view);
+  });
+  const faults = document.getElementById("faults");
+  new MutationObserver(() => mark(view)).observe(faults, { childList: true, subtree: true });
+  faults.addEventListener("click", ({ target }) => {
+    const fault = target.closest("[data-line]");
+    if (fault) jump(view, fault);
+  });
+  element.querySelector(".copy").addEventListener("click", ({ target }) => {
+    view.dispatch({ selection: { anchor: 0, head: view.state.doc.length } }); // where there is no clipboard it is selected
+    view.focus();
+    navigator.clipboard?.writeText(view.state.doc.toString()).then(() => { target.textContent = "Copied"; });
+  });
+  mark(view);
+}
