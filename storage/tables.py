@@ -308,6 +308,18 @@ alerts = Table(
 )
 """What researchers were alerted to. The unique index allows one open alert for each condition, whoever opens it."""
 
+model_servers = Table(
+    "model_server",
+    metadata,
+    Column("name", String(60), primary_key=True),
+    Column("kind", String(32), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("sealed", LargeBinary, nullable=False),
+    Column("by", String(60), nullable=False),
+    Column("at_us", BigInteger, nullable=False),
+)
+"""Model servers entered in the console; `sealed` is the encrypted key, or empty."""
+
 _WITHDREW = (
     "SELECT 1 FROM erasure WHERE erasure.stream = OLD.stream UNION ALL "
     "SELECT 1 FROM ai_cell JOIN erasure ON erasure.stream = ai_cell.stream WHERE ai_cell.cell = OLD.cell"

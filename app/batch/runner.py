@@ -29,6 +29,7 @@ from app.calls.caller import Budget, Caller
 from app.calls.model_pool import ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import SystemClock
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from storage.ai_alone.replies import has_result, texts
 from storage.ai_alone.runs import asking, begin_run, end_run
@@ -74,7 +75,8 @@ class _Runner:
         self._database, self._settings, self._limits, self._survey = database, settings, limits, found
         self._lanes: dict[ModelKey, ModelQueue] = {}
         self._clock = SystemClock()
-        self._pool = ModelPool(settings, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
+        servers = with_saved_servers(settings, database)
+        self._pool = ModelPool(servers, self._clock, _at_once, limits.requests_per_minute, limits.tokens_per_minute)
         self._slots: dict[tuple[str, str | None], asyncio.Semaphore] = {}
         self._stop, self._over = RunStop(self._lanes), asyncio.Event()
         self._tally = ProgressCounter(found.samples, found.stored, self._lanes, tell)

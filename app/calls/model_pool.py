@@ -10,6 +10,7 @@ from app.backends.base import Backend, PreparableBackend, Sleep
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.rate_limit import RateLimiter
 from app.clock import Clock
+from app.config.model_servers import Server
 from app.config.settings import Settings
 from experiments.study.sections.model_spec import ModelSpec
 
@@ -42,7 +43,8 @@ class ModelPool:
     ) -> None:
         self._settings, self._clock, self._sleep = settings, clock, sleep
         self._limits = requests_per_minute, tokens_per_minute
-        self._backends: dict[tuple[str, str | None], Backend] = {}
+        self._backends: dict[tuple[str, str | None], tuple[Server | None, Backend]] = {}
+        self._replaced: list[Backend] = []
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
 
     def check_configured(self, model: ModelSpec) -> None:
@@ -60,20 +62,23 @@ class ModelPool:
         return ModelAccess(label, model, lambda: self.backend(model), *self._known[key])
 
     def backend(self, model: ModelSpec) -> Backend:
-        """The backend of a model's server; raises SettingsError or BackendRejected where it cannot be made."""
-        key = (model.backend, model.server)
-        if key not in self._backends:
-            self._backends[key] = registry.create(model.backend, self._settings, self._sleep, model.server)
-        return self._backends[key]
+        """The backend of a model's server as it is now; raises SettingsError or BackendRejected where it cannot be
+        made. One whose server was changed is kept for the replies that it is still reading."""
+        key, server = (model.backend, model.server), self._settings.find_server(model.server or "")
+        known = self._backends.get(key)
+        if known is None or known[0] != server:  # an owner has given the server another address or key
+            self._backends[key] = server, registry.create(model.backend, self._settings, self._sleep, model.server)
+            self._replaced += [known[1]] if known else []
+        return self._backends[key][1]
 
     def _limiter(self, model: ModelSpec) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""
-        server = self._settings.model_servers.get(model.server or "")
+        server = self._settings.find_server(model.server or "")
         set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)
         requests, tokens = (own or known for own, known in zip(self._limits, set_by, strict=True))
         return RateLimiter(requests, tokens)
 
     async def close(self) -> None:
         """Close all connections."""
-        for backend in self._backends.values():
+        for backend in (*self._replaced, *(backend for _, backend in self._backends.values())):
             await backend.close()

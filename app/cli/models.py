@@ -15,11 +15,14 @@ from app.calls.model_pool import ModelPool
 from app.cli.commands import group
 from app.cli.common import AsJson, finish, out, print_json, settings_in_use
 from app.clock import SystemClock
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import check_model, settings_of
 from app.studies.loader import load_study
 from experiments.study.study import Study
+from storage.db.database_url import sqlite_path
+from storage.db.engine import open_database
 
 models = group("models")
 
@@ -50,13 +53,21 @@ def send_test(
     the error, with what to do. Each model is called once, and nothing is stored. The exit code is 2 if a model failed.
     Names in `{{...}}` in a system prompt are sent as they stand.
     """
-    settings = settings_in_use()
+    settings = _with_servers(settings_in_use())
     found, refs = _study_and_models(study, model or [])
     attempts = finish(_tried(settings, refs, found.file.currency if found else "", shown=not as_json))
     if as_json:
-        print_json([_row(ref, attempt, found) for ref, attempt in zip(refs, attempts, strict=True)])
+        print_json([_row(ref, attempt, found, settings) for ref, attempt in zip(refs, attempts, strict=True)])
     if any(attempt.result.error for attempt in attempts):
         raise typer.Exit(2)
+
+
+def _with_servers(settings: Settings) -> Settings:
+    """The settings with the servers of the database, if there is one."""
+    file = sqlite_path(settings.database_url)
+    return (
+        settings if file and not file.exists() else with_saved_servers(settings, open_database(settings.database_url))
+    )
 
 
 def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
@@ -79,7 +90,7 @@ async def _tried(settings: Settings, refs: Sequence[ModelRef], currency: str, *,
             attempts.append(await check_model(pool, ref, settings, clock, reply))
             if follower is not None:
                 await follower
-                _print_result(ref, attempts[-1], currency)
+                _print_result(ref, attempts[-1], currency, settings)
     finally:
         await pool.close()
     return attempts
@@ -93,11 +104,11 @@ async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
     out.print("" if reply.text else "no reply")
 
 
-def _print_result(ref: ModelRef, attempt: Attempt, currency: str) -> None:
+def _print_result(ref: ModelRef, attempt: Attempt, currency: str, settings: Settings) -> None:
     result, end = attempt.result, attempt.result.end
     if (error := result.error) is not None:
         out.print(Text(f"  {error} ({error.reason})", "red"))
-        if set_by := settings_of(ref.model):
+        if set_by := settings_of(ref.model, settings):
             out.print(Text(f"  Its address and key are set by {' and '.join(set_by)}.", "dim"))
         return
     first_us = result.total_us if result.first_token_us is None else result.first_token_us
@@ -109,7 +120,7 @@ def _print_result(ref: ModelRef, attempt: Attempt, currency: str) -> None:
     out.print(Text(f"  {', '.join((*parts, end.model or 'no version named', tokens, cost))}", "dim"))
 
 
-def _row(ref: ModelRef, attempt: Attempt, study: Study | None) -> Mapping[str, Any]:
+def _row(ref: ModelRef, attempt: Attempt, study: Study | None, settings: Settings) -> Mapping[str, Any]:
     """What is known of a test; times in seconds, and null for what is not known."""
     result, end, error = attempt.result, attempt.result.end, attempt.result.error
     first_us = result.first_token_us
@@ -117,7 +128,7 @@ def _row(ref: ModelRef, attempt: Attempt, study: Study | None) -> Mapping[str, A
         "model": ref.label,
         "backend": ref.model.backend,
         "server": ref.model.server,
-        "settings": settings_of(ref.model),
+        "settings": settings_of(ref.model, settings),
         "reply": None if error else result.text,
         "version": end.model,
         "first_token_s": None if first_us is None else first_us / 1e6,

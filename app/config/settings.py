@@ -10,10 +10,10 @@ from base64 import b64decode
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
@@ -91,6 +91,16 @@ def _mail_addresses(value: str) -> str:
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 LogLevel = Annotated[str, AfterValidator(_level)]
+
+
+class ServerLookup(Protocol):
+    """More model servers than those of the settings."""
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all."""
+
+    def find(self, name: str) -> Server | None:
+        """The server of this name; None if there is none. Raises SettingsError if it cannot be used."""
 
 
 class Settings(BaseSettings):
@@ -267,6 +277,8 @@ class Settings(BaseSettings):
         5, ge=0, le=100_000, description="Alerts: free space in GB, if it is less than a tenth of the disk. 0: never."
     )
 
+    _more: ServerLookup | None = PrivateAttr(None)
+
     @model_validator(mode="before")
     @classmethod
     def _unquote(cls, values: dict[str, Any]) -> dict[str, Any]:
@@ -283,16 +295,37 @@ class Settings(BaseSettings):
         """Where researchers find the console."""
         return (self.console_url or _local(self.host, self.console_port)).rstrip("/")
 
+    def with_lookup(self, more: ServerLookup) -> Self:
+        """The same settings with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
+        return self.model_copy().look_up_in(more)
+
+    def look_up_in(self, more: ServerLookup) -> Self:
+        """These settings themselves, from now on with more model servers."""
+        self._more = more
+        return self
+
+    def is_saved(self, name: str) -> bool:
+        """Whether a model server comes from the lookup."""
+        return name not in self.model_servers and self._more is not None and name in self._more.names()
+
+    def find_server(self, name: str) -> Server | None:
+        """The model server that a study calls `name`; None if there is none."""
+        if name in self.model_servers or self._more is None:
+            return self.model_servers.get(name)
+        return self._more.find(name)
+
     def server(self, name: str) -> Server:
         """The model server that a study calls `name`; raises SettingsError if there is none."""
-        if name not in self.model_servers:
-            known = ", ".join(self.model_servers) or "none"
+        found = self.find_server(name)
+        if found is None:
+            names = [*self.model_servers, *(self._more.names() if self._more else ())]
             raise SettingsError(
-                f"There is no model server {name!r}: {env_name('model_servers')} has {known}."
-                f"{did_you_mean(name, self.model_servers)} Add it, as in "
-                f"""{env_name("model_servers")}='{{"{name}": {{"url": "https://..."}}}}'."""
+                f"There is no model server {name!r}: {env_name('model_servers')} and the console have "
+                f"{', '.join(dict.fromkeys(names)) or 'none'}.{did_you_mean(name, names)} An owner can enter it in the "
+                f"""console, under Model servers; or set {env_name("model_servers")}='{{"{name}": """
+                """{"url": "https://..."}}'."""
             )
-        return self.model_servers[name]
+        return found
 
 
 def reachable_url(host: str) -> str:

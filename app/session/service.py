@@ -27,6 +27,7 @@ from app.calls.caller import Attempt, Budget, Caller, row_of
 from app.calls.model_pool import ModelAccess, ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.session.budget_gate import BUDGET, BudgetGate
 from app.session.replies.buffer import ReplyBuffer
@@ -235,7 +236,7 @@ class SessionService(Sessions):
         self._database = database
         self._settings = settings
         self._kept = SessionCache()
-        self._models = ModelPool(settings, clock, clock.sleep)
+        self._models = ModelPool(with_saved_servers(settings, database), clock, clock.sleep)
         longest_s = settings.max_retry_wait_s
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())

@@ -41,6 +41,7 @@ ROOMS = {
     "replay": (STUDY, "Sessions", "Replay", "#session-page iframe"),
     "export": (STUDY, "Export", "", "#data-preview table"),
     "results": (STUDY, "Results", "", "#results-plot-0 .marks"),
+    "servers": (STUDY, "Model servers", "", "#servers h2"),
     "accounts": (STUDY, "Accounts", "", "#people-deeds table"),
 }
 """The study and the tab of each, the tab within it, and what shows that it is painted."""
@@ -98,15 +99,6 @@ def test_the_models_of_a_draft_when_tested(ada: AtConsole, audit: Audit) -> None
     ada.page.locator("#tested .replied").first.wait_for()
     ada.look("models-tested")
     audit(ada.page)
-
-
-def test_the_editor_is_no_trap(ada: AtConsole) -> None:
-    enter(ada, *ROOMS["edit"])
-    text = ada.page.get_by_role("textbox", name="Esc, then Tab")
-    text.focus()
-    ada.page.keyboard.press("Escape")
-    ada.page.keyboard.press("Tab")
-    assert not text.evaluate("text => text.contains(document.activeElement)")
 
 
 def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., BrowserContext], audit: Audit) -> None:

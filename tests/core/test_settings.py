@@ -186,6 +186,6 @@ def test_a_server_covers_its_secrets_also_where_they_were_cut():
 
 def test_a_server_that_is_not_there_is_told_with_all_that_are():
     with pytest.raises(
-        SettingsError, match=r"'lab': PARLEY_MODEL_SERVERS has none. Add it, as in PARLEY_MODEL_SERVERS='"
+        SettingsError, match=r"'lab': PARLEY_MODEL_SERVERS and the console have none. An owner can enter it"
     ):
         Settings(model_servers={}).server("lab")

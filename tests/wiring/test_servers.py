@@ -32,7 +32,8 @@ async def test_a_server_that_the_deployment_does_not_have_is_told_at_the_start(t
     servers = {"gpu-lab": ModelServer(url="http://127.0.0.1:9/v1"), "azure": ModelServer(url="https://a.example")}
     runtime = runtime_with(tmp_path, model_servers=servers)
     with pytest.raises(
-        SettingsError, match=r"'gpu-lib': PARLEY_MODEL_SERVERS has gpu-lab, azure. Did you mean 'gpu-lab'"
+        SettingsError,
+        match=r"'gpu-lib': PARLEY_MODEL_SERVERS and the console have gpu-lab, azure. Did you mean 'gpu-lab'",
     ):
         runtime.prepare(study_with(tmp_path, backend="openai", server="gpu-lib"))
     await runtime.close()

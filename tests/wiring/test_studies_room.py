@@ -210,7 +210,7 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
     room.as_("analyst")
     seen = await researcher.open(tab="studies", study="sums")
     assert "sums" in value(seen["study-title"])
-    assert seen["study-text"]["interactive"] is False
+    assert seen["study-text"]["props"]["editable"] is False
     for component, kind in CHANGES:
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component

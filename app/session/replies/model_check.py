@@ -85,9 +85,13 @@ def check_request(ref: ModelRef) -> Request:
     )
 
 
-def settings_of(model: ModelSpec) -> tuple[str, ...]:
-    """The variables that set the address and the key of a model's server; none for a model that asks no server."""
+SAVED = "the console, under Model servers"
+
+
+def settings_of(model: ModelSpec, settings: Settings) -> tuple[str, ...]:
+    """Where the address and the key of a model's server are set: variables, or the console; none for a model that asks
+    no server."""
     if model.server:
-        return (env_name("model_servers"),)
+        return (SAVED if settings.is_saved(model.server) else env_name("model_servers"),)
     fields = (f"{model.backend}_base_url", f"{model.backend}_api_key")
     return tuple(env_name(name) for name in fields if name in Settings.model_fields)

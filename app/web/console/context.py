@@ -17,6 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from app.clock import Clock
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.errors import NotAllowed
 from app.session.service import Sessions
@@ -42,7 +43,7 @@ class ConsoleContext:
     """Shared by all tabs: the database, the clock, the accounts, and the page's note."""
 
     def __init__(self, settings: Settings, database: Database, secret: str, clock: Clock, accounts: Accounts) -> None:
-        self.settings = settings
+        self.settings = with_saved_servers(settings, database)
         self.database = database
         self.secret = secret
         self.clock = clock

@@ -34,12 +34,10 @@ async function complete({ state, pos, explicit }) {
   return options.length ? { from: place.from, options, validFor: /^[\w$-]*$/ } : null;
 }
 
-// The help for the key on a line at an offset: that of its value as well.
+// The help for the key at an offset, or for that of the value there; null where there is none.
 function helpAt(state, pos) {
-  const line = state.doc.lineAt(pos), text = line.text;
-  const words = [...text.matchAll(/[\w$-]+(?=\s*:)/g)].filter((word) => word.index <= pos - line.from);
-  const own = words.findLast((word) => pos - line.from <= word.index + word[0].length);
-  const place = placeAt(state.doc.toString(), own ? line.from + own.index + own[0].length : pos);
+  const { text, from } = state.doc.lineAt(pos);
+  const place = placeAt(state.doc.toString(), pos + /^[\w$-]*/.exec(text.slice(pos - from))[0].length);
   return known && place ? explained(known, place) : null;
 }
 
@@ -116,7 +114,7 @@ export function attach(element, props, trigger, watch) {
     extensions: [
       lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "), highlightActiveLine(),
       highlightActiveLineGutter(), EditorView.lineWrapping, yaml(), syntaxHighlighting(colours), search({ top: true }),
-      autocompletion({ override: [complete] }), hover, atCursor, typed,
+      autocompletion({ override: [complete], icons: false }), hover, atCursor, typed,
       keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
       EditorState.readOnly.of(!props.editable),
       EditorView.contentAttributes.of({ "aria-labelledby": "study-text-label", "aria-describedby": "study-text-help" }),

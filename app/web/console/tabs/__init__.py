@@ -10,6 +10,7 @@ from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.monitor import MonitorTab
 from app.web.console.tabs.results import ResultsTab
+from app.web.console.tabs.servers import ServersTab
 from app.web.console.tabs.sessions import SessionsTab
 from app.web.console.tabs.studies import StudiesTab
 
@@ -19,5 +20,6 @@ ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
     SessionsTab,
     ExportTab,
     ResultsTab,
+    ServersTab,
     AccountsTab,
 )

@@ -1,0 +1,54 @@
+"""Settings with the model servers that owners saved in the console, for every process on the same database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cachetools import TTLCache
+
+from app.config.model_servers import Server
+from app.config.secret import load_secret
+from app.config.settings import Settings
+from app.errors import SettingsError
+from storage.accounts.model_servers import SavedServer, open_key, saved_servers
+from storage.db.engine import Database
+from storage.errors import StorageError
+
+FRESH_S = 2
+"""Seconds after which the table is read again, so that a running server finds what the console has changed."""
+_ALL = "all"
+
+
+class SavedServers:
+    """The saved servers by name, with opened keys."""
+
+    def __init__(self, settings: Settings, database: Database, fresh_s: float = FRESH_S) -> None:
+        self._settings, self._database = settings, database
+        self._read: TTLCache[str, Mapping[str, SavedServer]] = TTLCache(1, fresh_s)
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all."""
+        return tuple(self._all())
+
+    def find(self, name: str) -> Server | None:
+        """The server of this name; None if there is none. Raises SettingsError if its key cannot be opened."""
+        saved = self._all().get(name)
+        if saved is None:
+            return None
+        try:
+            key = open_key(load_secret(self._settings), saved) if saved.sealed else None
+        except StorageError as error:
+            said = str(error)
+            raise SettingsError(f"{said[0].upper()}{said[1:]}.") from None
+        return Server.model_validate({"url": saved.url, "key": key})
+
+    def _all(self) -> Mapping[str, SavedServer]:
+        known = self._read.get(_ALL)
+        if known is None:
+            known = self._read[_ALL] = {server.name: server for server in saved_servers(self._database)}
+        return known
+
+
+def with_saved_servers(settings: Settings, database: Database) -> Settings:
+    """The settings, whose `server` also finds the servers saved in a database; those of the settings win."""
+    return settings.with_lookup(SavedServers(settings, database))

@@ -1,0 +1,154 @@
+"""Model servers: those that owners saved here, with sealed keys, and those of the settings; none belongs to a study."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import gradio as gr
+from pydantic import TypeAdapter, ValidationError
+
+from app.backends.providers import BACKEND, PROVIDERS
+from app.config.model_servers import Server
+from app.config.settings import env_name
+from app.errors import SettingsError
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import LocationValues, TabLocation, dropdown, text
+from experiments.study.base_model import Slug
+from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
+from storage.errors import StorageError
+
+OTHER = "other"
+KINDS = [*((provider.title, name) for name, provider in PROVIDERS.items()), ("Another server", OTHER)]
+PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b")
+"""A word of an example's address that is to be replaced, such as HOST."""
+MOST_KEY = 500
+_NAME = TypeAdapter(Slug)
+
+
+class ServersTab:
+    """The list of servers; and for owners, the forms that save and remove one."""
+
+    name = "servers"
+    label = "Model servers"
+
+    def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
+        self._desk = desk
+        self.outputs: list[Any] = []
+
+    def build(self) -> None:
+        """Create the components and wire their events."""
+        self._list = gr.HTML(elem_id="servers", padding=False, apply_default_css=False)
+        with gr.Row(visible=False, elem_classes="people-forms") as self._forms:
+            with gr.Column(elem_classes="sheet"):
+                gr.HTML("<h3>Save a server</h3>", padding=False, apply_default_css=False)
+                self._kind = dropdown("Kind", elem_id="server-kind")
+                self._name = gr.Textbox(
+                    label="Name, as studies give it in `server`", max_length=60, elem_id="server-name"
+                )
+                self._url = gr.Textbox(label="Address", max_length=500, elem_id="server-url")
+                self._key = gr.Textbox(
+                    label="Key (leave empty if it needs none)",
+                    type="password",
+                    max_length=MOST_KEY,
+                    elem_id="server-key",
+                    html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
+                )
+                self._save = gr.Button("Save server", elem_id="server-save")
+                gr.HTML(
+                    '<p class="quiet">The key is stored encrypted and is never shown again. Saving a name again '
+                    "replaces the address and the key.</p>",
+                    padding=False,
+                    apply_default_css=False,
+                )
+            with gr.Column(elem_classes="sheet"):
+                gr.HTML("<h3>Remove a server</h3>", padding=False, apply_default_css=False)
+                self._old = dropdown("Server", elem_id="server-old")
+                self._sure = gr.Checkbox(label="Yes, remove this server and its key", elem_id="server-sure")
+                self._remove = gr.Button("Remove server", variant="stop", elem_id="server-remove")
+        typed = [self._kind, self._name, self._url, self._key]
+        changed = [self._list, *typed, self._old, self._sure]
+        self.outputs = [*changed, self._forms]
+        desk = self._desk
+        desk.bind(self._kind.input, self._fill, [self._kind], [self._name, self._url], owner=True)
+        desk.bind(self._save.click, self._keep, typed, changed, owner=True)
+        desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
+
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
+        """The servers, and empty forms."""
+        return {**self._shown(visitor), self._forms: gr.update(visible=visitor.owner)}
+
+    def _shown(self, visitor: CurrentUser) -> dict[Any, Any]:
+        saved = saved_servers(self._desk.database)
+        return {
+            self._list: self._desk.html(
+                "servers.html.j2",
+                saved=[(one, self._state(one)) for one in saved],
+                fixed=self._desk.settings.model_servers,
+                variable=env_name("model_servers"),
+                titles={name: title for title, name in KINDS},
+                backend=BACKEND,
+                owner=visitor.owner,
+            ),
+            self._kind: gr.update(choices=KINDS, value=OTHER),
+            self._name: "",
+            self._url: "",
+            self._key: "",
+            self._old: gr.update(choices=[one.name for one in saved], value=None),
+            self._sure: False,
+        }
+
+    def _state(self, server: SavedServer) -> tuple[str, str]:
+        """Whether a server can be used: a word, and the kind of its tag."""
+        if server.name in self._desk.settings.model_servers:
+            return f"not used: {env_name('model_servers')} has a server of this name", "warn"
+        if not server.sealed:
+            return "no key", ""
+        try:
+            open_key(self._desk.secret, server)
+        except StorageError:
+            return "the key cannot be opened with this secret: enter it again", "bad"
+        return "key stored", "good"
+
+    def _fill(self, _: CurrentUser, kind: Any) -> Mapping[Any, Any]:
+        """Fill in what is known of a provider."""
+        provider = PROVIDERS.get(text(kind))
+        return {self._name: text(kind), self._url: provider.url} if provider else {self._name: "", self._url: ""}
+
+    def _keep(self, visitor: CurrentUser, kind: Any, name: Any, url: Any, key: Any) -> Mapping[Any, Any]:
+        name, url, key = text(name).strip(), text(url).strip(), text(key).strip()
+        server = _server(name, url, key)
+        if name in self._desk.settings.model_servers:
+            raise SettingsError(f"{env_name('model_servers')} has a server {name!r}, which wins. Choose another name.")
+        known = text(kind) if text(kind) in PROVIDERS else OTHER
+        one = SavedServer(name, known, server.url, visitor.name, 0, b"")
+        save_server(self._desk.database, self._desk.secret, one, key, self._desk.clock.now_us)
+        return {**self._shown(visitor), **self._desk.notify(f"The server {name} is saved. Studies can use it now.")}
+
+    def _drop(self, visitor: CurrentUser, name: Any, sure: Any) -> Mapping[Any, Any]:
+        if not text(name):
+            raise SettingsError("Choose a server first.")
+        if sure is not True:
+            raise SettingsError(f"To remove {text(name)}, tick the box beside the button first.")
+        remove_server(self._desk.database, text(name), visitor.name, self._desk.clock.now_us)
+        done = f"The server {text(name)} is removed. Models of studies that name it no longer reply."
+        return {**self._shown(visitor), **self._desk.notify(done)}
+
+
+def _server(name: str, url: str, key: str) -> Server:
+    """The server as it was entered; raises SettingsError, which never quotes the key."""
+    try:
+        _NAME.validate_python(name)
+    except ValidationError:
+        raise SettingsError(
+            f"{name[:60]!r} is no name of a server: a letter, then letters, digits, - and _, at most 60."
+        ) from None
+    if (word := PLACEHOLDER.search(url)) is not None:
+        raise SettingsError(f"Replace {word[0]} in the address by that of your server.")
+    try:
+        return Server.model_validate({"url": url, "key": key or None})
+    except ValidationError as error:
+        field, said = error.errors()[0]["loc"][0], error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"The {'address' if field == 'url' else 'key'} {said.rstrip('.')}.") from None

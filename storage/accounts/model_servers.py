@@ -1,0 +1,88 @@
+"""Model servers that owners enter in the console. The key of each is sealed under the deployment's secret.
+
+Fernet (AES-128-CBC with HMAC-SHA-256) seals the key together with the name and the address of its server, so that
+neither a changed row nor a row that was copied to another name makes Parley send a key elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+import orjson
+from cryptography.fernet import Fernet, InvalidToken
+from sqlalchemy import delete, select
+
+from storage import tables
+from storage.accounts.audit_log import AuditLog
+from storage.db.engine import Database, writer
+from storage.db.upsert import upsert
+from storage.errors import StorageError
+
+_columns = tables.model_servers.c
+
+
+@dataclass(frozen=True, slots=True)
+class SavedServer:
+    """A server without its key. `kind` is the name of its provider, or `other`."""
+
+    name: str
+    kind: str
+    url: str
+    by: str
+    at_us: int
+    sealed: bytes = field(repr=False)
+    """The sealed key; empty for a server without one."""
+
+
+def saved_servers(database: Database) -> tuple[SavedServer, ...]:
+    """The saved servers, in the order of their names."""
+    query = select(*(_columns[name] for name in ("name", "kind", "url", "by", "at_us", "sealed")))
+    with database.connect() as connection:
+        return tuple(SavedServer(*row) for row in connection.execute(query.order_by(_columns.name)))
+
+
+def save_server(database: Database, secret: str, server: SavedServer, key: str, clock_us: Callable[[], int]) -> None:
+    """Save a server, with its key if that is not empty, in place of one of the same name; audited."""
+    sealed = seal_key(secret, server.name, server.url, key) if key else b""
+    row = {"name": server.name, "kind": server.kind, "url": server.url, "by": server.by, "at_us": clock_us()}
+    with writer(database) as connection, connection.begin():
+        upsert(connection, tables.model_servers, [{**row, "sealed": sealed}], ["name"])
+        about = f"{server.name}: {server.url}, {'with' if key else 'without'} a key"
+        AuditLog(database, clock_us).forward(connection, server.by, "saved a model server", about)
+
+
+def remove_server(database: Database, name: str, by: str, clock_us: Callable[[], int]) -> None:
+    """Remove a server and its key, audited; raises StorageError if there is none of this name."""
+    with writer(database) as connection, connection.begin():
+        if not connection.execute(delete(tables.model_servers).where(_columns.name == name)).rowcount:
+            raise StorageError(f"there is no saved model server {name!r}; it may have been removed already")
+        AuditLog(database, clock_us).forward(connection, by, "removed a model server", name)
+
+
+def seal_key(secret: str, name: str, url: str, key: str) -> bytes:
+    """The key of a server, sealed."""
+    return _fernet(secret).encrypt(orjson.dumps([name, url, key]))
+
+
+def open_key(secret: str, server: SavedServer) -> str | None:
+    """The key of a server; None without one. Raises StorageError if it was sealed under another secret, or for a
+    server of another name or address."""
+    if not server.sealed:
+        return None
+    try:
+        name, url, key = orjson.loads(_fernet(secret).decrypt(server.sealed))
+    except InvalidToken:
+        name = url = key = None
+    if key is None or (name, url) != (server.name, server.url):
+        raise StorageError(
+            f"the key of the model server {server.name!r} cannot be opened with this secret (PARLEY_SECRET, or the "
+            "file .secret beside the database). Enter the key again in the console, under Model servers"
+        )
+    return str(key)
+
+
+def _fernet(secret: str) -> Fernet:
+    return Fernet(base64.urlsafe_b64encode(sha256(b"parley model server:" + secret.encode()).digest()))
