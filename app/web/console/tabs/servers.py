@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -46,7 +47,7 @@ class ServersTab:
                 gr.HTML("<h3>Save a server</h3>", padding=False, apply_default_css=False)
                 self._kind = dropdown("Kind", elem_id="server-kind")
                 self._name = gr.Textbox(
-                    label="Name, as studies give it in `server`", max_length=60, elem_id="server-name"
+                    label="Name (what a study writes as server)", max_length=60, elem_id="server-name"
                 )
                 self._url = gr.Textbox(label="Address", max_length=500, elem_id="server-url")
                 self._key = gr.Textbox(
@@ -56,7 +57,7 @@ class ServersTab:
                     elem_id="server-key",
                     html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
                 )
-                self._save = gr.Button("Save server", elem_id="server-save")
+                self._save = gr.Button("Save server", variant="primary", elem_id="server-save")
                 gr.HTML(
                     '<p class="quiet">The key is stored encrypted and is never shown again. Saving a name again '
                     "replaces the address and the key.</p>",
@@ -85,7 +86,7 @@ class ServersTab:
         return {
             self._list: self._desk.html(
                 "servers.html.j2",
-                saved=[(one, self._state(one)) for one in saved],
+                saved=[(one, self._state(one), _line(one)) for one in saved],
                 fixed=self._desk.settings.model_servers,
                 variable=env_name("model_servers"),
                 titles={name: title for title, name in KINDS},
@@ -135,6 +136,17 @@ class ServersTab:
         remove_server(self._desk.database, text(name), visitor.name, self._desk.clock.now_us)
         done = f"The server {text(name)} is removed. Models of studies that name it no longer reply."
         return {**self._shown(visitor), **self._desk.notify(done)}
+
+
+def _line(server: SavedServer) -> str:
+    """A model of a study on a server, in YAML."""
+    provider = PROVIDERS.get(server.kind)
+    model = (
+        {"model": provider.model} | ({"options": dict(provider.options)} if provider.options else {})
+        if provider
+        else {}
+    )
+    return json.dumps({"backend": BACKEND, "server": server.name, **model}).replace('"', "")
 
 
 def _server(name: str, url: str, key: str) -> Server:
