@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -59,11 +59,19 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
     return call.made[-1]
 
 
-async def check_models(refs: Iterable[ModelRef], settings: Settings, clock: Clock) -> list[Attempt]:
-    """Call several models at the same time, each once; their attempts in the same order."""
+async def check_models(
+    refs: Sequence[ModelRef], settings: Settings, clock: Clock, replies: Sequence[ReplyBuffer] = ()
+) -> list[Attempt]:
+    """Call several models at the same time, each once; their attempts in the same order.
+
+    The text of each is streamed into its buffer, if `replies` has one for each.
+    """
+    replies = replies or [ReplyBuffer() for _ in refs]
     pool = ModelPool(settings, clock, asyncio.sleep)
     try:
-        return await asyncio.gather(*(check_model(pool, ref, settings, clock, ReplyBuffer()) for ref in refs))
+        return await asyncio.gather(
+            *(check_model(pool, ref, settings, clock, reply) for ref, reply in zip(refs, replies, strict=True))
+        )
     finally:
         await pool.close()
 

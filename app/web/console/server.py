@@ -58,6 +58,7 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             report_page.route(desk),
             pictures.researchers_route(desk.studies),
             desk.downloads.route(),
+            desk.model_tests.route(),
             *page.routes(desk),  # last, because they match every path
         ],
         exception_handlers={ParleyError: _apologise},

@@ -26,6 +26,17 @@ window.parleyConsole = {
     input.value = ""; // so that the same file can be chosen again
     return [file.name, url.slice(url.indexOf(",") + 1)];
   },
+  // Shows the replies of models under test while they come, in the list `.live`, until Gradio puts the results there.
+  async followTest() {
+    const reader = (await fetch("/console/model-test")).body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = "";
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      const lines = (rest + piece.value).split("\n");
+      rest = lines.pop();
+      const list = document.querySelector("dl.live");
+      if (list && lines.length) list.replaceChildren(...Object.entries(JSON.parse(lines.at(-1))).flatMap(written));
+    }
+  },
   async edit(...component) {
     (await import("/console/editor.js")).attach(...component);
   },
@@ -41,6 +52,12 @@ document.addEventListener("change", ({ target }) => {
   if (large) target.value = "";
   else document.querySelector("button#items-upload, #items-upload button").click();
 });
+
+function written([model, text]) {
+  const parts = [document.createElement("dt"), document.createElement("dd")];
+  parts.forEach((part, i) => { part.textContent = [model, text || "…"][i]; });
+  return parts;
+}
 
 const ask = window.fetch;
 window.fetch = async (...request) => {

@@ -12,9 +12,7 @@ from gradio.components import Component
 
 from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
-from app.clock import SystemClock
 from app.errors import SettingsError
-from app.session.replies.model_check import check_models
 from app.studies.drafts import CheckResult
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -29,8 +27,11 @@ FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
 EDIT = "window.parleyConsole.edit(element, props, trigger, watch)  // editor.js, which triggers 'input'"
 MOST_REPLY = 300
 """Characters of a reply that are shown."""
-TESTING = """() => '<p class="quiet" role="status">Testing the models…</p>'"""
-"""Said in the browser at once, as a reply takes its time."""
+TESTING = """() => {
+  window.parleyConsole.followTest();
+  return '<p class="quiet" role="status">Testing the models…</p><dl class="live"></dl>';
+}"""
+"""Shown at once; console.js puts the replies into the list while they come."""
 ELSEWHERE = (
     "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
     "Copy what you want to keep, then reload the page."
@@ -135,7 +136,7 @@ class EditorSection:
         self._desk.audit(visitor, "tested the models of the draft", name)
         shown = self._desk.html(
             "study_models.html.j2",
-            tests=asyncio.run(check_models(refs, self._desk.settings, SystemClock())),
+            tests=self._desk.model_tests.run(visitor, refs, self._desk.settings),
             currency=study.file.currency,
             at_us=self._desk.clock.now_us(),
             most=MOST_REPLY,
