@@ -117,7 +117,7 @@ export function attach(element, props, trigger, watch) {
       autocompletion({ override: [complete], icons: false }), hover, atCursor, typed,
       keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
       EditorState.readOnly.of(!props.editable),
-      EditorView.contentAttributes.of({ "aria-labelledby": "study-text-label", "aria-describedby": "study-text-help" }),
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-labelledby": "study-text-label", "aria-describedby": "study-text-help" }),
     ],
   });
   const view = new EditorView({ state: start(), parent: element.querySelector(".study-file") });
