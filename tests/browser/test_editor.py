@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.model_server import serve
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -38,7 +40,9 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     (folder / "studies/draft").mkdir(parents=True)
     (folder / "studies/draft/study.yaml").write_text(DRAFT, encoding="utf-8")
     console = Process(folder, (), command="console")
-    with ada_and_bob(console.database_url):
+    with serve() as models, ada_and_bob(console.database_url):
+        console.env |= {"PARLEY_OPENAI_BASE_URL": models.base_url, "PARLEY_OPENAI_API_KEY": "sk-of-the-fake"}
+        console.env["PARLEY_TOKEN_GAP_TIMEOUT_S"] = "8"
         console.start()
         context = browser.new_context(reduced_motion="reduce")
         made = AtConsole(context.new_page(), console.url)
@@ -105,6 +109,16 @@ def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole)
     expect(editor.at("study-text-help")).to_contain_text("Allowed: flag, mask, regenerate", timeout=LONG_MS)
     editor.at("study-text").get_by_text("consent").hover()
     expect(editor.at("study-text").locator(".cm-tooltip .cm-help")).to_contain_text("step ", timeout=LONG_MS)
+
+
+def test_a_reply_under_test_is_shown_while_it_comes(editor: AtConsole) -> None:
+    """The model stops in the middle of its reply, until it has been silent for too long."""
+    study = DRAFT.replace("{backend: scribted}", '{backend: openai, model: "fault:hang-midway"}')
+    editor.rewrite("study-text", study + "  - step: finish\n")
+    editor.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
+    editor.press("models-test")
+    expect(editor.at("models-tested").locator("dl.live dd")).to_have_text(re.compile(r"\w+"), timeout=LONG_MS)
+    expect(editor.at("tested").locator(".failed")).to_contain_text("timeout", timeout=LONG_MS)
 
 
 def test_tab_does_not_trap_the_focus(editor: AtConsole) -> None:
