@@ -64,7 +64,8 @@ class ModelPool:
     def backend(self, model: ModelSpec) -> Backend:
         """The backend of a model's server as it is now; raises SettingsError or BackendRejected where it cannot be
         made. One whose server was changed is kept for the replies that it is still reading."""
-        key, server = (model.backend, model.server), self._settings.find_server(model.server or "")
+        key = (model.backend, model.server)
+        server = self._settings.find_server(model.server) if model.server else None
         known = self._backends.get(key)
         if known is None or known[0] != server:  # an owner has given the server another address or key
             self._backends[key] = server, registry.create(model.backend, self._settings, self._sleep, model.server)
@@ -73,7 +74,7 @@ class ModelPool:
 
     def _limiter(self, model: ModelSpec) -> RateLimiter:
         """The limits that were asked for, or else those that are set for the model's server."""
-        server = self._settings.find_server(model.server or "")
+        server = self._settings.model_servers.get(model.server or "")
         set_by = (server.requests_per_minute, server.tokens_per_minute) if server else (None, None)
         requests, tokens = (own or known for own, known in zip(self._limits, set_by, strict=True))
         return RateLimiter(requests, tokens)
