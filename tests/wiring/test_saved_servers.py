@@ -167,3 +167,17 @@ async def test_the_command_that_tests_models_finds_it(tmp_path: Path, models: Se
     assert done.returncode == 0, done.stderr
     assert KEY in str(models.requests[-1])
     assert KEY not in done.stdout + done.stderr
+
+
+async def test_a_key_that_cannot_be_opened_fails_the_reply_alone(
+    at: Console, database: Database, tmp_path: Path
+) -> None:
+    _, researcher = at
+    await save(researcher, "https://models.example/v1")
+    plain = settings_for(tmp_path, secret="another" + SECRET)
+    settings = plain.with_lookup(SavedServers(plain, database))
+    pool = ModelPool(settings, SystemClock(), SystemClock().sleep)
+    ref = parse_model_ref(None, "openai:gpt-fake@lab")
+    attempt = await check_model(pool, ref, settings, SystemClock(), ReplyBuffer())
+    assert "Enter the key again" in str(attempt.result.error)
+    await pool.close()
