@@ -95,7 +95,12 @@ def _cell(value: object) -> Any:
 
 
 def _csv(path: Path) -> Table:
-    text = read_text(path)
+    return parse_csv(read_text(path), str(path))
+
+
+def parse_csv(text: str, name: str) -> Table:
+    """Read a text of rows with any separator, such as cells copied from a spreadsheet; raises ProblemError, which
+    calls the text by this name."""
     separator = separator_of(text, 20)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     records, line = [], 1
@@ -104,19 +109,19 @@ def _csv(path: Path) -> Table:
             records.append((f"line {line}", [cell.strip() for cell in cells]))
             line = reader.line_num + 1
     except csv.Error as error:
-        raise ProblemError(f"{path}: line {line} is not CSV ({error}). Check the quotes in this row.") from error
-    found = _of_records(records, path)
+        raise ProblemError(f"{name}: line {line} is not CSV ({error}). Check the quotes in this row.") from error
+    found = _of_records(records, name)
     told = f"cells are separated by {SEPARATORS[separator]}"
     return found if separator == "," else replace(found, notes=(told, *found.notes))
 
 
-def _of_records(records: Sequence[tuple[str, list[str]]], path: Path) -> Table:
+def _of_records(records: Sequence[tuple[str, list[str]]], file: str) -> Table:
     """The table below its header: the first row with at least two cells, if any row has as many."""
     filled = [(where, cells) for where, cells in records if any(cells)]
     wide = max((sum(map(bool, cells)) for _, cells in filled), default=0) > 1
     start = next((place for place, (_, cells) in enumerate(filled) if not wide or sum(map(bool, cells)) > 1), None)
     if start is None:
-        raise ProblemError(f"{path}: is empty. The first row must name the columns, such as question and answer.")
+        raise ProblemError(f"{file}: is empty. The first row must name the columns, such as question and answer.")
     head, rows, faults = filled[start][1], [], []
     names = [name for name in head if name]
     faults += [f"{filled[start][0]}: the column {name!r} is there twice" for name in names if names.count(name) > 1]
@@ -127,7 +132,7 @@ def _of_records(records: Sequence[tuple[str, list[str]]], path: Path) -> Table:
         ]
         rows.append(Row(where, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell}))
     if faults:
-        raise ProblemError(f"{path}: cannot be read; correct these rows:", *dict.fromkeys(faults))
+        raise ProblemError(f"{file}: cannot be read; correct these rows:", *dict.fromkeys(faults))
     notes = [f"{where} is a title and was passed over" for where, _ in filled[:start]]
     blank = len(records) - len(filled)
     notes += [f"blank rows passed over: {blank}"] if blank else []
@@ -152,7 +157,7 @@ def _excel(path: Path) -> Table:
         raise ProblemError(
             f"{path}: is no Excel file, or damaged ({error}). Save it as .xlsx, or as CSV UTF-8."
         ) from error
-    found = _of_records(records, path)
+    found = _of_records(records, str(path))
     others = len(book.worksheets) - 1
     return replace(found, notes=(f"only the first sheet, {sheet.title!r}, was read", *found.notes)) if others else found
 

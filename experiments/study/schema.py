@@ -102,12 +102,12 @@ Factor = Annotated[
 
 
 class ByFactor(StrictModel):
-    """A protocol for each value of a factor."""
+    """A protocol for each value of a factor, or of what the loop varies."""
 
     by: Slug
-    """The factor."""
+    """The factor, or a name in the loop's `vary`."""
     pick: dict[str, str]
-    """The values of the factor, each with the name of a protocol."""
+    """Its values, each with the name of a protocol."""
 
 
 class Phase(StrictModel):
@@ -166,7 +166,7 @@ class Loop(StrictModel):
     """The loop ends early once this condition holds at the end of a turn."""
     do: str | ByFactor | None = None
     """The name of the protocol to run for each, with `@version` to require that version; or a protocol for each value
-    of a factor."""
+    of a factor (between participants) or of `vary` (within)."""
     with_: dict[str, dict[str, Any]] = Field(default={}, alias="with")
     """Changes to the protocol's steps: the id of a step, then the keys that differ."""
     flow: tuple[Node, ...] = ()

@@ -225,7 +225,7 @@ def _each(study: Study, node: Loop, scope: NameScope, at: str) -> tuple[NameScop
     faults = [*_unknown(node.where.values(), scope.known, f"{at}.where"), *_draws(study, node, at)]
     faults += _pool(study, node.of, f"{at}.of") if node.of else ()
     if isinstance(node.do, ByFactor):
-        faults += _pick(study, node.do, at)
+        faults += _pick(study, node, node.do, at)
     pool = study.pools.get(node.pool, ())
     inside = {node.each, "number", "last", *node.vary}
     have = (scope.have - REPLY) | ({"model"} & frozenset(node.vary))
@@ -328,12 +328,11 @@ def _wheres(node: Loop, pool: Sequence[Problem], at: str) -> Iterator[Validation
             )
 
 
-def _pick(study: Study, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
-    factor = study.file.factors.get(pick.by)
+def _pick(study: Study, node: Loop, pick: ByFactor, at: str) -> Iterator[ValidationIssue]:
+    factor = node.vary.get(pick.by) or study.file.factors.get(pick.by)
     if factor is None:
-        yield ValidationIssue(
-            f"{at}.do.by", f"no factor is called {pick.by!r}{suggestion(pick.by, list(study.file.factors))}"
-        )
+        known = [*study.file.factors, *node.vary]
+        yield ValidationIssue(f"{at}.do.by", f"no factor is called {pick.by!r}{suggestion(pick.by, known)}")
     elif not isinstance(factor, FromTag):
         for value in [value for value in weights(factor) if value not in pick.pick]:
             yield ValidationIssue(f"{at}.do.pick", f"has no protocol for {pick.by} = {value!r}")

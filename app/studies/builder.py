@@ -1,0 +1,407 @@
+"""The console's builder: a form's answers written as a study file, with each fault led back to its field.
+
+One way only. From the answers come a file, and for each path of the file the field that it was written from; what
+`check_text` finds at a path is reported of that field. Nothing reads a file back into answers: once the draft exists,
+its text is the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from textwrap import indent
+from typing import Any, Literal
+
+from app.backends.providers import PROVIDERS
+from app.studies.builder_choices import ProtocolChoice, outcomes, protocols
+from app.studies.drafts import check_text
+from experiments.study.schema import StudyFile
+from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.study import Study
+from problems.errors import ProblemError
+from problems.items import ColumnMap, understand
+from problems.problem import Problem
+from problems.registry import ITEMS
+from problems.tables import parse_csv
+from storage.yaml_text import yaml_text
+
+MOST_MODELS, MOST_FACTORS = 4, 3
+POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
+"""The names that the builder gives: of the pool, the loop's variable, and the factors for protocols and models."""
+RESERVED = (CONDITION, MODEL, LOOP, "language", "number", "last", "problem")
+"""Names that mean something in every study, or in every one of the builder's."""
+FEWEST_LEVELS = 2
+BRACKETS = 72
+"""The longest list or mapping that is written on one line, in characters."""
+COMMENTS: Mapping[str, str] = {
+    "study": "Written by the console's builder. This file is the study now: edit it here.",
+    "contact": "Participants see this address on every screen.",
+    "problems": "What participants work on.",
+    "models": "Who replies. The names are in the data; participants do not see them.",
+    "factors": "What differs between participants: each gets one combination, balanced over all of them.",
+    "quotas": "How many participants are wanted.",
+    "recruitment": "Whose links are accepted.",
+    "outcomes": "The completion code for each end of a session.",
+    "bonus": "What is paid beyond the reward. `parley payments` computes it.",
+    "dataset": "What the published data say about the study.",
+    "flow": "What participants do, in this order.",
+}
+"""Above the keys of the file."""
+
+Across = Literal["between", "within"]
+"""Whether each participant gets one of several values, or all of them."""
+ItemsFrom = Literal["sample", "typed", "file", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAnswers:
+    """A model that replies. `server` is a value of `server_choices`."""
+
+    name: str = ""
+    server: str = "scripted"
+    model: str = ""
+
+    @property
+    def label(self) -> str:
+        """Its name in the data."""
+        return self.name or self.model or self.server.partition("@")[0]
+
+    def spec(self, system: str = "") -> dict[str, Any]:
+        """What the study file says of it."""
+        backend, _, server = self.server.partition("@")
+        options = dict(PROVIDERS[server].options) if server in PROVIDERS else {}
+        told = {"backend": backend, "server": server, "model": self.model, "system": system, "options": options}
+        return {key: value for key, value in told.items() if value}
+
+
+@dataclass(frozen=True, slots=True)
+class FactorAnswers:
+    """A factor of the researcher's own; `levels` has one a line."""
+
+    name: str = ""
+    levels: str = ""
+    across: Across = "between"
+
+    @property
+    def values(self) -> list[str]:
+        """Its levels, each once."""
+        return list(dict.fromkeys(filter(None, map(str.strip, self.levels.splitlines()))))
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """All of the form. Each field is one of the form's, by its name; those of the n-th model are `models.n.name`."""
+
+    name: str = ""
+    protocols: tuple[str, ...] = ("direct-to-AI",)
+    protocols_across: Across = "between"
+    items: ItemsFrom = "sample"
+    source: str = ITEMS
+    path: str = ""
+    table: str = ""
+    take: int | None = None
+    order: str = "shuffled"
+    models: tuple[ModelAnswers, ...] = (ModelAnswers(),)
+    models_across: Across = "between"
+    system: str = ""
+    factors: tuple[FactorAnswers, ...] = ()
+    recruiter: str = ""
+    places: int | None = None
+    reward: float | None = None
+    currency: str = "USD"
+    bonus_per: str = ""
+    bonus: float | None = None
+    bonus_most: float | None = None
+    codes: Mapping[str, str] = field(default_factory=dict)
+    title: str = ""
+    contact: str = ""
+    consent: str = ""
+    instructions: str = ""
+    finish: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldIssue:
+    """Something about a field of the form; `field` is its key."""
+
+    field: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The study file of the answers, the field behind each path of it, and what no file could say."""
+
+    file: Mapping[str, Any]
+    fields: Mapping[str, str]
+    issues: tuple[FieldIssue, ...]
+
+    @property
+    def text(self) -> str:
+        """The file, in the order of the guide, with comments."""
+        parts = (_section(key, self.file[key]) for key in StudyFile.model_fields if key in self.file)
+        return "".join(parts).lstrip("\n")
+
+    def field_of(self, where: str) -> str:
+        """The field that a path of the file was written from: the nearest above it that one was."""
+        found = [path for path in self.fields if where.startswith(path) and where[len(path) : len(path) + 1] in ".[ "]
+        return self.fields[max(found, key=len, default="")]
+
+
+@dataclass(frozen=True, slots=True)
+class BuilderCheck:
+    """The file's text, the study if the file has no error, all errors by field, and warnings."""
+
+    text: str
+    study: Study | None
+    issues: tuple[FieldIssue, ...]
+    advice: tuple[FieldIssue, ...] = ()
+
+
+def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
+    """Write the answers as a study that would stand in this folder, and check it."""
+    built = build(answers)
+    found = check_text(built.text, folder)
+    told = {issue.field for issue in built.issues}
+    if told & {"items", "model_count"}:
+        told.add("protocols")  # what the protocol lacks was just said
+    issues = [FieldIssue(built.field_of(fault.where), fault.what) for fault in found.faults]
+    issues = [*built.issues, *(issue for issue in issues if issue.field not in told)]
+    advice = []
+    for line in found.advice:
+        where, _, what = line.partition(": ")
+        advice.append(FieldIssue(built.field_of(where), what))
+    return BuilderCheck(built.text, None if issues else found.study, tuple(dict.fromkeys(issues)), tuple(advice))
+
+
+def build(answers: Answers) -> Built:
+    """The study file of the answers."""
+    return _Writer(answers).write()
+
+
+class _Writer:
+    """Writes the file part by part, and notes the field behind each part."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._issues: list[FieldIssue] = []
+        self._fields: dict[str, str] = {"": _longest(answers), "study": "name"}
+        self._factors: dict[str, list[str]] = {}
+        self._vary: dict[str, list[str]] = {}
+
+    def write(self) -> Built:
+        given = self._answers
+        self._fields |= {key: key for key in ("title", "contact", "currency")}
+        if not given.title:
+            self._issue("title", "is needed: participants see it.")
+        problems, models, flow = self._problems(), self._models(), self._flow()
+        parts: dict[str, Any] = {
+            "contact": given.contact,
+            "problems": problems,
+            "models": models,
+            "currency": given.currency,
+            "factors": self._factors,
+            **self._recruitment(),
+        }
+        filled = {key: value for key, value in parts.items() if value}
+        file = {"study": given.name, "title": given.title, **filled, "flow": flow}
+        return Built(file, self._fields, tuple(self._issues))
+
+    def _issue(self, field: str, what: str) -> None:
+        self._issues.append(FieldIssue(field, what))
+
+    def _problems(self) -> dict[str, Any]:
+        given = self._answers
+        self._fields["problems"] = _items_field(given)
+        match given.items:
+            case "none":
+                return {}
+            case "sample":
+                return {POOL: {"source": given.source}}
+            case "typed":
+                return {POOL: {"items": self._typed()}}
+            case "file":
+                if not given.path:
+                    self._issue("path", "needs the name of the file, such as questions.csv.")
+                source = {} if given.source == ITEMS else {"source": given.source}
+                return {POOL: {**source, "path": given.path}}
+
+    def _typed(self) -> list[dict[str, Any]]:
+        """The table as items of a study file; a row that cannot be used is an issue."""
+        try:
+            found = understand(parse_csv(self._answers.table, "the table"), {}, POOL)
+        except ProblemError as error:
+            self._issue("table", str(error))
+            return []
+        for fault in found.faults:
+            self._issue("table", fault)
+        return [_item(problem, found.columns) for problem in found.problems]
+
+    def _models(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for number, model in enumerate(self._answers.models):
+            at, path = f"models.{number}", f"models.{model.label}"
+            if model.label in found:
+                self._issue(f"{at}.name", f"{model.label!r} is the name of an earlier model too; give each its own.")
+                continue
+            found[model.label] = model.spec(self._answers.system)
+            self._fields |= {path: f"{at}.name", f"{path}.model": f"{at}.model", f"{path}.system": "system"}
+            self._fields |= {f"{path}.{key}": f"{at}.server" for key in ("backend", "server", "options")}
+        self._fields["models"] = "model_count"
+        return found
+
+    def _differ(self, name: str, values: list[str], across: Across, across_field: str) -> None:
+        """Assign a value to each participant, or vary them within the loop."""
+        if across == "between":
+            self._factors[name] = values
+            return
+        for other in self._vary:
+            what = f"and {other!r} would always change together within a participant; let one differ between them."
+            self._issue(across_field, f"{name!r} {what}")
+        if self._answers.take is not None and self._answers.take < len(values):
+            self._issue("take", f"is less than the {len(values)} values of {name!r} that each participant should get.")
+        self._vary[name] = values
+
+    def _flow(self) -> list[dict[str, Any]]:
+        given = self._answers
+        instructions = {"step": "info", "id": "instructions", "title": "Instructions", "text": given.instructions}
+        finish = {"step": "finish", **({"text": given.finish} if given.finish else {})}
+        parts: dict[str, dict[str, Any]] = {
+            "consent": {"step": "consent", "text": given.consent} if given.consent else {},
+            "instructions": instructions if given.instructions else {},
+            "protocols": self._loop(),
+            "finish": finish,
+        }
+        self._fields["flow"] = "protocols" if given.consent else "consent"
+        nodes = [(name, node) for name, node in parts.items() if node]
+        for number, (name, _) in enumerate(nodes):
+            at = f"flow[{number}]"
+            self._fields[at] = name
+            if name == "protocols":
+                self._fields |= {f"{at}.take": "take", f"{at}.order": "order", f"{at}.of": _items_field(given)}
+                self._fields |= {f"{at}.vary": self._varied() or name}
+        return [node for _, node in nodes]
+
+    def _loop(self) -> dict[str, Any]:
+        """The protocol, or one of them, for each item."""
+        given, known = self._answers, protocols()
+        chosen = [known[name] for name in given.protocols]
+        if not chosen:
+            self._issue("protocols", "needs at least one protocol.")
+        if given.items == "none" and (those := _needing(chosen, "problem")):
+            self._issue("items", f"are needed for {those}.")
+        if not given.models and (those := _needing(chosen, "model")):
+            self._issue("model_count", f"must be at least 1 for {those}, in which a model replies.")
+        if given.items == "none" and given.take is None:
+            self._issue("take", "is needed if there are no items: how often is it repeated?")
+        self._conditions(chosen)
+        pick = {one.name: one.reference for one in chosen}
+        loop: dict[str, Any] = {
+            "of": "" if given.items == "none" else POOL,
+            "take": given.take,
+            "order": "" if given.items == "none" or given.order == "shuffled" else given.order,
+            "vary": self._vary or None,
+        }
+        filled = {key: value for key, value in loop.items() if value not in (None, "")}
+        do = {"by": CONDITION, "pick": pick} if len(pick) > 1 else "".join(pick.values())
+        return {"each": LOOP, **filled, "do": do}
+
+    def _conditions(self, chosen: list[ProtocolChoice]) -> None:
+        """The factors: of protocols and of models if there are several, and the researcher's own."""
+        given = self._answers
+        self._fields["factors"] = "factors.0.levels" if given.factors else "protocols"
+        if len(chosen) > 1:
+            self._differ(CONDITION, [one.name for one in chosen], given.protocols_across, "protocols_across")
+            self._fields[f"factors.{CONDITION}"] = "protocols"
+        if len(given.models) > 1 and _needing(chosen, "model"):
+            labels = list(dict.fromkeys(model.label for model in given.models))
+            self._differ(MODEL, labels, given.models_across, "models_across")
+            self._fields |= {f"factors.{MODEL}[{number}]": f"models.{number}.name" for number in range(len(labels))}
+            self._fields[f"factors.{MODEL}"] = "model_count"
+        for number, factor in enumerate(given.factors):
+            at = f"factors.{number}"
+            if factor.name in (*RESERVED, *self._factors, *self._vary):
+                self._issue(f"{at}.name", f"{factor.name!r} is taken; choose another name.")
+            elif not factor.name:
+                self._issue(f"{at}.name", "is needed, such as tone.")
+            elif len(factor.values) < FEWEST_LEVELS:
+                self._issue(f"{at}.levels", f"must be at least {FEWEST_LEVELS}, one a line.")
+            else:
+                self._differ(factor.name, factor.values, factor.across, f"{at}.across")
+                levels = range(len(factor.values))
+                self._fields |= {f"factors.{factor.name}[{level}]": f"{at}.levels" for level in levels}
+                self._fields[f"factors.{factor.name}"] = f"{at}.name"
+
+    def _varied(self) -> str:
+        """The field that names what varies within participants, if anything does."""
+        own = {factor.name: f"factors.{number}.name" for number, factor in enumerate(self._answers.factors)}
+        return next(({**own, CONDITION: "protocols", MODEL: "model_count"}[name] for name in self._vary), "")
+
+    def _recruitment(self) -> dict[str, Any]:
+        given = self._answers
+        if given.bonus_per and given.bonus is None:
+            self._issue("bonus", "is needed: how much is paid?")
+        bonus = {"per": given.bonus_per, "amount": given.bonus, "max": given.bonus_most}
+        paid = f"{given.currency} {given.reward:.2f}".strip() if given.reward is not None else ""
+        self._fields |= {f"outcomes.{one.value}": f"codes.{one.value}" for one in outcomes()}
+        self._fields |= {"quotas": "places", "recruitment": "recruiter", "dataset": "reward"}
+        self._fields |= {"bonus": "bonus_per", "bonus[0].amount": "bonus", "bonus[0].max": "bonus_most"}
+        return {
+            "quotas": [{"max": given.places}] if given.places is not None else [],
+            "recruitment": {"channels": [given.recruiter]} if given.recruiter else {},
+            "outcomes": {name: {"code": code} for name, code in given.codes.items() if code},
+            "bonus": [{key: value for key, value in bonus.items() if value is not None}] if given.bonus_per else [],
+            "dataset": {"pay": paid} if paid else {},
+        }
+
+
+def _needing(chosen: list[ProtocolChoice], need: str) -> str:
+    """The protocols that need something, as a list in a sentence."""
+    return ", ".join(one.name for one in chosen if need in one.needs)
+
+
+def _items_field(given: Answers) -> str:
+    """The field that says what the items are."""
+    return {"typed": "table", "file": "path", "sample": "source"}.get(given.items, "items")
+
+
+def _longest(given: Answers) -> str:
+    """The longest text of the form: what a fault of the whole file is about, as it can only be too large."""
+    texts = ("table", "consent", "instructions", "finish", "system", "title", "contact")
+    return max(texts, key=lambda name: len(getattr(given, name)))
+
+
+def _item(problem: Problem, columns: ColumnMap) -> dict[str, Any]:
+    """A row of the table under the names that a study file recognises."""
+    options = [option.text for option in problem.options]
+    told: dict[str, Any] = {"id": problem.id if columns.id else "", "question": problem.text, "options": options}
+    told |= {"answer": problem.answer, "dataset": problem.dataset if columns.dataset else ""}
+    return {**{key: value for key, value in told.items() if value}, **problem.tags}
+
+
+def _section(key: str, value: Any) -> str:
+    """A key of the file with the comment above it."""
+    comment = f"\n# {COMMENTS[key]}\n" if key in COMMENTS else ""
+    if key != "flow":
+        return comment + yaml_text({key: value}, brackets=BRACKETS)
+    return f"{comment}{key}:\n" + "\n".join(map(_node, value))
+
+
+def _node(node: Mapping[str, Any]) -> str:
+    """A step or loop of the flow."""
+    lines = indent(yaml_text(node, brackets=BRACKETS), "    ", lambda line: line != "\n")
+    return f"  - {lines[4:]}"
+
+
+def spec_of(model: ModelAnswers, system: str) -> ModelSpec:
+    """The model as a study has it; raises pydantic's ValidationError."""
+    return ModelSpec.model_validate(model.spec(system))
+
+
+def field_keys(answers: Answers) -> set[str]:
+    """The keys of all fields of the form, as far as these answers have them."""
+    keys = {one.name for one in fields(Answers)} - {"models", "factors", "codes"}
+    keys |= {"model_count", "factor_count", *(f"codes.{one.value}" for one in outcomes())}
+    keys |= {f"models.{n}.{one.name}" for n in range(len(answers.models)) for one in fields(ModelAnswers)}
+    return keys | {f"factors.{n}.{one.name}" for n in range(len(answers.factors)) for one in fields(FactorAnswers)}
