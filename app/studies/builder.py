@@ -193,6 +193,8 @@ class _Writer:
     def write(self) -> Built:
         given = self._answers
         self._fields |= {key: key for key in ("title", "contact", "currency")}
+        if not given.name:
+            self._issue("name", "is needed: it is part of the links that participants get.")
         if not given.title:
             self._issue("title", "is needed: participants see it.")
         problems, models, flow = self._problems(), self._models(), self._flow()

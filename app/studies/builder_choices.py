@@ -21,8 +21,7 @@ from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.sections.recruitment import Bonus, Recruiter
 from experiments.study.step import Step
-from problems.errors import ProblemError
-from problems.registry import SAMPLE, names, place
+from problems.registry import names
 
 SIMULATED = ("scripted-user",)
 """Backends that play participants, and so reply to none."""
@@ -40,6 +39,13 @@ BONUSES: Mapping[str, str] = {
     "correct_answer": "for each question answered correctly",
     "answer": "for each question answered",
     "completion": "for completing the study",
+}
+SOURCES: Mapping[str, str] = {
+    "items": "questions in any table of your own (items)",
+    "chatbench": "multiple-choice questions as in ChatBench (chatbench)",
+    "checkmate": "theorems as in CheckMate, one a Markdown file (checkmate)",
+    "dices": "finished conversations as in DICES (dices)",
+    "jsonl": "problems or conversations as JSON lines (jsonl)",
 }
 ORDERS: Mapping[str, str] = {
     "shuffled": "in random order",
@@ -103,23 +109,9 @@ def server_choices(servers: Iterable[str] = ()) -> tuple[Choice, ...]:
     return (*found, *known, *(one for one in own if one.value not in {other.value for other in known}))
 
 
-def sources() -> tuple[str, ...]:
-    """The kinds of files that items are read from."""
-    return names()
-
-
-@cache
-def samples() -> tuple[str, ...]:
-    """The sources that have a sample set."""
-    return tuple(name for name in names() if _has_sample(name))
-
-
-def _has_sample(name: str) -> bool:
-    try:
-        place(name, SAMPLE, Path())
-    except ProblemError:
-        return False
-    return True
+def sources() -> tuple[Choice, ...]:
+    """The kinds of files that items are read from. (One without a sample set says so when it is chosen as one.)"""
+    return _labelled(names(), SOURCES)
 
 
 def recruiters() -> tuple[Choice, ...]:

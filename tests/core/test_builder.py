@@ -60,7 +60,7 @@ ANSWERS = st.builds(
     protocols=st.lists(st.sampled_from(sorted(choices.protocols())), unique=True, max_size=3).map(tuple),
     protocols_across=ACROSS,
     items=st.sampled_from(get_args(ItemsFrom)),
-    source=st.sampled_from(choices.sources()),
+    source=one_of(choices.sources()),
     path=TEXT,
     table=st.just(TABLE) | TEXT,
     take=COUNTS,
@@ -192,7 +192,7 @@ def test_a_warning_names_its_field() -> None:
 
 def test_what_is_offered_is_what_there_is() -> None:
     assert sorted(choices.protocols()) == sorted(read_yaml(path)["protocol"] for path in PROTOCOLS.glob("*.yaml"))
-    assert choices.sources() == source_names()
+    assert {one.value for one in choices.sources()} == set(source_names()) == set(choices.SOURCES)
     offered = {one.value.partition("@")[0] for one in choices.server_choices()}
     by_hand = {"http", "replay"}
     assert offered | by_hand | set(choices.SIMULATED) == set(backend_names())

@@ -15,6 +15,7 @@ from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import StudySection, Updates, load_view
+from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
 from app.web.console.study_tab.editor import EditorSection
 from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
@@ -58,6 +59,7 @@ class StudiesTab:
             "Preview": PreviewSection(desk, place),
             "Versions": VersionsSection(desk, place),
         }
+        self._builder = StudyBuilder(desk)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -72,20 +74,24 @@ class StudiesTab:
                     )
                     self._like = dropdown(label="Template", value=FIRST, elem_id="new-like")
                     self._make = gr.Button("Create study", size="sm", elem_id="new-make")
+                    build = gr.Button("Build step by step…", size="sm", elem_id="new-build")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
                     for label, part in self._parts.items():
                         with gr.Tab(label, id=label):
                             part.build()
+                self._builder.build()
         parts = [component for part in self._parts.values() for component in part.outputs]
-        self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts]
+        self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
         for part in self._parts.values():
             part.wire(self.outputs, self._repaint)
         made = [self._place.study, self._called, *self.outputs]
         self._desk.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
+        beside = (build, self._called, self._place.study, self._title, self._tabs)
+        self._builder.wire(StudiesBeside(*beside, self._created, self._repaint, made))
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The list, and the chosen study."""
@@ -98,6 +104,7 @@ class StudiesTab:
             self._like: gr.update(choices=self._templates(listed)),
             self._title: self._desk.html("study_title.html.j2", seen=seen),
             self._tabs: gr.update(visible=seen is not None),
+            self._builder.panel: gr.update(visible=False),
         }
         if seen is not None:
             for part in self._parts.values():
@@ -144,6 +151,10 @@ class StudiesTab:
             desk.drafts.create(name, like)
             desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
         desk.audit(visitor, f"created a study from the template {like}", name)
+        return self._created(visitor, name)
+
+    def _created(self, visitor: CurrentUser, name: str) -> Updates:
+        """Choose a new draft."""
         return {
             **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
