@@ -7,6 +7,7 @@ its text is the study.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -34,6 +35,8 @@ RESERVED = (CONDITION, MODEL, LOOP, "language", "number", "last", "problem")
 FEWEST_LEVELS = 2
 BRACKETS = 72
 """The longest list or mapping that is written on one line, in characters."""
+LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
+"""The end of a warning that says what to write into the file: the form has a field for it."""
 COMMENTS: Mapping[str, str] = {
     "study": "Written by the console's builder. This file is the study now: edit it here.",
     "contact": "Participants see this address on every screen.",
@@ -171,7 +174,7 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
     advice = []
     for line in found.advice:
         where, _, what = line.partition(": ")
-        advice.append(FieldIssue(built.field_of(where), what))
+        advice.append(FieldIssue(built.field_of(where), LINES_TO_WRITE.sub("", what)))
     return BuilderCheck(built.text, None if issues else found.study, tuple(dict.fromkeys(issues)), tuple(advice))
 
 
@@ -288,7 +291,7 @@ class _Writer:
     def _loop(self) -> dict[str, Any]:
         """The protocol, or one of them, for each item."""
         given, known = self._answers, protocols()
-        chosen = [known[name] for name in given.protocols]
+        chosen = [one for name, one in known.items() if name in given.protocols]
         if not chosen:
             self._issue("protocols", "needs at least one protocol.")
         if given.items == "none" and (those := _needing(chosen, "problem")):
@@ -386,7 +389,8 @@ def _section(key: str, value: Any) -> str:
     """A key of the file with the comment above it."""
     comment = f"\n# {COMMENTS[key]}\n" if key in COMMENTS else ""
     if key != "flow":
-        return comment + yaml_text({key: value}, brackets=BRACKETS)
+        head, _, rest = yaml_text({key: value}, brackets=BRACKETS).partition("\n")
+        return f"{comment}{head}\n{indent(rest, '  ') if isinstance(value, list) else rest}"
     return f"{comment}{key}:\n" + "\n".join(map(_node, value))
 
 

@@ -68,6 +68,16 @@ window.fetch = async (...request) => {
 
 document.addEventListener("click", ({ target }) => target.matches(".code-block > .copy, .copies") && copy(target, "Copied"));
 
+// What is left to do in the builder leads to its field. (The page has a base address, so a link to #... would reload it.)
+document.addEventListener("click", (event) => {
+  const place = event.target.closest('#builder a[href^="#"]')?.getAttribute("href").slice(1);
+  if (!place) return;
+  event.preventDefault();
+  const field = document.getElementById(place);
+  field?.scrollIntoView({ block: "start" });
+  field?.querySelector("input, textarea")?.focus({ preventScroll: true });
+});
+
 // ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);

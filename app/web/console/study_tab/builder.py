@@ -44,7 +44,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Updates
 from app.web.console.study_tab.editor import MOST_REPLY, TESTING
-from app.web.console.tab import text
+from app.web.console.tab import dropdown, text
 
 UNNAMED = "new-study"
 """The folder beside which an unnamed study is checked."""
@@ -152,12 +152,11 @@ class StudyBuilder:
             with self._shown(visible=number == 0) as slot:
                 at, called = f"models.{number}", f"Model {number + 1}"
                 with gr.Row():
-                    known = choices.server_choices(self._desk.settings.model_servers)
-                    self._list(f"{at}.server", f"{called}: server", known, "scripted")
+                    self._add(dropdown, f"{at}.server", f"{called}: server", value=ModelAnswers().server)
                     self._line(f"{at}.model", f"{called}: name on its server")
                     self._line(f"{at}.name", f"{called}: name in the data")
-                hint = self._server_hint("scripted")
-                self._hints.append(gr.HTML(hint, elem_classes="hint", padding=False, apply_default_css=False))
+                hint = gr.HTML(elem_id=f"b-hint-{number}", elem_classes="hint", padding=False, apply_default_css=False)
+                self._hints.append(hint)
             self._slots.append(slot)
         with self._shown() as self._models_across:
             self._pick("models_across", "Each participant gets", _labelled(ACROSS), "between")
@@ -216,7 +215,7 @@ asks for codes.</p>"
 
     def _add(self, kind: Callable[..., Component], key: str, label: str, **options: Any) -> None:
         self.labels[key] = label
-        self.fields[key] = kind(label=label, elem_id=anchor(key), interactive=True, **options)
+        self.fields[key] = kind(label=label, elem_id=anchor(key), **options)
 
     def _line(self, key: str, label: str, info: str | None = None, **options: Any) -> None:
         self._add(gr.Textbox, key, label, info=info, **options)
@@ -251,6 +250,7 @@ asks for codes.</p>"
         """Wire the events; only owners build."""
         on, inputs, name = self._desk.bind, list(self.fields.values()), self.fields["name"]
         depending = self._depending()
+        reach = [self.fields[f"models.{number}.server"] for number in range(MOST_MODELS)]
 
         def open_(_: CurrentUser, typed: str, *values: Any) -> Updates:
             given = self._given(values)
@@ -258,7 +258,10 @@ asks for codes.</p>"
             given |= {key: given[key] or None for key in NUMBERS}  # Gradio shows 0 where nothing is set
             filled = {self.fields[key]: given[key] for key in ("name", *NUMBERS)}
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
-            return {**front, **filled, **self._refresh(given)}
+            known = gr.update(choices=_pairs(choices.server_choices(self._desk.settings.model_servers)))
+            servers = [text(given[f"models.{number}.server"]) for number in range(MOST_MODELS)]
+            hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
+            return {**front, **filled, **dict.fromkeys(reach, known), **hints, **self._refresh(given)}
 
         def refresh(_: CurrentUser, *values: Any) -> Updates:
             return self._refresh(self._given(values))
@@ -273,15 +276,14 @@ asks for codes.</p>"
             return {self._tested: self._test_models(visitor, answers_of(self._given(values)))}
 
         numbers = [self.fields[key] for key in NUMBERS]
-        front = [beside.title, beside.tabs, self.panel, name, *numbers]
+        front = [beside.title, beside.tabs, self.panel, name, *numbers, *reach, *self._hints]
         on(beside.start.click, open_, [beside.name, *inputs], [*front, *depending], owner=True)
         on([field.input for field in inputs], refresh, inputs, depending, owner=True)
         on(self._create.click, create, inputs, [name, *beside.outputs], owner=True)
         on(self._cancel.click, cancel, [beside.study], beside.outputs)
         gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
         on(self._test.click, test, inputs, [self._tested], owner=True)
-        for number, hint in enumerate(self._hints):
-            server = self.fields[f"models.{number}.server"]
+        for server, hint in zip(reach, self._hints, strict=True):
             on(server.input, self._describe(hint), [server], [hint], owner=True)
 
     def _given(self, values: Sequence[Any]) -> dict[str, Any]:

@@ -1,0 +1,108 @@
+"""The builder in a browser, by the keyboard alone: from the button to a study that participants can open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+from tests.browser.axe import Audit
+from tests.browser.researcher import LONG_MS, AtConsole
+from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+MOST_TABS = 120
+
+
+@pytest.fixture
+def ada(tmp_path: Path, new_context: Callable[..., BrowserContext]) -> Iterator[AtConsole]:
+    """Ada at a console over an empty database."""
+    console = Process(tmp_path, (), command="console")
+    with ada_and_bob(console.database_url):
+        console.start()
+        made = AtConsole(new_context(reduced_motion="reduce").new_page(), console.url)
+        made.log_in("Ada", GOOD)
+        yield made
+        console.stop()
+    assert "Traceback" not in console.log
+
+
+def tab_to(page: Page, wanted: Locator) -> None:
+    """Press Tab until something has the focus; fails if it is never reached."""
+    for _ in range(MOST_TABS):
+        if wanted.evaluate("one => one === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"{wanted} is not reached by Tab")
+
+
+def type_into(ada: AtConsole, field: str, words: str) -> None:
+    tab_to(ada.page, ada.at(field).locator("input, textarea").first)
+    ada.page.keyboard.type(words)
+
+
+def press(ada: AtConsole, button: str) -> None:
+    tab_to(ada.page, ada.page.locator(f"button#{button}"))
+    ada.page.keyboard.press("Enter")
+
+
+def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path: Path, audit: Audit) -> None:
+    page = ada.page
+    press(ada, "new-build")
+    ada.at("builder-verdict").locator("ul.todo").wait_for(timeout=LONG_MS)
+    audit(page)
+
+    type_into(ada, "b-name", "tones")
+    tab_to(page, page.get_by_role("checkbox", name="answer-first"))
+    page.keyboard.press("Space")
+    across = ada.at("b-protocols_across").get_by_role("radio", name="one of them")
+    tab_to(page, across)
+    page.keyboard.press("ArrowDown")
+    expect(ada.at("builder-text")).to_contain_text("vary:", timeout=LONG_MS)
+    type_into(ada, "b-take", "2")
+    tab_to(page, ada.at("b-model_count").get_by_role("radio", name="1"))
+    page.keyboard.press("ArrowRight")
+    expect(ada.at("b-models-1-name")).to_be_visible(timeout=LONG_MS)
+    type_into(ada, "b-models-0-name", "first")
+    type_into(ada, "b-models-1-name", "second")
+    press(ada, "b-test")
+    expect(ada.at("tested").locator(".replied")).to_have_count(2, timeout=LONG_MS)
+    tab_to(page, ada.at("b-factor_count").get_by_role("radio", name="0"))
+    page.keyboard.press("ArrowRight")
+    expect(ada.at("b-factors-0-levels")).to_be_visible(timeout=LONG_MS)
+    type_into(ada, "b-factors-0-name", "tone")
+    type_into(ada, "b-factors-0-levels", "warm\ncold")
+    type_into(ada, "b-title", "Tones of voice")
+    type_into(ada, "b-consent", "You agree.")
+    type_into(ada, "b-instructions", "It is {{tone}}.")
+    ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
+    audit(page)
+
+    press(ada, "b-create")
+    ada.reads("study-title", "Tones of voice")
+    expect(ada.at("builder")).to_have_count(0)
+    ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
+    written = (tmp_path / "studies" / "tones" / "study.yaml").read_text(encoding="utf-8")
+    assert all(part in written for part in ("tone: [warm, cold]", "model: [first, second]", "condition: [answer-first"))
+    press(ada, "publish-ask")
+    expect(page.locator("button#publish-yes")).to_be_visible(timeout=LONG_MS)
+    tab_to(page, page.locator("button#publish-yes"))
+    page.keyboard.press("Enter")
+    expect(page.locator("button#decide-opened")).to_be_visible(timeout=LONG_MS)
+    press(ada, "decide-opened")
+    expect(ada.at("study-title")).to_contain_text("open", timeout=LONG_MS)
+    assert ada.complaints == []
+
+
+def test_what_is_left_to_do_leads_to_its_field(ada: AtConsole) -> None:
+    page = ada.page
+    ada.press("new-build")
+    link = ada.at("builder-verdict").get_by_role("link", name="Title")
+    link.focus()
+    page.keyboard.press("Enter")
+    expect(ada.at("b-title").locator("input, textarea").first).to_be_focused()
+    page.keyboard.type("Mine")
+    expect(link).to_have_count(0, timeout=LONG_MS)
