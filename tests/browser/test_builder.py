@@ -49,11 +49,10 @@ def press(ada: AtConsole, button: str) -> None:
     ada.page.keyboard.press("Enter")
 
 
-def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path: Path, audit: Audit) -> None:
+def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path: Path) -> None:
     page = ada.page
     press(ada, "new-build")
     ada.at("builder-verdict").locator("ul.todo").wait_for(timeout=LONG_MS)
-    audit(page)
 
     type_into(ada, "b-name", "tones")
     tab_to(page, page.get_by_role("checkbox", name="answer-first"))
@@ -79,7 +78,6 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path
     type_into(ada, "b-consent", "You agree.")
     type_into(ada, "b-instructions", "It is {{tone}}.")
     ada.at("builder-verdict").locator(".verdict.good").wait_for(timeout=LONG_MS)
-    audit(page)
 
     press(ada, "b-create")
     ada.reads("study-title", "Tones of voice")
@@ -97,7 +95,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path
     assert ada.complaints == []
 
 
-def test_what_is_left_to_do_leads_to_its_field(ada: AtConsole) -> None:
+def test_the_form_and_what_is_left_to_do_which_leads_to_its_field(ada: AtConsole, audit: Audit) -> None:
     page = ada.page
     ada.press("new-build")
     link = ada.at("builder-verdict").get_by_role("link", name="Title")
@@ -106,3 +104,13 @@ def test_what_is_left_to_do_leads_to_its_field(ada: AtConsole) -> None:
     expect(ada.at("b-title").locator("input, textarea").first).to_be_focused()
     page.keyboard.type("Mine")
     expect(link).to_have_count(0, timeout=LONG_MS)
+    for count in ("b-model_count", "b-factor_count"):
+        ada.at(count).get_by_role("radio").last.check()
+    expect(ada.at("b-models-3-name")).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("b-factors-2-name")).to_be_visible(timeout=LONG_MS)
+    for name in ("answer-first", "rate-at-end"):
+        page.get_by_role("checkbox", name=name).check()
+    for name in ("a table typed", "a file, which"):
+        page.get_by_role("radio", name=name).check()
+    expect(ada.at("b-path")).to_be_visible(timeout=LONG_MS)
+    audit(page)
