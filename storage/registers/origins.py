@@ -53,7 +53,7 @@ def origins(
         known = connection.execute(select(t.study).distinct()).scalars().all()
         raise StorageError(f"the database has no sessions of the study {study!r}{suggestion(study, known)}")
     if wanted is not None and wanted not in found:
-        raise StorageError(f"{study!r} has no sessions of origin {wanted!r}{suggestion(wanted, found)}")
+        raise StorageError(f"{study!r} has no sessions of origin '{wanted}'{suggestion(wanted, found)}")
     if wanted is None and found <= {*ONLY_NAMED}:
         words = " and ".join(origin for origin in ONLY_NAMED if origin in found)
         first = next(origin for origin in ONLY_NAMED if origin in found)
