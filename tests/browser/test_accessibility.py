@@ -56,6 +56,7 @@ def test_a_page_around_a_study(
         "ended": False,
         "ticket": "t",
         "note": "Wait.",
+        "recruiters": ["Prolific"],
     }
     known["choices"] = [
         {"tag": "en", "name": "English", "direction": "ltr", "link": "?lang=en"},

@@ -132,7 +132,9 @@ def test_a_named_server_is_asked_in_place_of_the_own_one(name, settings, server)
 
 
 def test_a_server_that_is_not_there_is_told_with_the_one_that_was_meant(settings):
-    with pytest.raises(SettingsError, match=r"'fke': PARLEY_MODEL_SERVERS has fake. Did you mean 'fake'"):
+    with pytest.raises(
+        SettingsError, match=r"'fke': PARLEY_MODEL_SERVERS and the console have fake. Did you mean 'fake'"
+    ):
         create(settings, Way("openai", server="fke"))
     with pytest.raises(BackendRejected, match="needs a `server`"):
         create(settings, Way("http"))

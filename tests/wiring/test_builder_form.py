@@ -76,7 +76,7 @@ async def test_a_draft_is_made_and_is_the_study_from_then_on(at: Console) -> Non
     assert value(made["study"]) == "mine"
     assert not visible(made["builder"])
     assert " ".join(room.desk.drafts.text("mine").split()) == written.removeprefix("study.yaml ")
-    assert value(made["study-text"]) == room.desk.drafts.text("mine").strip()
+    assert value(made["study-text"]).strip() == room.desk.drafts.text("mine").strip()
     assert GOOD in value(made["faults"])
     assert load_study(str(room.desk.drafts.folder("mine"))).name == "mine"
     assert [about for _, _, about in room.did] == ["mine"]

@@ -136,7 +136,7 @@ async def test_a_bad_batch_and_one_of_nobody_or_too_large_are_refused_whole(serv
     assert await stored(served, agreed) == []
     async with HttpBot(served.url, "nobody") as nobody:
         assert await tell(nobody, record()) == 401
-    assert await tell(agreed, *[record(path="x" * 500)] * 200) == 413
+    assert await tell(agreed, *[record(path="x" * 500)] * 600) == 413
 
 
 async def test_beyond_the_cap_nothing_more_is_kept(served: Served, agreed: HttpBot) -> None:

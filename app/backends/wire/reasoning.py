@@ -52,7 +52,7 @@ class ReasoningSplitter:
                 self._held += text
                 yield from self._divided(last=False)
             case StreamEnd():
-                if self._state == "until" and delta.finish_reason == "stop" and not self._ended():
+                if self._state == "until" and delta.finish_reason == "stop" and self._end_of_reasoning() < 0:
                     self._state, self._said = "text", True
                 yield from self._divided(last=True)
                 yield from self.flush()
@@ -90,7 +90,10 @@ class ReasoningSplitter:
             self._state = "text"
 
     def _reason(self, *, last: bool) -> Iterator[Delta]:
-        if not self._ended():
+        if self._state == "until" and OPENING.match(self._held):
+            self._start(last=last)
+            return
+        if (at := self._end_of_reasoning()) < 0:
             if last or self._state == "reasoning":
                 yield from self._pass(len(self._held) if last else _keep_back(self._held, self._closing))
             elif len(self._held) > MOST_HELD:
@@ -98,13 +101,14 @@ class ReasoningSplitter:
             else:
                 yield ReasoningDelta("")
             return
-        at = self._held.lower().find(self._closing.lower())
         yield from self._pass(at)
         self._held = self._held[len(self._closing) :]
         self._state, self._said = "start", True
 
-    def _ended(self) -> bool:
-        return self._closing.lower() in self._held.lower()
+    def _end_of_reasoning(self) -> int:
+        """Where the closing tag begins; -1 if it has not come."""
+        found = re.search(re.escape(self._closing), self._held, re.IGNORECASE | re.ASCII)
+        return found.start() if found else -1
 
     def _text(self, *, last: bool) -> Iterator[Delta]:
         if self._said:  # the reasoning was marked: nothing in the text is a mark of it
@@ -160,8 +164,7 @@ def _may_open(text: str) -> bool:
 
 def _keep_back(text: str, closing: str) -> int:
     """How much of a text cannot be the beginning of a closing tag."""
-    text, closing = text.lower(), closing.lower()
     for length in range(min(len(closing) - 1, len(text)), 0, -1):
-        if closing.startswith(text[-length:]):
+        if text[-length:].lower() == closing[:length].lower():
             return len(text) - length
     return len(text)

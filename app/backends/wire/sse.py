@@ -79,7 +79,9 @@ class SseParser:
         elif line == b"data" or line.startswith(b"data:"):
             if self._data and _is_whole(b"\n".join(self._data)):
                 yield self._take()
-            self._keep(line[6:] if line.startswith(b"data: ") else line[5:])
+            value = line[6:] if line.startswith(b"data: ") else line[5:]
+            if self._data or not _is_ping(value.strip()):
+                self._keep(value)
 
     def _take(self) -> bytes:
         data, self._data, self._size = b"\n".join(self._data), [], 0
@@ -100,6 +102,11 @@ class SseParser:
         if self._size > MAX_EVENT_BYTES:
             raise malformed(value, "an event without end")
         self._data.append(value)
+
+
+def _is_ping(text: bytes) -> bool:
+    """Whether an event's data says nothing: it is blank, a comment, or keeps the connection open."""
+    return not text or text.startswith(b":") or text.lower() in PINGS
 
 
 def _is_whole(data: bytes) -> bool:
@@ -138,11 +145,8 @@ class SseFraming:
 
     def _objects(self, events: Iterator[bytes]) -> Iterator[dict[str, Any] | None]:
         for data in events:
-            text = data.strip()
-            if not text or text.startswith(b":") or text.lower() in PINGS:
-                continue
             self._any = True
-            yield None if text == DONE else read_object(data)
+            yield None if data.strip() == DONE else read_object(data)
 
 
 def finish_reason(reason: str) -> str:

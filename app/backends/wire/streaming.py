@@ -109,11 +109,11 @@ async def _deltas(
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> bytes:
-    """What comes first and is not blank."""
+    """What comes first and is more than blanks or a byte order mark."""
     head = b""
     async for chunk in chunks:
         head += chunk
-        if chunk.strip():
+        if head.removeprefix(BOM).strip() and not BOM.startswith(head):
             break
     return head
 

@@ -3,6 +3,7 @@
 
 import { $, goTo, missing } from "./forms.js";
 import { setText } from "./patch.js";
+import { describeSoon } from "./scroll.js";
 import { WORDS } from "./words.js";
 
 const FIRST_CHARS = 200; // as much of the question as the bar may need
@@ -24,6 +25,7 @@ function set(open) {
   toggle.setAttribute("aria-expanded", String(open));
   title.ariaLevel = open ? "2" : "1"; // the page's own heading is in the sheet
   beReached();
+  describeSoon(); // what is not shown has no width
 }
 
 // A sheet may be longer than its place: it is scrolled by the keyboard, too.
