@@ -23,7 +23,7 @@ STRANGERS = {"/login", "/login.css", "/welcome/x", "/known/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
     "/gradio_api/run/predict", "/static/x", "/console/x",
-    "/console/model-test",
+    "/console/model-test", "/console/study.schema.json",
 }  # fmt: skip
 
 
