@@ -167,5 +167,5 @@ class HttpParticipant:
 
 def _pause_s(response: httpx2.Response) -> float:
     """The pause that a server asks for."""
-    told = response.headers.get("retry-after", "")
-    return float(told) if told.isdecimal() else PAUSE_S
+    seconds = response.headers.get("retry-after", "")
+    return float(seconds) if seconds.isdecimal() else PAUSE_S

@@ -296,13 +296,18 @@ class Settings(BaseSettings):
         return (self.console_url or _local(self.host, self.console_port)).rstrip("/")
 
     def with_lookup(self, more: ServerLookup) -> Self:
-        """The same settings with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
+        """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
         return self.model_copy().look_up_in(more)
 
     def look_up_in(self, more: ServerLookup) -> Self:
         """These settings themselves, from now on with more model servers."""
         self._more = more
         return self
+
+    @property
+    def server_names(self) -> tuple[str, ...]:
+        """The names of all model servers."""
+        return tuple(dict.fromkeys([*self.model_servers, *(self._more.names() if self._more else ())]))
 
     def is_saved(self, name: str) -> bool:
         """Whether a model server comes from the lookup."""
@@ -318,10 +323,10 @@ class Settings(BaseSettings):
         """The model server that a study calls `name`; raises SettingsError if there is none."""
         found = self.find_server(name)
         if found is None:
-            names = [*self.model_servers, *(self._more.names() if self._more else ())]
+            names = self.server_names
             raise SettingsError(
                 f"There is no model server {name!r}: {env_name('model_servers')} and the console have "
-                f"{', '.join(dict.fromkeys(names)) or 'none'}.{did_you_mean(name, names)} An owner can enter it in the "
+                f"{', '.join(names) or 'none'}.{did_you_mean(name, names)} An owner can enter it in the "
                 f"""console, under Model servers; or set {env_name("model_servers")}='{{"{name}": """
                 """{"url": "https://..."}}'."""
             )

@@ -74,8 +74,8 @@ class ModelAnswers:
         """What the study file says of it."""
         backend, _, server = self.server.partition("@")
         options = dict(PROVIDERS[server].options) if server in PROVIDERS else {}
-        told = {"backend": backend, "server": server, "model": self.model, "system": system, "options": options}
-        return {key: value for key, value in told.items() if value}
+        fields_given = {"backend": backend, "server": server, "model": self.model, "system": system, "options": options}
+        return {key: value for key, value in fields_given.items() if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,11 +166,11 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
     """Write the answers as a study that would stand in this folder, and check it."""
     built = build(answers)
     found = check_text(built.text, folder)
-    told = {issue.field for issue in built.issues}
-    if told & {"items", "model_count"}:
-        told.add("protocols")  # what the protocol lacks was just said
+    reported = {issue.field for issue in built.issues}
+    if reported & {"items", "model_count"}:
+        reported.add("protocols")  # what the protocol lacks was just said
     issues = [FieldIssue(built.field_of(fault.where), fault.what) for fault in found.faults]
-    issues = [*built.issues, *(issue for issue in issues if issue.field not in told)]
+    issues = [*built.issues, *(issue for issue in issues if issue.field not in reported)]
     advice = []
     for line in found.advice:
         where, _, what = line.partition(": ")

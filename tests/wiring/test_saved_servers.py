@@ -118,6 +118,7 @@ async def test_a_server_of_the_settings_wins(at: Console, database: Database, tm
     await save(researcher, "https://saved.example/v1")
     fixed = settings_for(tmp_path, model_servers={"lab": {"url": "https://fixed.example/v1"}})
     settings = fixed.with_lookup(SavedServers(fixed, database))
+    assert settings.server_names == ("lab",), "each once"
     assert settings.server("lab").url == "https://fixed.example/v1"
     async with console(tmp_path, database) as (room, other):
         room.desk.settings = settings

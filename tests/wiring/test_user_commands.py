@@ -28,6 +28,8 @@ def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GO
 
 def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
     assert parley("user", "list", folder=tmp_path).returncode == 2, "no database is made by looking"
+    accounts_of(tmp_path)  # makes one
+    assert "no account yet" in parley("user", "list", folder=tmp_path).stdout
     assert "can use the console as owner: http://127.0.0.1:7861" in add(tmp_path).stdout
     assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
     assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)

@@ -51,7 +51,7 @@ class Dialect:
         """What takes the reasoning out of the next reply's text."""
         return ReasoningSplitter(until or ("</think>" if self.unopened else ""))
 
-    def heard(self, splitter: ReasoningSplitter) -> None:
+    def remember(self, splitter: ReasoningSplitter) -> None:
         """Remember how a reply was found to be."""
         if splitter.unopened and not self.unopened:
             self.unopened = True

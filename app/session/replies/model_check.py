@@ -60,13 +60,10 @@ async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock:
 
 
 async def check_models(
-    refs: Sequence[ModelRef], settings: Settings, clock: Clock, replies: Sequence[ReplyBuffer] = ()
+    refs: Sequence[ModelRef], settings: Settings, clock: Clock, replies: Sequence[ReplyBuffer]
 ) -> list[Attempt]:
-    """Call several models at the same time, each once; their attempts in the same order.
-
-    The text of each is streamed into its buffer, if `replies` has one for each.
-    """
-    replies = replies or [ReplyBuffer() for _ in refs]
+    """Call several models at the same time, each once; their attempts in the same order. The text of each is streamed
+    into its buffer of `replies`."""
     pool = ModelPool(settings, clock, asyncio.sleep)
     try:
         return await asyncio.gather(

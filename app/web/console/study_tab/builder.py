@@ -19,9 +19,7 @@ from pydantic import ValidationError
 from app.backends.model_ref import ModelRef
 from app.backends.providers import PROVIDERS
 from app.backends.registry import asks_servers, configuration_errors
-from app.clock import SystemClock
 from app.errors import SettingsError
-from app.session.replies.model_check import check_models
 from app.studies import builder_choices as choices
 from app.studies.builder import (
     MOST_FACTORS,
@@ -258,7 +256,7 @@ asks for codes.</p>"
             given |= {key: given[key] or None for key in NUMBERS}  # Gradio shows 0 where nothing is set
             filled = {self.fields[key]: given[key] for key in ("name", *NUMBERS)}
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
-            known = gr.update(choices=_pairs(choices.server_choices(self._desk.settings.model_servers)))
+            known = gr.update(choices=_pairs(choices.server_choices(self._desk.settings.server_names)))
             servers = [text(given[f"models.{number}.server"]) for number in range(MOST_MODELS)]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
             return {**front, **filled, **dict.fromkeys(reach, known), **hints, **self._refresh(given)}
@@ -358,7 +356,7 @@ asks for codes.</p>"
         self._desk.audit(visitor, "tested models in the builder", answers.name)
         return self._desk.html(
             "study_models.html.j2",
-            tests=asyncio.run(check_models(refs, self._desk.settings, SystemClock())),
+            tests=self._desk.model_tests.run(visitor, refs, self._desk.settings),
             why="The study has no model.",
             currency=answers.currency,
             at_us=self._desk.clock.now_us(),
