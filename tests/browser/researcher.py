@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, expect
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+
+from app.web.console.event_validation import EVENTS
+from tests.browser.waiting import LOOK_MS, quiet
 
 LONG_MS = 180_000
 
@@ -21,10 +25,24 @@ class AtConsole:
         page.set_default_timeout(LONG_MS)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self._unanswered: set[Request] = set()
+        page.on("request", lambda sent: self._unanswered.add(sent) if sent.url.endswith(EVENTS) else None)
+        for over in ("requestfinished", "requestfailed"):
+            page.on(over, lambda sent: self._unanswered.discard(sent))
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
+
+    def quiet(self) -> None:
+        """Wait until every event of the page was answered, and what came of it is painted."""
+        give_up_s = time.monotonic() + LONG_MS / 1000
+        while True:
+            quiet(self.page)
+            if not self._unanswered:
+                return
+            assert time.monotonic() < give_up_s, self._unanswered
+            self.page.wait_for_timeout(LOOK_MS)
 
     def log_in(self, name: str, password: str) -> None:
         """Open the console, be asked who one is, say so."""

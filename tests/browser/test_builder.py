@@ -87,6 +87,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path
     ada.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
     written = (tmp_path / "studies" / "tones" / "study.yaml").read_text(encoding="utf-8")
     assert all(part in written for part in ("tone: [warm, cold]", "model: [first, second]", "condition: [answer-first"))
+    ada.quiet()  # a study that was just chosen is painted again, without what was asked before
     press(ada, "publish-ask")
     expect(page.locator("button#publish-yes")).to_be_visible(timeout=LONG_MS)
     tab_to(page, page.locator("button#publish-yes"))

@@ -19,7 +19,7 @@ from app.web import gradio_page
 from tests.browser.axe import TOO_WIDE
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.visitor import Visitor
-from tests.browser.waiting import quiet, settled
+from tests.browser.waiting import settled
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
@@ -199,7 +199,7 @@ def test_a_day(
     number = look_into(ada)
     ada.open("Monitoring")
     ada.choose("live-cell", CELL)
-    quiet(ada.page)  # the box shows the condition's quota: none yet
+    ada.quiet()  # the box shows the condition's quota: none yet
     expect(ada.at("live-most").locator("input")).to_have_value("")
     ada.at("live-most").locator("input").fill("0")
     ada.press("live-set")

@@ -16,7 +16,6 @@ from storage.db.engine import open_database
 from tests.browser.boxes import WINDOW, spilled
 from tests.browser.hostile import A_CHAT, NOTE, Echo, Session, Watched, excluded, seeded, squeezed, study
 from tests.browser.researcher import AtConsole
-from tests.browser.waiting import quiet
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.backends import registered
 from tests.fakes.hostile import ALL, LIGHT, Payload
@@ -111,7 +110,7 @@ def test_what_the_console_tells_of_hostile_texts_is_inert_and_stays_in_its_boxes
     ada.reads("study-title", "draft")
     ada.open("Edit")
     ada.at("faults").locator(".verdict").wait_for()
-    quiet(ada.page)
+    ada.quiet()
     assert watched.harms("#study-title .title", "#faults li") == []
     context.close()
 

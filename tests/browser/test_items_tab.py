@@ -81,6 +81,7 @@ def begin(ada: AtConsole, drafts: Drafts, name: str) -> None:
     ada.page.goto(f"{ada.url}/?study={name}&tab=studies")
     ada.reads("study-title", name)
     ada.open("Items")
+    ada.quiet()
 
 
 def table(name: str, text: str) -> dict[str, object]:
