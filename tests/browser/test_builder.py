@@ -89,7 +89,7 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path
     assert all(part in written for part in ("tone: [warm, cold]", "model: [first, second]", "condition: [answer-first"))
     ada.quiet()  # a study that was just chosen is painted again, without what was asked before
     press(ada, "publish-ask")
-    expect(page.locator("button#publish-yes")).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("publishing")).to_be_focused(timeout=LONG_MS)
     tab_to(page, page.locator("button#publish-yes"))
     page.keyboard.press("Enter")
     expect(page.locator("button#decide-opened")).to_be_visible(timeout=LONG_MS)

@@ -90,6 +90,11 @@ function mend() {
     for (const radio of radios) if (radio.name !== group.id) radio.name = group.id;
     Object.assign(group, { role: radios.length ? "radiogroup" : "group", ariaLabel: label?.textContent.trim() ?? "" });
   }
+  // What asks for a confirmation stands above the button that was pressed, and comes as a new element: it gets the focus.
+  for (const asked of document.querySelectorAll(".sure:not([tabindex])")) {
+    asked.tabIndex = -1;
+    asked.focus();
+  }
   for (const nothing of document.querySelectorAll(".empty[aria-label]")) nothing.role = "img";
   for (const menu of document.querySelectorAll(".vega-embed summary")) menu.ariaLabel = "Save the chart as a picture";
 }
