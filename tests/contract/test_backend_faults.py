@@ -85,7 +85,7 @@ OTHERWISE = {
     # the end of a response is one event, so a response without text is an empty one
     "openai-responses": {"done-only": (BROKEN, "empty_reply"), "json": (BROKEN, "no_finish_reason")},
     # Anthropic tells the type of an error alone
-    "anthropic": {"400-filter": (REJECTED, "status_400")},
+    "anthropic": {"400-filter": (REJECTED, "status_400"), "json": (BROKEN, "no_finish_reason")},
     "http-sse": {"done-only": (BROKEN, "no_text")},
     "http-lines": {
         "done-only": (BROKEN, "not_a_stream"),

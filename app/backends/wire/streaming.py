@@ -91,7 +91,7 @@ async def _deltas(
     chunks: AsyncIterator[bytes], framing: Framing, decoder: Decoder, whole: Callable[[bytes], WholeReply] | None
 ) -> AsyncGenerator[Delta]:
     head = await _head(chunks)
-    if whole and head.removeprefix(BOM).lstrip().startswith(b"{"):
+    if whole and head.startswith(b"{"):
         reply = whole(head + await _rest(chunks))
         if reply.reasoning:
             yield ReasoningDelta(reply.reasoning)
@@ -109,13 +109,15 @@ async def _deltas(
 
 
 async def _head(chunks: AsyncIterator[bytes]) -> bytes:
-    """What comes first and is more than blanks or a byte order mark."""
+    """The first bytes that are more than blanks and a byte order mark, which are dropped."""
     head = b""
     async for chunk in chunks:
-        head += chunk
-        if head.removeprefix(BOM).strip() and not BOM.startswith(head):
-            break
-    return head
+        head = (head + chunk).lstrip()
+        if not BOM.startswith(head):
+            head = head.removeprefix(BOM).lstrip()
+        if head and not BOM.startswith(head):
+            return head
+    return b""
 
 
 async def _rest(chunks: AsyncIterator[bytes]) -> bytes:
