@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
@@ -26,7 +27,7 @@ class AtConsole:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self._unanswered: set[Request] = set()
-        page.on("request", lambda sent: self._unanswered.add(sent) if sent.url.endswith(EVENTS) else None)
+        page.on("request", lambda sent: self._unanswered.add(sent) if urlsplit(sent.url).path == EVENTS else None)
         for over in ("requestfinished", "requestfailed"):
             page.on(over, lambda sent: self._unanswered.discard(sent))
 
@@ -50,7 +51,8 @@ class AtConsole:
         self.page.get_by_label("Name").fill(name)
         self.page.get_by_label("Password").fill(password)
         self.page.get_by_role("button", name="Log in").click()
-        self.page.locator("#rooms").wait_for()
+        expect(self.at("who")).not_to_be_empty(timeout=LONG_MS)
+        self.page.locator("#rooms:not([inert])").wait_for()
 
     def open(self, room: str) -> None:
         """Open a tab."""

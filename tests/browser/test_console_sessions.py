@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
+from app.web.console.event_validation import EVENTS
 from tests.browser.axe import Audit
 from tests.browser.filled import SESSIONS, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.waiting import LOOK_MS
 from tests.fakes.accounts import GOOD
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -49,6 +52,34 @@ def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
     expect(ada.at("sessions-text").locator("input")).to_have_value("")
     expect(ada.at("sessions-origin").locator("input")).to_have_value("people")
     listed(ada, 0)
+
+
+def test_nothing_in_a_tab_can_be_changed_until_it_is_painted(ada: AtConsole) -> None:
+    """What was chosen before would be undone by the answer."""
+    opened_late(ada, Route.continue_)
+    ada.choose("sessions-origin", "simulated")
+    listed(ada, SESSIONS)
+
+
+def test_a_failure_does_not_keep_a_tab_shut(ada: AtConsole) -> None:
+    opened_late(ada, Route.abort)
+
+
+def opened_late(ada: AtConsole, end: Callable[[Route], None]) -> None:
+    """Open a tab whose event is held until the tab was seen to be shut, and see it open when the event ends."""
+    held: list[Route] = []
+    ada.page.goto(f"{ada.url}/?study={STUDY}")
+    ada.reads("study-title", STUDY)
+    ada.page.route(f"**{EVENTS}?*", lambda route: held.append(route))
+    ada.open("Sessions")
+    panel = ada.page.locator("#rooms > [role=tabpanel]", has=ada.at("sessions-filters"))
+    expect(panel).to_have_attribute("inert", "")
+    give_up_s = time.monotonic() + 30
+    while not held and time.monotonic() < give_up_s:
+        ada.page.wait_for_timeout(LOOK_MS)
+    end(held.pop())
+    ada.page.unroute(f"**{EVENTS}?*")
+    expect(panel).not_to_have_attribute("inert", "")
 
 
 def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> None:

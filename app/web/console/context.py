@@ -37,6 +37,8 @@ from storage.registers.participants import Participants
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
+SHUT = "(...sent) => { window.parleyConsole.shut('%s'); return (%s)(...sent); }"
+OPEN = "() => { window.parleyConsole.shut(''); return []; }"
 Act = Callable[..., Mapping[Any, Any]]
 
 
@@ -90,10 +92,13 @@ class ConsoleContext:
         owner: bool = False,
         js: str | None = None,
         quiet: bool = False,
+        shuts: str = "",
     ) -> None:
         """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
-        A `quiet` event, such as a timer's, leaves the current note in place.
+        A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
+        in or chooses `shuts` the parts of the page with that selector until it was answered, as the answer would undo
+        what is done there.
         """
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
@@ -108,18 +113,20 @@ class ConsoleContext:
                 log.info("%s: %s", visitor.name, error)
                 return self.notify(str(error), "bad")
 
-        gr.on(
+        event = gr.on(
             triggers=triggers if isinstance(triggers, list) else [triggers],
             fn=handle,
             inputs=list(inputs),
             outputs=[*outputs, self.note],
-            js=js,
+            js=SHUT % (shuts, js or "(...sent) => sent") if shuts else js,
             queue=False,
             show_progress="hidden",
             trigger_mode="always_last",
             concurrency_limit=None,
             api_visibility="private",
         )
+        if shuts:
+            event.then(None, js=OPEN, api_visibility="private")
 
 
 def _note(text: str, kind: str) -> str:

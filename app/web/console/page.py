@@ -31,6 +31,7 @@ from experiments.study.json_schema import json_schema
 STATIC = Path(__file__).parent / "static"
 SHARED = STATIC.parents[1] / "static"
 """Shared with the participants' page: the styles of texts, and the button that copies code."""
+TABS, PANELS = "#rooms", "#rooms > [role=tabpanel]"
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
@@ -93,6 +94,7 @@ def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.
                 partial(_enter, desk, room, place),
                 [place.study, place.tab, place.session],
                 [place.tab, *room.outputs],
+                shuts=PANELS,
             )
     return tabs
 
@@ -139,7 +141,7 @@ def _wire(
             **paint(visitor, study, tab, session),
         }
 
-    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE)
-    desk.bind(place.study.input, paint, inputs, outputs)
+    desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
+    desk.bind(place.study.input, paint, inputs, outputs, shuts=PANELS)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

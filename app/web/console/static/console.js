@@ -16,6 +16,11 @@ window.parleyConsole = {
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
     history.replaceState(null, "", query.size ? `?${query}` : "/");
   },
+  // Nothing can be done in the parts of the page with this selector until the next call.
+  shut(selector) {
+    shut = selector;
+    keepShut();
+  },
   // The chosen table of items, as its name and its content in base64; it is sent like any other value of the page.
   async table() {
     const input = document.querySelector("#items-input"), [file] = input.files;
@@ -61,7 +66,12 @@ function written([model, text]) {
 
 const ask = window.fetch;
 window.fetch = async (...request) => {
-  const answer = await ask(...request);
+  let answer;
+  try {
+    answer = await ask(...request);
+  } finally {
+    if (!answer?.ok) window.parleyConsole.shut("");
+  }
   if (answer.status === UNAUTHORISED) location.reload();
   return answer;
 };
@@ -82,8 +92,17 @@ document.addEventListener("click", (event) => {
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
 
+let shut = "";
+
+function keepShut() {
+  const parts = new Set(shut && document.querySelectorAll(shut));
+  for (const open of document.querySelectorAll("[inert]")) if (!parts.has(open)) open.inert = false;
+  for (const part of parts) if (!part.inert) part.inert = true;
+}
+
 function mend() {
   mending = null;
+  keepShut();
   for (const [group, label] of within("fieldset.block", "[data-testid=block-info]")) {
     const radios = group.querySelectorAll("input[type=radio]");
     // Each option has a name of its own, so that they are no group: no arrow moves in it, and each is a stop for Tab.
