@@ -52,7 +52,7 @@ class AtConsole:
         self.page.get_by_label("Password").fill(password)
         self.page.get_by_role("button", name="Log in").click()
         expect(self.at("who")).not_to_be_empty(timeout=LONG_MS)
-        self.page.locator("#rooms:not([inert])").wait_for()
+        self.quiet()  # the tabs are shut until they are painted
 
     def open(self, room: str) -> None:
         """Open a tab."""
