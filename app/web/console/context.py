@@ -37,7 +37,7 @@ from storage.registers.participants import Participants
 
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
-SHUT = "(...sent) => { window.parleyConsole.shut('%s'); return (%s)(...sent); }"
+SHUT = "(...sent) => { window.parleyConsole.shut(%s); return (%s)(...sent); }"
 OPEN = "() => { window.parleyConsole.shut(''); return []; }"
 Act = Callable[..., Mapping[Any, Any]]
 
@@ -92,13 +92,13 @@ class ConsoleContext:
         owner: bool = False,
         js: str | None = None,
         quiet: bool = False,
-        shuts: str = "",
+        shuts: str | None = None,
     ) -> None:
         """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
         A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
-        in or chooses `shuts` the parts of the page with that selector until it was answered, as the answer would undo
-        what is done there.
+        in or chooses `shuts` parts of the page until it was answered, as the answer would undo what is done there: the
+        arguments for `shut` in console.js, where `sent` are the inputs' values.
         """
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:

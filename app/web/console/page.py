@@ -31,7 +31,7 @@ from experiments.study.json_schema import json_schema
 STATIC = Path(__file__).parent / "static"
 SHARED = STATIC.parents[1] / "static"
 """Shared with the participants' page: the styles of texts, and the button that copies code."""
-TABS, PANELS = "#rooms", "#rooms > [role=tabpanel]"
+TABS, PANELS = "'#rooms'", "'#rooms > [role=tabpanel]'"
 READ_PLACE = "() => window.parleyConsole.place()"
 KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, session); return []; }"
 
@@ -142,6 +142,6 @@ def _wire(
         }
 
     desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
-    desk.bind(place.study.input, paint, inputs, outputs, shuts=PANELS)
+    desk.bind(place.study.input, paint, inputs, outputs, shuts=f"{PANELS}, sent[0]")
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

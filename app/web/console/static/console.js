@@ -12,12 +12,15 @@ window.parleyConsole = {
     return FIELDS.map((name) => query.get(name) ?? "");
   },
   keep(...values) {
+    shown = values[0];
     const query = new URLSearchParams();
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
     history.replaceState(null, "", query.size ? `?${query}` : "/");
   },
-  // Nothing can be done in the parts of the page with this selector until the next call.
-  shut(selector) {
+  // Nothing can be done in the parts of the page with this selector until the next call. The picker of studies also
+  // sends the study that is shown, when it loses the focus.
+  shut(selector, study) {
+    if (study !== undefined && study === shown) return;
     shut = selector;
     keepShut();
   },
@@ -92,7 +95,7 @@ document.addEventListener("click", (event) => {
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
 
-let shut = "";
+let shown = null, shut = "";
 
 function keepShut() {
   const parts = new Set(shut && document.querySelectorAll(shut));
