@@ -20,6 +20,7 @@ from app.analysis.chatbench.gaps import gap_table, gaps, mean_gaps, model_gaps
 from app.analysis.chatbench.mixed_model import mixed_model, odds
 from app.analysis.chatbench.preregistered_filter import counted, filter_counts, filter_table
 from app.analysis.chatbench.questions import questions
+from app.analysis.chatbench.reliance import advised, reliance
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
 from app.analysis.data_frames import frame, screen_times
@@ -61,6 +62,7 @@ __all__ = [
     "accuracy_by_dataset",
     "accuracy_table",
     "adjusted",
+    "advised",
     "agreement",
     "alpha",
     "answered",
@@ -122,6 +124,7 @@ __all__ = [
     "ratings_by_turn",
     "ratings_overall",
     "reasons",
+    "reliance",
     "results",
     "screen_times",
     "strengths",

@@ -12,6 +12,7 @@ from app.analysis.chatbench import (
     mixed_model,
     preregistered_filter,
     questions,
+    reliance,
     transitions,
     workers,
 )
@@ -30,6 +31,16 @@ PARTS: tuple[AnalysisStep, ...] = (
     AnalysisStep("Question by question", _ALONE, questions.questions_of),
     AnalysisStep("Correlations over questions", _ALONE, correlations.correlations_of),
     AnalysisStep("Corrected and lost answers", _KEPT, transitions.transitions_of),
+    AnalysisStep(
+        "Reliance",
+        {
+            preregistered_filter.ANSWERS: (*preregistered_filter.COLUMNS, reliance.CHOSEN),
+            preregistered_filter.FILTERED: (*preregistered_filter.COLUMNS, reliance.CHOSEN),
+            reliance.TALKS: reliance.TALK_COLUMNS,
+            reliance.QUESTIONS: reliance.QUESTION_COLUMNS,
+        },
+        reliance.reliance_of,
+    ),
     AnalysisStep("Mixed model", _KEPT, mixed_model.odds_of),
     AnalysisStep(
         "How participants worked",
@@ -75,6 +86,13 @@ NAMES: Mapping[str, str] = {
         "answer-first: share of wrong answers that became correct with the chatbot"
     ),
     "chatbench.transition.lost.<model>": "answer-first: share of correct answers that became wrong with the chatbot",
+    "chatbench.reliance.<measure>.<model>": (
+        "answer-first: share of answers by how the chatbot's advice was used: relative_ai, relative_self, appropriate, "
+        "over, under, agreement, switch, helpful, harmful"
+    ),
+    "chatbench.complementary.<model>": (
+        "answer-first: accuracy with the chatbot minus that of the better of participants and advice alone"
+    ),
     "chatbench.odds.<factor>.<level>": "mixed model: difference in the log-odds of a correct answer",
     "chatbench.odds.way.user-AI.<condition>": (
         "mixed model: difference in the log-odds of a correct answer, with the chatbot against alone, by condition"

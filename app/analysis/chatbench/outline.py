@@ -76,6 +76,8 @@ OUTLINE = Outline(
                 one("chatbench.accuracy_by_model"),
                 one("chatbench.change"),
                 one("chatbench.transition"),
+                one("chatbench.reliance"),
+                one("chatbench.complementary"),
                 one("chatbench.odds", folded=True),
             ),
         ),

@@ -1,0 +1,108 @@
+"""Reliance on advice: equal to what is counted by hand, and what must hold of any answers."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.analysis import advised, reliance
+from app.analysis.chatbench.reliance import CHOSEN, KEY, MEASURES, hits
+
+RIGHT = "a"
+LETTERS = "abcd"
+HAND = (
+    # own answer, the chatbot's, answer with it
+    ("b", "a", "a"),  # wrong, right advice taken
+    ("b", "a", "a"),
+    ("b", "a", "b"),  # wrong, right advice not taken
+    ("a", "b", "a"),  # right, wrong advice resisted
+    ("a", "b", "b"),  # right, wrong advice taken
+    ("a", "a", "a"),  # both right
+    ("b", "b", "b"),  # both wrong
+    ("c", "b", "d"),  # both wrong, and another wrong answer in the end
+    ("a", None, "b"),  # no advice: left out
+)
+COUNTED = {
+    "relative_ai": (2, 3),
+    "relative_self": (1, 2),
+    "appropriate": (3, 5),
+    "over": (2, 4),
+    "under": (1, 4),
+    "agreement": (5, 8),
+    "switch": (3, 6),
+    "helpful": (2, 8),
+    "harmful": (1, 8),
+}
+Triple = tuple[str, str | None, str]
+
+
+def tables(triples: list[Triple], *, stated: bool, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Answers, conversations and questions of a participant each, all about one question."""
+    answers, talks = [], []
+    for number, (own, advice, final) in enumerate(triples):
+        key = (f"p{number}", "math", 0, model, "answer-first", "q")
+        answers += [(*key, kind, chosen, float(chosen == RIGHT)) for kind, chosen in
+                    (("user-alone", own), ("user-AI", final))]  # fmt: skip
+        talks.append((*key, advice))
+    asked = [("q", RIGHT)] if stated else []
+    return (
+        pd.DataFrame(answers, columns=[*KEY, "answer_type", CHOSEN, "acc"]),
+        pd.DataFrame(talks, columns=[*KEY, "answer_letter"]).astype({"answer_letter": "object"}),
+        pd.DataFrame(asked, columns=["question_id", "answer"]).astype("object"),
+    )
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_each_measure_is_what_is_counted_by_hand(stated: bool) -> None:
+    """The right option is found in the table of questions, or from an answer that is right."""
+    findings = reliance(*tables(list(HAND), stated=stated))
+    found = {one.name: one for finding in findings for one in finding.estimates}
+    for measure, (share, of) in COUNTED.items():
+        for model in ("all_models", "m"):
+            assert found[f"chatbench.reliance.{measure}.{model}"].value == share / of
+            assert found[f"chatbench.reliance.{measure}.{model}"].n == of
+    # four of eight were right in the end, three alone, and four pieces of advice
+    better = found["chatbench.complementary.m"]
+    assert better.value == 4 / 8 - 4 / 8
+    assert better.further == {"accuracy_alone": 3 / 8, "accuracy_advice": 4 / 8, "accuracy": 4 / 8}
+
+
+def test_every_case_of_own_answer_advice_and_final_answer() -> None:
+    """All of them, each decided by itself."""
+    for own, advice, final in product(LETTERS, repeat=3):
+        rows = advised(*tables([(own, advice, final)], stated=True))
+        found = {measure: list(hits(rows, measure)) for measure in MEASURES}
+        assert found["relative_ai"] == ([final == RIGHT] if own != RIGHT and advice == RIGHT else [])
+        assert found["relative_self"] == ([final == RIGHT] if own == RIGHT and advice != RIGHT else [])
+        assert found["over"] == ([final == advice] if advice != RIGHT else [])
+        assert found["under"] == ([final != advice] if advice == RIGHT else [])
+        assert found["agreement"] == [final == advice]
+        assert found["switch"] == ([final == advice] if own != advice else [])
+        assert found["helpful"] == [own != RIGHT and final == RIGHT]
+        assert found["harmful"] == [own == RIGHT and final != RIGHT]
+
+
+letters = st.sampled_from(LETTERS)
+
+
+@given(st.lists(st.tuples(letters, st.none() | letters, letters), max_size=12))
+def test_the_changes_are_the_difference_of_accuracy(triples: list[Triple]) -> None:
+    found = {one.name: one for finding in reliance(*tables(triples, stated=True)) for one in finding.estimates}
+    met = [one for one in triples if one[1] is not None]
+    assert bool(found) == bool(met)
+    if met:
+        gain = sum(final == RIGHT for *_, final in met) - sum(own == RIGHT for own, *_ in met)
+        helpful, harmful = (found[f"chatbench.reliance.{name}.m"].value for name in ("helpful", "harmful"))
+        assert helpful - harmful == pytest.approx(gain / len(met))
+
+
+def test_an_answer_without_a_conversation_or_a_key_is_left_out() -> None:
+    answers, talks, questions = tables([("b", "c", "d")], stated=False)
+    assert advised(answers, talks, questions).empty
+    answers, talks, questions = tables(list(HAND), stated=True)
+    assert advised(answers, talks.iloc[:0], questions).empty
+    assert reliance(answers.iloc[:0], talks, questions) == ()
