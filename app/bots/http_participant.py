@@ -76,7 +76,7 @@ class HttpParticipant:
         if ticket is None:
             raise VisitFailed(f"{NOT_ADMITTED} (status {start.status_code})")
         began = await self._send("POST", path, data={"ticket": unescape(ticket[1])})
-        if began.status_code != 303 or began.headers.get("location") != "/":
+        if began.status_code != 303 or began.headers.get("location") != self._client.base_url.path:
             raise VisitFailed(f"{NOT_ADMITTED} (status {began.status_code})")
         return await self.reload()
 

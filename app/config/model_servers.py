@@ -17,6 +17,10 @@ SHORTEST_SECRET = 8
 """Headers and parameters below this length are no secrets: masking `1` would spoil every message."""
 
 
+SUB_PATH = re.compile(r"(/(?!\.)[\w.~-]+)+", re.ASCII)
+"""The path of an address below which Parley is served."""
+
+
 def _web_address(value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise ValueError("must start with http:// or https://")
@@ -41,15 +45,16 @@ def _sendable(value: SecretStr) -> SecretStr:
     return SecretStr(text)
 
 
-def _root(value: str) -> str:
-    if urlsplit(_plain(value)).path:
-        raise ValueError("must not contain a path: Parley is served at the root of a host name")
+def _site(value: str) -> str:
+    path = urlsplit(_plain(value)).path
+    if path and not SUB_PATH.fullmatch(path):
+        raise ValueError("has a path with more than letters, digits and _ - . ~ between its slashes")
     return value
 
 
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 ServerAddress = Annotated[WebAddress, AfterValidator(_plain)]
-SiteAddress = Annotated[WebAddress, AfterValidator(_root)]
+SiteAddress = Annotated[WebAddress, AfterValidator(_site)]
 Key = Annotated[SecretStr, AfterValidator(_sendable)]
 PerMinute = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 

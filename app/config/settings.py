@@ -124,14 +124,16 @@ class Settings(BaseSettings):
     port: int = Field(7860, ge=0, le=65_535, description="The port to listen on; 0 takes any free one.")
     public_url: SiteAddress | None = Field(
         None,
-        description="The URL that participants use, if there is a reverse proxy; https makes cookies Secure.",
+        description="The URL that participants use, if there is a reverse proxy; https makes cookies Secure. It may "
+        "have a path, such as https://lab.example.org/study.",
     )
     console_port: int = Field(
         7861, ge=0, le=65_535, description="The port of the researchers' console, on the same address."
     )
     console_url: SiteAddress | None = Field(
         None,
-        description="The URL of the console, if there is a reverse proxy; https makes its cookie Secure.",
+        description="The URL of the console, if there is a reverse proxy; https makes its cookie Secure. It may have a "
+        "path.",
     )
     trusted_proxies: Annotated[str, AfterValidator(_addresses)] = Field(
         "",
@@ -294,6 +296,16 @@ class Settings(BaseSettings):
     def console_address(self) -> str:
         """Where researchers find the console."""
         return (self.console_url or _local(self.host, self.console_port)).rstrip("/")
+
+    @property
+    def sub_path(self) -> str:
+        """The path below which participants find Parley, such as `/study`; empty at the root of a host name."""
+        return urlsplit(self.address).path
+
+    @property
+    def console_sub_path(self) -> str:
+        """The path below which researchers find the console, such as `/console`; empty at the root of a host name."""
+        return urlsplit(self.console_address).path
 
     def with_lookup(self, more: ServerLookup) -> Self:
         """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""

@@ -72,13 +72,17 @@ MOST_MADE = 20
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 
-def gradio_page(blocks: gr.Blocks, head: str) -> FastAPI:
-    """An application with the page at `/`; `head` is inserted before everything in Gradio's own head."""
+def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
+    """An application with the page at `/`; `head` is inserted before everything in Gradio's own head.
+
+    `sub_path` is the path below which browsers find it, such as `/study`.
+    """
     app = FastAPI(middleware=[Middleware(_Shell, head=head.encode())], docs_url=None, redoc_url=None, openapi_url=None)
     gr.mount_gradio_app(
         app,
         blocks,
         path="/",
+        root_path=sub_path or None,
         theme=theme(),
         run_history=False,
         footer_links=[],

@@ -60,6 +60,11 @@ _SHARING = b"access-control-"
 """The prefix of CORS headers, which are removed: Gradio adds them for any site that asks."""
 
 
+def is_route(path: str) -> bool:
+    """Whether the participants' server has this path, for some method."""
+    return any(allowed.fullmatch(path) for allowed in ALLOWED.values())
+
+
 class SecurityMiddleware:
     """ASGI middleware.
 

@@ -36,7 +36,8 @@ from app.web.participant.start_page import StartPage, storage_error_page
 from app.web.participant.tickets import Tickets
 from app.web.participant.trial_links import TrialLinks
 from app.web.redaction import redacted_path
-from app.web.security import SecurityMiddleware
+from app.web.security import SecurityMiddleware, is_route
+from app.web.sub_path import SubPath
 from experiments.errors import StudyError
 from experiments.study.study import Study
 from problems.errors import ParleyError
@@ -83,7 +84,7 @@ def build_app(
         now = publish_on_start(database, study, at_us=runtime.now_us())
         if now.hash != study.hash:
             log.warning(NEWER, study.name, now.file.version, now.hash[:12])
-    cookies = SessionCookie(secret, secure=(settings.public_url or "").startswith("https://"))
+    cookies = SessionCookie(secret, secure=settings.address.startswith("https://"), path=settings.sub_path or "/")
     # as registered: without the content of their pictures, which the database has
     offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
     watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault, runtime.claims)
@@ -112,7 +113,7 @@ def build_app(
             PreviewLinks(secret).route(runtime, cookies),
             pictures.participants_route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
-            *page.routes(),  # last, because they match every path
+            *page.routes(settings.sub_path),  # last, because they match every path
         ],
         middleware=[
             Middleware(RedirectWithoutSession, cookies, arrival),
@@ -127,7 +128,8 @@ def build_app(
         burst=settings.request_burst,
         people=settings.address_rate_multiplier,
     )
-    return measures.around(gate, runtime) if measures else gate
+    server = measures.around(gate, runtime) if measures else gate
+    return SubPath(server, settings.sub_path, is_route) if settings.sub_path else server
 
 
 async def _sweep(runtime: SessionService) -> None:

@@ -44,7 +44,7 @@ from experiments.study.study import Study
 STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
 NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
-OUT = "/out"
+OUT = "out"
 """The target of the last page's button. The server redirects from there to the recruiter's address with the ids."""
 TOMBSTONE = ("study", "hash", "origin", "language")
 """The data of the event `enrolled` that a withdrawal keeps."""

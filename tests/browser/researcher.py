@@ -27,7 +27,9 @@ class AtConsole:
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self._unanswered: set[Request] = set()
-        page.on("request", lambda sent: self._unanswered.add(sent) if urlsplit(sent.url).path == EVENTS else None)
+        page.on(
+            "request", lambda sent: self._unanswered.add(sent) if urlsplit(sent.url).path.endswith(EVENTS) else None
+        )
         for over in ("requestfinished", "requestfailed"):
             page.on(over, lambda sent: self._unanswered.discard(sent))
 

@@ -201,7 +201,7 @@ def test_each_end_has_its_page_its_code_and_its_row(
     title = "" if outcome == "technical_failure" else say(COMMON[outcome][0])
     assert not title or visitor.heading == title
     assert page.locator("#completion-code").inner_text() == CODES[outcome]
-    assert page.locator("a.button").get_attribute("href") == "/out"
+    assert page.locator("a.button").get_attribute("href") == "out"
     assert not page.locator("#say").is_visible()
     row = "SELECT stream FROM seat WHERE outcome = :outcome ORDER BY until_us DESC"
     ((stream,), *_) = query(database, row, outcome=outcome)

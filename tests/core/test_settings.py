@@ -81,7 +81,8 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     ("name", "value", "said"),
     [
         ("TRUSTED_PROXIES", "localhost", "addresses such as 127.0.0.1, networks such as 10.0.0.0/8."),
-        ("PUBLIC_URL", "https://example.org/study", "Parley is served at the root of a host name"),
+        ("PUBLIC_URL", "https://example.org/a b", "has a path with more than letters, digits"),
+        ("CONSOLE_URL", "https://example.org/a/../b", "has a path with more than letters, digits"),
         ("SECRET", "hush", "needs at least 32 characters. `python -c"),
         ("LOG_LEVEL", "debgu", "'debgu': allowed: DEBUG, INFO, WARNING, ERROR, CRITICAL. Did you mean 'DEBUG'?"),
         ("MODEL_SERVERS", '{"lab": 3}', 'lab: must be an object, as in {"url": "https://..."}.'),

@@ -110,6 +110,21 @@ def before(
 
 
 @contextmanager
+def below(nginx: str, folder: Path, locations: str) -> Iterator[Nginx]:
+    """A proxy for one host with these locations, until the block ends."""
+    folder.mkdir()
+    port = _free()
+    temporary = "".join(
+        f"{name}_temp_path {folder}/t;" for name in ("fastcgi", "uwsgi", "scgi", "client_body", "proxy")
+    )
+    text = f"events {{ }} http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; {locations} }} }}"
+    user = "user root;" if os.geteuid() == 0 else ""
+    found = Nginx(f"http://127.0.0.1:{port}", folder)
+    with _running(nginx, found, port, f"pid {folder}/nginx.pid; {user} {text}"):
+        yield found
+
+
+@contextmanager
 def front(nginx: str, folder: Path, behind: Nginx) -> Iterator[Nginx]:
     """A proxy that does TLS before another, until the block ends."""
     folder.mkdir()

@@ -90,7 +90,7 @@ def test_nginx_keeps_a_session_to_a_server_by_its_cookie_and_by_no_address(http:
     ((pattern, signed, _),) = (one for one in named if one[0] != "default")
     assert signed == "$signed"
     whose = re.compile(pattern.strip('"').removeprefix("~").replace("(?<", "(?P<"))
-    for name in (SessionCookie(SECRET, secure=secure).name for secure in (False, True)):
+    for name in (SessionCookie(SECRET, secure=s, path=p).name for s in (False, True) for p in ("/", "/study")):
         for cookies in (f"{name}=mine", f"other=1; {name}=mine", f"{name}-short=old; {name}=mine; other=1"):
             assert whose.search(cookies)["signed"] == "mine"
         assert whose.search(f"{name}-short=old; un{name}=older") is None

@@ -57,7 +57,7 @@ async def test_an_alert_is_on_every_page_with_a_link_to_what_it_is_about(
     assert visible(painted["alerts"])
     shown = painted["alerts-list"]
     assert re.findall(r'data-alert="(\w+)"', shown) == ["models"]
-    assert 'href="/?study=demo&amp;tab=monitoring"' in shown
+    assert 'href="./?study=demo&amp;tab=monitoring"' in shown
     assert [word for word in ("tutor-a", "3 of 4", "status_503", "2001-09-09", "404") if word not in text(shown)] == []
 
 

@@ -14,7 +14,7 @@ from tests.fakes.console_door import METHODS, Browser, browser, mark
 
 pytestmark = pytest.mark.anyio
 TOKEN = "x" * 43
-PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"), ("GET", "/login.css"),
+PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"),
           ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
 FOR_VISITORS = {
     *(("GET", path) for path in (

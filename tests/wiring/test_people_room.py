@@ -19,7 +19,7 @@ from tests.wiring.routes import routes
 
 pytestmark = pytest.mark.anyio
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-STRANGERS = {"/login", "/login.css", "/welcome/x", "/known/x", "/healthz"}
+STRANGERS = {"/login", "/welcome/x", "/known/x", "/healthz"}
 VISITORS = {
     "/", "/logout", "/report/x", "/download/x", "/theme.css", "/favicon.ico", "/assets/x",
     "/gradio_api/run/predict", "/static/x", "/console/x",

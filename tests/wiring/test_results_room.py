@@ -88,14 +88,14 @@ def test_at_first_it_says_that_it_computes_and_then_shows_what_the_study_records
 def test_simulated_sessions_are_marked_and_the_report_is_of_the_same(seat: Seat) -> None:
     painted = seat.paint()
     assert "Simulated data." in painted["results-said"]
-    assert 'href="/report/demo?origin=bot"' in painted["results-head"]
+    assert 'href="report/demo?origin=bot"' in painted["results-head"]
     assert [value for _, value in painted["results-origin"]["choices"]] == ["bot"]
 
 
 async def ready(researcher: Researcher, path: str) -> Response:
     """The report, however often the waiting page asks for it."""
     while (answer := await researcher.send("GET", path)).status_code == NOT_YET:
-        assert '"/console/waiting.js"' in answer.text
+        assert '"../console/waiting.js"' in answer.text
         await asyncio.sleep(0.1)
     return answer
 

@@ -39,7 +39,7 @@ class AlertBanner:
     def paint(self) -> Mapping[Any, Any]:
         """The updates that show the alerts as they are now."""
         alerts = [alert for alert in open_alerts(self._desk.database) if alert.seen_us is None]
-        console = ""  # links within the console
+        console = "."  # links within the console
         shown = [(what_happened(one), what_to_do(one), since(one), link(one, console), one) for one in alerts]
         html = self._desk.html("alerts.html.j2", shown=shown, stale=self._is_stale)
         return {

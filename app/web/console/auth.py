@@ -15,12 +15,13 @@ from urllib.parse import parse_qsl
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from app.clock import Clock
 from app.web.console.current_user import CurrentUser
 from app.web.console.known_browsers import KnownBrowsers, signed_link
+from app.web.sub_path import cookie_name
 from storage.accounts.accounts import Accounts
 from storage.accounts.invitations import SPENT
 from storage.accounts.passwords import AT_ONCE, LEAST_CHARS, MOST_CHARS
@@ -37,24 +38,23 @@ _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, un
 
 
 class Authentication:
-    """The routes for logging in and out; `secure` if browsers use https."""
+    """The routes for logging in and out; `secure` if browsers use https, and the path below which the console is."""
 
-    def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool) -> None:
+    def __init__(self, accounts: Accounts, secret: str, clock: Clock, *, secure: bool, path: str = "/") -> None:
         self._accounts = accounts
         self._secret = secret
         self._clock = clock
         self._key = hmac.digest(secret.encode(), b"parley console form", "sha256")
-        self._secure = secure
+        self._secure, self._path = secure, path
         self._few = asyncio.Semaphore(AT_ONCE)
-        self.cookie = "__Host-parley-console" if secure else "parley-console"
+        self.cookie = cookie_name("parley-console", secure=secure, path=path)
         self.form_cookie = f"{self.cookie}-form"
-        self._browsers = KnownBrowsers(secret, clock, self.cookie, secure=secure)
+        self._browsers = KnownBrowsers(secret, clock, self.cookie, secure=secure, path=path)
 
     def routes(self) -> list[Route]:
         """`/login`, `/logout`, `/welcome/{token}` for invited users, `/known/{token}` for a browser that is locked out
-        by others' failed logins, and the style sheet of these pages."""
+        by others' failed logins."""
         return [
-            Route("/login.css", style, methods=["GET", "HEAD"]),
             Route("/login", self.ask, methods=["GET", "HEAD"]),
             Route("/login", self.log_in, methods=["POST"]),
             Route("/logout", self.log_out, methods=["POST"]),
@@ -145,14 +145,12 @@ class Authentication:
     def _login_page(
         self, request: Request, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
     ) -> Response:
-        query = request.url.query[:MOST_QUERY]
-        action = f"/login?{query}" if query else "/login"
-        return self._form_page(request, "login.html.j2", status, note, form or {}, action=action)
+        return self._form_page(request, "login.html.j2", status, note, form or {})
 
     def _welcome_page(
         self, request: Request, role: str, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
     ) -> Response:
-        known = {"role": role, "least": LEAST_CHARS, "action": request.url.path}
+        known = {"role": role, "least": LEAST_CHARS}
         return self._form_page(request, "welcome.html.j2", status, note, form or {}, **known)
 
     def _form_page(
@@ -182,13 +180,8 @@ class Authentication:
             httponly=True,
             secure=self._secure,
             samesite="strict",
-            path="/",
+            path=self._path,
         )
-
-
-async def style(_: Request) -> Response:
-    """The style sheet of these pages; it is beside their templates and not among the console's styles."""
-    return FileResponse(TEMPLATES / "login.css")
 
 
 async def _form(request: Request) -> dict[str, str]:

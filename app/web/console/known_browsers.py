@@ -24,13 +24,13 @@ PATH = "/known"
 
 
 class KnownBrowsers:
-    """Reads and sets the cookies; `secure` if browsers use https."""
+    """Reads and sets the cookies; `secure` if browsers use https, and the path below which the console is."""
 
-    def __init__(self, secret: str, clock: Clock, cookie: str, *, secure: bool) -> None:
+    def __init__(self, secret: str, clock: Clock, cookie: str, *, secure: bool, path: str = "/") -> None:
         self._secret = secret
         self._clock = clock
         self._cookie = cookie
-        self._secure = secure
+        self._secure, self._cookie_path = secure, path
 
     def read(self, request: Request, name: str) -> str:
         """The identifier of a browser that was logged in to the account before; empty for any other."""
@@ -52,7 +52,7 @@ class KnownBrowsers:
             httponly=True,
             secure=self._secure,
             samesite="strict",
-            path="/",
+            path=self._cookie_path,
         )
 
     def _browser(self, name: str) -> URLSafeTimedSerializer:

@@ -39,7 +39,11 @@ KEEP_PLACE = "(study, tab, session) => { window.parleyConsole.keep(study, tab, s
 def routes(desk: ConsoleContext) -> list[BaseRoute]:
     """The page at `/`, and its scripts and styles under `/console/` and `/parley/`; they must be a list's last."""
     blocks = build(desk)
-    page = Mount("/", gradio_page(blocks, head()), middleware=[Middleware(EventValidation, blocks=blocks)])
+    page = Mount(
+        "/",
+        gradio_page(blocks, head(), desk.settings.console_sub_path),
+        middleware=[Middleware(EventValidation, blocks=blocks)],
+    )
     return [
         Route("/console/study.schema.json", _schema, methods=["GET", "HEAD"]),
         Mount("/console", StaticFiles(directory=STATIC)),
@@ -57,9 +61,9 @@ def head() -> str:
     """The console's script and styles."""
     first = ("console",)
     names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
-    styles = "".join(f'<link rel="stylesheet" href="/console/{name}.css">' for name in names)
-    styles += '<link rel="stylesheet" href="/parley/text.css">'
-    script = '<script type="module" src="/console/console.js"></script>'
+    styles = "".join(f'<link rel="stylesheet" href="console/{name}.css">' for name in names)
+    styles += '<link rel="stylesheet" href="parley/text.css">'
+    script = '<script type="module" src="console/console.js"></script>'
     return f'<meta name="robots" content="noindex">{whole()}{styles}{script}'
 
 

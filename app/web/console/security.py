@@ -23,7 +23,7 @@ from app.web.throttled_log import ELSEWHERE, ThrottledWarning
 
 MOST_BODY = 1024 * 1024
 OPEN: Mapping[str, re.Pattern[str]] = {
-    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz|/login\.css"),
+    "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
 """The routes that need no login."""
@@ -84,6 +84,11 @@ class ConsoleSecurity:
         return None
 
 
+def is_route(path: str) -> bool:
+    """Whether the console's server has this path, for some method and some users."""
+    return any(allowed.fullmatch(path) for allowed in (*OPEN.values(), *KNOWN.values()))
+
+
 def _listed(allowed: Mapping[str, re.Pattern[str]], scope: Scope) -> bool:
     method = "GET" if scope["method"] == "HEAD" else scope["method"]
     path = scope["path"]
@@ -114,6 +119,6 @@ def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
         ours[b"referrer-policy"] = b"same-origin"
     if path.startswith(("/assets/", "/picture/")) and status == 200:
         ours[b"cache-control"] = FOREVER
-    elif not path.startswith(("/console/", "/login.css", "/static/", "/theme.css", "/favicon.ico")) or status != 200:
+    elif not path.startswith(("/console/", "/static/", "/theme.css", "/favicon.ico")) or status != 200:
         ours[b"cache-control"] = b"no-store"
     return ours

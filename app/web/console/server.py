@@ -20,9 +20,10 @@ from app.web import pictures
 from app.web.console import page, report_page
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
-from app.web.console.security import ConsoleSecurity
+from app.web.console.security import ConsoleSecurity, is_route
 from app.web.health import database_check, inside
 from app.web.redaction import redacted_path
+from app.web.sub_path import SubPath
 from problems.errors import ParleyError
 from storage.accounts.accounts import Accounts
 from storage.db.engine import Database
@@ -35,10 +36,11 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     """The console as an ASGI application for uvicorn, in a separate process."""
     clock, secret = clock or SystemClock(last_us(database)), secret_for(settings, database)
     accounts = Accounts(database, clock.now_us)
-    access = Authentication(accounts, secret, clock, secure=(settings.console_url or "").startswith("https://"))
-    return ConsoleSecurity(
-        build_app(ConsoleContext(settings, database, secret, clock, accounts), access.routes()), access.visitor
-    )
+    secure, path = settings.console_address.startswith("https://"), settings.console_sub_path
+    access = Authentication(accounts, secret, clock, secure=secure, path=path or "/")
+    app = build_app(ConsoleContext(settings, database, secret, clock, accounts), access.routes())
+    gate = ConsoleSecurity(app, access.visitor)
+    return SubPath(gate, path, is_route) if path else gate
 
 
 def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:

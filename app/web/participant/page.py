@@ -77,20 +77,23 @@ def _conversation() -> dict[str, gr.components.Component]:
     return {"side": side, "box": box, "send": send, "preview": _html("preview")}
 
 
-def routes() -> list[BaseRoute]:
-    """The page at `/`, and its scripts and styles under `/parley/`. They match everything, so they must come last."""
-    return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made())]
+def routes(sub_path: str = "") -> list[BaseRoute]:
+    """The page at `/`, and its scripts and styles under `/parley/`. They match everything, so they must come last.
+
+    `sub_path` is the path below which browsers find them, such as `/study`.
+    """
+    return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made(sub_path))]
 
 
 @cache
-def _made() -> ASGIApp:
+def _made(sub_path: str) -> ASGIApp:
     """The page as a separate application, created once per process."""
-    return gradio_page(build(), head())
+    return gradio_page(build(), head(), sub_path)
 
 
 def head() -> str:
     """The HTML that loads our styles and scripts."""
-    early = "".join(f'<link rel="modulepreload" href="/parley/{name}.js">' for name in SCRIPTS)
-    styles = "".join(f'<link rel="stylesheet" href="/parley/{name}.css">' for name in STYLES)
+    early = "".join(f'<link rel="modulepreload" href="parley/{name}.js">' for name in SCRIPTS)
+    styles = "".join(f'<link rel="stylesheet" href="parley/{name}.css">' for name in STYLES)
     return f"""<meta name="robots" content="noindex">{whole()}{styles}{early}
-<script type="module" src="/parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""
+<script type="module" src="parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""

@@ -1,8 +1,8 @@
 """The participant's signed cookie, which contains the name of the session and nothing else; and the cookie by which
 the start page finds out whether the browser keeps cookies.
 
-Under https the cookie's name starts with `__Host-`, so browsers send it to this host only. The session's name is a
-UUID with 122 random bits; the signature prevents guessing.
+Under https the cookie's name starts with `__Host-`, so browsers send it to this host only; with `__Secure-` if Parley
+is served below a path. The session's name is a UUID with 122 random bits; the signature prevents guessing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from functools import lru_cache
 from itsdangerous import BadSignature, URLSafeSerializer
 from starlette.requests import Request
 from starlette.responses import Response
+
+from app.web.sub_path import cookie_name
 
 MOST_KNOWN = 10_000
 """The size of the cache of verified cookies. Verification takes as long as a request for a screen."""
@@ -28,13 +30,14 @@ def session_of(request: Request) -> str:
 
 
 class SessionCookie:
-    """Signs and reads the participant's cookie."""
+    """Signs and reads the participant's cookie: `secure` if browsers use https, and the path below which Parley is."""
 
-    def __init__(self, secret: str, *, secure: bool) -> None:
+    def __init__(self, secret: str, *, secure: bool, path: str = "/") -> None:
         self._signer = URLSafeSerializer(secret, salt="parley participant")
         self.secure = secure
+        self._path = path
         self._known = lru_cache(MOST_KNOWN)(self._checked)
-        self.name = "__Host-parley" if secure else "parley"
+        self.name = cookie_name("parley", secure=secure, path=path)
         self._test = f"{self.name}.test"  # no study's name has a dot
 
     def read(self, request: Request, study: str = "") -> str | None:
@@ -65,12 +68,12 @@ class SessionCookie:
                 httponly=True,
                 secure=self.secure,
                 samesite="lax",
-                path="/",
+                path=self._path,
             )
 
     def write_test(self, response: Response) -> None:
         """Set a cookie without content, which shows at the next request whether the browser keeps cookies."""
-        response.set_cookie(self._test, "1", httponly=True, secure=self.secure, samesite="lax", path="/")
+        response.set_cookie(self._test, "1", httponly=True, secure=self.secure, samesite="lax", path=self._path)
 
     def kept_by(self, request: Request) -> bool:
         """Whether the browser has sent a cookie of Parley's, and so keeps cookies."""

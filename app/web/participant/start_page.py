@@ -149,7 +149,9 @@ class StartPage:
             language = offered(chosen, study.file) or language
             stream = self._tickets.session(ticket, study.name)
             if not stream:
-                return RedirectResponse(request.url, status_code=303)  # to the start page, with a ticket
+                return RedirectResponse(
+                    f"{request.url.path}?{request.url.query}".rstrip("?"), status_code=303
+                )  # to the start page, with a ticket
             stream = who.rehearsed.stream if who.rehearsed else stream
             return await self._begin(request, offer, who, stream, found, language)
         return self._inside(request, live, who)

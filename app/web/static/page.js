@@ -133,7 +133,7 @@ function failed(error, again) {
 
 async function look() {
   try {
-    await show(await post("/api/look", { shown: now.shown }, slow));
+    await show(await post("api/look", { shown: now.shown }, slow));
   } catch (error) {
     failed(error, look);
   }
@@ -144,7 +144,7 @@ async function act(kind, values, from, key = newKey()) {
   setBusy(true, from);
   const { path, seen, whose, shown } = now;
   try {
-    const painting = await post("/api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
+    const painting = await post("api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
     if (!painting.refused) { accepted(values); tried = null; }
     await show(painting);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
@@ -261,7 +261,7 @@ async function save() {
   try {
     const typed = draft();
     if (JSON.stringify(typed) === JSON.stringify(kept)) return;
-    if (!(await post("/api/draft", typed)).saved) return; // one is elsewhere, in another tab: a click tells
+    if (!(await post("api/draft", typed)).saved) return; // one is elsewhere, in another tab: a click tells
     kept = typed;
     const mark = $("#saved");
     const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
@@ -272,7 +272,7 @@ async function save() {
 function saveAtOnce() {
   if (unsaved === null) return;
   forgetDraft();
-  send("/api/draft", draft(), true);
+  send("api/draft", draft(), true);
 }
 
 // Unsent answers are saved as a draft, which the server records; then its next screen is loaded.
@@ -285,7 +285,7 @@ async function timeIsUp(late) {
 async function preview() {
   const text = box()?.value ?? "";
   const worth = now.layout === "chat" && /\\\(|\\\[|\\begin|\$|`|\*|\||^#|^\s*[-\d]/m.test(text);
-  const told = worth && (await post("/api/preview", { text }).catch(() => null));
+  const told = worth && (await post("api/preview", { text }).catch(() => null));
   if (text === (box()?.value ?? "")) paint({ preview: { value: told ? `<div class="text" dir="auto">${told.html}</div>` : "" } });
 }
 

@@ -34,7 +34,7 @@ export async function read(reply, painted, rest) {
 }
 
 async function asked({ slot, shown }) {
-  const response = await fetch(`/api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
+  const response = await fetch(`api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   return events(response);
 }

@@ -55,7 +55,7 @@ function flush(leaving = false) {
 async function post({ key, records }, keepalive) {
   try {
     const told = records.map(({ at: when, ...record }) => ({ ...record, ago_ms: ms(at() - when) }));
-    const response = await fetch("/api/telemetry", {
+    const response = await fetch("api/telemetry", {
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ key, whose, records: told }),

@@ -9,6 +9,12 @@
   const FETCHED = "script[src], link[rel=stylesheet]";
   let waiting = false;
 
+  // Below a path of a host name, a proxy may serve the page also without the slash that its relative addresses need.
+  if (!location.pathname.endsWith("/")) {
+    waiting = true;
+    location.replace(`${location.pathname}/${location.search}`);
+  }
+
   // Scripts that browser extensions add, and our policy blocks, do not count.
   const ours = ({ src, href }) => new URL(src || href).origin === location.origin;
   const answers = () => fetch(location.href, { method: "HEAD" }).then(({ ok }) => ok, () => false);

@@ -1,7 +1,7 @@
 // The place in the page's address, what happens when the login has ended, and what Gradio's components lack for those
 // who hear the page or use no mouse. All else is Gradio's own.
 
-import { copy } from "/parley/copy.js";
+import { copy } from "../parley/copy.js";
 
 const FIELDS = ["study", "tab", "session"];
 const UNAUTHORISED = 401;
@@ -15,7 +15,7 @@ window.parleyConsole = {
     shown = values[0];
     const query = new URLSearchParams();
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
-    history.replaceState(null, "", query.size ? `?${query}` : "/");
+    history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
   },
   // Nothing can be done in the parts of the page with this selector until the next call. The picker of studies also
   // sends the study that is shown, when it loses the focus.
@@ -36,7 +36,7 @@ window.parleyConsole = {
   },
   // Shows the replies of models under test while they come, in the list `.live`, until Gradio puts the results there.
   async followTest() {
-    const reader = (await fetch("/console/model-test")).body.pipeThrough(new TextDecoderStream()).getReader();
+    const reader = (await fetch("console/model-test")).body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = "";
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       const lines = (rest + piece.value).split("\n");
@@ -46,7 +46,7 @@ window.parleyConsole = {
     }
   },
   async edit(...component) {
-    (await import("/console/editor.js")).attach(...component);
+    (await import("./editor.js")).attach(...component);
   },
 };
 

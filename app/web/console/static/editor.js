@@ -6,12 +6,12 @@ import {
   highlightActiveLineGutter, HighlightStyle, history, historyKeymap, hoverTooltip, indentOnInput, indentUnit,
   indentWithTab, keymap, lineNumbers, lintGutter, lintKeymap, search, searchKeymap, setDiagnostics, showPanel,
   syntaxHighlighting, tags, yaml,
-} from "/console/codemirror.js";
-import { explained, placeAt, suggestions } from "/console/study_schema.js";
+} from "./codemirror.js";
+import { explained, placeAt, suggestions } from "./study_schema.js";
 
 const MOST_VALUES = 20;
 const KEYS = "Ctrl+Space: what can stand here. Esc, then Tab: leave the editor.";
-const schema = fetch("/console/study.schema.json").then((answer) => answer.json());
+const schema = fetch("console/study.schema.json").then((answer) => answer.json());
 let known = null; // the schema once it is here
 schema.then((value) => { known = value; });
 

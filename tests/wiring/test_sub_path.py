@@ -1,0 +1,179 @@
+"""Parley below a path of a host name, behind a proxy that takes the path off and behind one that leaves it there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from starlette.responses import PlainTextResponse, RedirectResponse
+from starlette.types import Receive, Scope, Send
+
+from app.config.settings import Settings
+from app.web import security
+from app.web.console import security as console_security
+from app.web.participant.session_cookie import SessionCookie
+from app.web.sub_path import SubPath
+from tests.fakes import studies
+from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.http_bot import HttpBot
+from tests.fakes.nginx import ROOT, below
+from tests.fakes.researcher import Researcher
+from tests.fakes.reverse_proxy import ReverseProxy, reverse_proxy
+from tests.fakes.served import SECRET, Process, serving, settings_for
+
+pytestmark = pytest.mark.anyio
+each_proxy = pytest.mark.parametrize("strips", [True, False], ids=["stripped", "left"])
+
+
+@pytest.fixture
+def proxy(strips: bool) -> Iterator[ReverseProxy]:
+    with reverse_proxy(strips=strips) as found:
+        yield found
+
+
+@each_proxy
+async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, proxy: ReverseProxy) -> None:
+    settings = settings_for(tmp_path, public_url=proxy.url("/study"))
+    async with serving(settings, studies.demo(tmp_path)) as served:
+        proxy.servers = {"/other": 1, "/study": int(served.url.rpartition(":")[2])}
+        async with HttpBot(proxy.url("/study"), "someone") as bot:
+            await bot.arrive("demo")
+            assert {one.path for one in bot.client.cookies.jar} == {"/study"}
+            page = await bot.client.get("/")
+            assert f'"root":"{proxy.url("/study")}"' in page.text
+            await bot.finish()
+            assert bot.screen.outcome == "complete"
+            out = await bot.client.get("/out")
+            assert (out.status_code, out.headers["location"]) == (303, "/study/")
+        async with httpx2.AsyncClient(follow_redirects=True) as browser:
+            begun = await browser.get(proxy.url("/study?lang=de"))
+            assert (begun.url.path, begun.status_code) == ("/study/s/demo", 200)
+            assert begun.url.params["lang"] == "de"
+    assert proxy.strays == []
+    assert any(path.endswith("/api/reply") for path in proxy.paths), "a reply was streamed"
+
+
+@each_proxy
+async def test_the_console_is_below_a_path_of_its_own(tmp_path: Path, proxy: ReverseProxy) -> None:
+    console = Process(tmp_path, (), env={"PARLEY_CONSOLE_URL": proxy.url("/console")}, command="console")
+    with ada_and_bob(console.database_url):
+        console.start()
+        proxy.servers = {"/console": console.port}
+        async with Researcher(url=proxy.url("/console")) as ada:
+            ada.client.headers["origin"] = proxy.url("")
+            begun = await ada.send("GET", "/", headers={"accept": "text/html"})
+            assert (begun.status_code, begun.headers["location"]) == (303, "/console/login")
+            inside = await ada.log_in("ada", GOOD)
+            assert (inside.status_code, inside.headers["location"]) == (303, "/console/")
+            assert {one.path for one in ada.client.cookies.jar} == {"/console"}
+            await ada.open()
+            page = (await ada.send("GET", "/")).text
+            assert f'"root":"{proxy.url("/console")}"' in page
+            for name in re.findall(r'(?:src|href)="(console/[\w.]+|parley/[\w.]+)"', page):
+                assert (await ada.send("GET", f"/{name}")).status_code == 200, name
+            assert "room-monitoring" in {name for event in ada.events for name, _ in event.of}
+            await ada.enter("monitoring")
+            left = await ada.send("POST", "/logout")
+            assert (left.status_code, left.headers["location"]) == (303, "/console/login")
+        console.stop()
+    assert proxy.strays == []
+
+
+async def test_nginx_as_the_guide_shows_it_serves_below_a_path(nginx: str, tmp_path: Path) -> None:
+    guide = (ROOT / "docs/operator.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^    (location /study/ .*?\n)\n", guide, re.DOTALL | re.MULTILINE)
+    settings = settings_for(tmp_path, public_url="http://lab.example.org/study")
+    async with serving(settings, studies.chat(tmp_path)) as served:
+        port = served.url.rpartition(":")[2]
+        with below(nginx, tmp_path / "nginx", shown.replace(":7860", f":{port}")) as lab:
+            async with HttpBot(f"{lab.url}/study", "someone") as bot:
+                await bot.arrive("talk")
+                await bot.finish()
+                assert bot.screen.outcome == "complete"
+                assert (await bot.client.get("/healthz")).status_code == 404
+            async with httpx2.AsyncClient() as browser:
+                assert (await browser.get(f"{lab.url}/study")).headers["location"].endswith("/study/")
+
+
+async def echo(scope: Scope, receive: Receive, send: Send) -> None:
+    """A server that says which path it got, and redirects where its query says."""
+    query = scope["query_string"].decode()
+    answer = RedirectResponse(query, 303) if query else PlainTextResponse(scope["path"])
+    await answer(scope, receive, send)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "asked", "got"),
+    [
+        ("/study", "/s/demo", "/s/demo"),
+        ("/study", "/study/s/demo", "/s/demo"),
+        ("/study", "/study/", "/"),
+        ("/study", "/studyhall/", "/studyhall/"),
+        ("/study", "/study/secret", "/study/secret"),
+        ("/a/b", "/a/b/api/act", "/api/act"),
+        ("/parley", "/parley/page.js", "/parley/page.js"),
+        ("/parley", "/parley/parley/page.js", "/parley/page.js"),
+        ("/parley", "/parley/s/demo", "/s/demo"),
+        ("/study", "/healthz", "/healthz"),
+    ],
+)
+async def test_the_prefix_is_taken_off_where_a_path_of_ours_remains(prefix: str, asked: str, got: str) -> None:
+    assert (await _ask(SubPath(echo, prefix, security.is_route), asked)).text == got
+
+
+@pytest.mark.parametrize(
+    ("asked", "got"),
+    [
+        ("/console/console.js", "/console/console.js"),
+        ("/console/console/console.js", "/console/console.js"),
+        ("/console/login", "/login"),
+        ("/console/", "/"),
+        ("/login", "/login"),
+    ],
+)
+async def test_the_console_may_be_below_a_path_that_begins_its_own(asked: str, got: str) -> None:
+    assert (await _ask(SubPath(echo, "/console", console_security.is_route), asked)).text == got
+
+
+@pytest.mark.parametrize(
+    ("to", "location"),
+    [("/", "/study/"), ("/s/x?lang=de", "/study/s/x?lang=de"), ("https://x.example/cc", "https://x.example/cc"),
+     ("//x.example/", "//x.example/")],
+)  # fmt: skip
+async def test_redirects_to_a_path_of_ours_stay_below_the_prefix(to: str, location: str) -> None:
+    assert (await _ask(SubPath(echo, "/study", security.is_route), f"/?{to}")).headers["location"] == location
+
+
+async def test_without_its_slash_the_prefix_leads_to_the_page() -> None:
+    answer = await _ask(SubPath(echo, "/study", security.is_route), "/study?PROLIFIC_PID=1")
+    assert (answer.status_code, answer.headers["location"]) == (308, "/study/?PROLIFIC_PID=1")
+
+
+async def _ask(app: SubPath, path: str) -> httpx2.Response:
+    transport = httpx2.ASGITransport(app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://lab.example.org") as client:
+        return await client.get(path)
+
+
+@pytest.mark.parametrize(
+    ("secure", "path", "name"),
+    [
+        (False, "/", "parley"),
+        (True, "/", "__Host-parley"),
+        (False, "/study", "parley"),
+        (True, "/study", "__Secure-parley"),
+    ],
+)
+def test_the_cookies_name_promises_what_its_path_allows(secure: bool, path: str, name: str) -> None:
+    assert SessionCookie(SECRET, secure=secure, path=path).name == name
+
+
+@pytest.mark.parametrize("path", ["/study", "/a/b-c/d_e.f", "/~ada/study", "/study/", "/"])
+def test_a_public_url_may_have_a_path(path: str) -> None:
+    settings = Settings(
+        _env_file=None, public_url=f"https://lab.example.org{path}", console_url="https://lab.example.org/c"
+    )
+    assert (settings.sub_path, settings.console_sub_path) == (path.rstrip("/"), "/c")
