@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
-import ssl
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 
 from app.alerts.lifecycle import Notice
 from app.alerts.text import body, subject
+from app.backends.wire.http_client import trusted
 from app.config.settings import Settings
 from app.errors import NotDelivered
 
@@ -45,7 +45,7 @@ class Mail:
         try:
             with self._connected() as server:
                 if settings.smtp_tls == "starttls":
-                    server.starttls(context=ssl.create_default_context())
+                    server.starttls(context=trusted())
                 if settings.smtp_password is not None:
                     server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
                 server.ehlo_or_helo_if_needed()
@@ -61,7 +61,7 @@ class Mail:
     def _connected(self) -> smtplib.SMTP:
         host, port = self._settings.smtp_host, self._settings.smtp_port
         if self._settings.smtp_tls == "tls":
-            return smtplib.SMTP_SSL(host, port, timeout=WITHIN_S, context=ssl.create_default_context())
+            return smtplib.SMTP_SSL(host, port, timeout=WITHIN_S, context=trusted())
         return smtplib.SMTP(host, port, timeout=WITHIN_S)
 
 

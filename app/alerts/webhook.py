@@ -17,7 +17,7 @@ import orjson
 
 from app.alerts.lifecycle import Notice
 from app.alerts.text import as_json
-from app.backends.wire.http_client import proxy_of
+from app.backends.wire.http_client import proxy_of, trusted
 from app.config.settings import WEBHOOK_KEY, Settings
 from app.errors import NotDelivered
 
@@ -57,7 +57,7 @@ class Webhook:
 
     def _client(self) -> httpx2.AsyncClient:
         """A client; made outside of the event loop, because reading the machine's certificates takes 50 ms."""
-        return httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S, proxy=self._proxy)
+        return httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S, proxy=self._proxy, verify=trusted())
 
     def _headers(self, notice: Notice, content: bytes) -> dict[str, str]:
         """The headers; a message has the same `webhook-id` each time that it is tried."""

@@ -21,6 +21,7 @@ from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
+from storage.db.private_files import unwritable
 from storage.errors import StorageError
 from storage.registers.origins import REHEARSAL, Origin
 
@@ -127,13 +128,20 @@ def existing_database(settings: Settings) -> Database:
     Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
     """
     file = sqlite_path(settings.database_url)
-    if file is not None and not file.exists():
+    if file is not None and not _exists(file):
         raise StorageError(
             f"There is no database {file.resolve()}, and this command makes none. Is this the right folder? "
             f"Another database: {configuration.env_name('database_url')}=sqlite:///FILE. A new one is made by `parley "
             "serve`, `console`, `publish`, `simulate` or `import`."
         )
     return open_database(settings.database_url)
+
+
+def _exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError as error:  # a folder that may not be entered
+        raise unwritable(file, error) from error
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:

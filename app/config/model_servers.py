@@ -17,6 +17,7 @@ SHORTEST_SECRET = 8
 """Headers and parameters below this length are no secrets: masking `1` would spoil every message."""
 
 
+CONTINUED = re.compile(r"\\\r?\n")
 SUB_PATH = re.compile(r"(/(?!\.)[\w.~-]+)+", re.ASCII)
 """The path of an address below which Parley is served."""
 
@@ -112,7 +113,8 @@ def read_servers(value: object) -> object:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value, object_pairs_hook=_once)
+        # systemd joins lines that end with a backslash, but not within single quotes
+        return json.loads(CONTINUED.sub("", value), object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise ValueError(

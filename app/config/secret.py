@@ -12,7 +12,7 @@ from app.errors import SettingsError
 from storage.accounts.secret_fingerprint import verify_secret
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
-from storage.db.private_files import create
+from storage.db.private_files import create, unwritable
 
 
 def load_secret(settings: Settings) -> str:
@@ -40,8 +40,13 @@ def secret_for(settings: Settings, database: Database) -> str:
 def _write_once(path: Path, text: str) -> None:
     """Make a file that is whole or not there, whoever else makes it at the same time or kills us."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    with create(draft) as file:
-        file.write(text.encode())
-    with suppress(FileExistsError):
-        path.hardlink_to(draft)
-    draft.unlink()
+    try:
+        with create(draft) as file:
+            file.write(text.encode())
+        with suppress(FileExistsError):
+            path.hardlink_to(draft)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            draft.unlink()

@@ -13,10 +13,17 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, NoDecode, SettingsConfigDict
+from pydantic_settings import (
+    BaseSettings,
+    DotEnvSettingsSource,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from app.errors import SettingsError
@@ -26,6 +33,7 @@ from storage.db.database_url import redact_password
 PREFIX = "PARLEY_"
 ENV_FILE = ".env"
 SECRET_LENGTH = 32
+COMMENT = re.compile(r"\s#")
 MASK = "********"
 WEBHOOK_KEY = "whsec_"
 """What the keys of Standard Webhooks begin with."""
@@ -33,9 +41,28 @@ MAIL_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+", re.ASCII)
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
-def _unquoted(value: object) -> object:
-    quoted = isinstance(value, str) and len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-    return value[1:-1] if quoted and isinstance(value, str) else value
+class _Environment(EnvSettingsSource):
+    """The environment. Docker passes the values of an env file as they are written there, so that they are read here as
+    in a file `.env`: without blanks around them, then without one pair of quotes. Raises SettingsError for a comment,
+    which Docker and systemd pass as well."""
+
+    def __call__(self) -> dict[str, Any]:
+        """The values that are set, by field."""
+        values = {name: value.strip() for name, value in super().__call__().items()}
+        bare = {name: _unquoted(value) for name, value in values.items()}
+        odd = [
+            f"{env_name(name)} has a comment (`#`) behind its value, which Docker and systemd pass as a part of it. "
+            "Put the comment on a line of its own; or, if it is none, quotes around the whole value"
+            for name, value in values.items()
+            if value == bare[name] and COMMENT.search(value) and name != "smtp_password"
+        ]
+        if odd:
+            raise SettingsError("Invalid settings:", *odd)
+        return {name: value for name, value in bare.items() if value}
+
+
+def _unquoted(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
 
 
 def _level(value: str) -> str:
@@ -281,11 +308,17 @@ class Settings(BaseSettings):
 
     _more: ServerLookup | None = PrivateAttr(None)
 
-    @model_validator(mode="before")
     @classmethod
-    def _unquote(cls, values: dict[str, Any]) -> dict[str, Any]:
-        """Take off one pair of quotes around a whole value: Docker passes the values of an env file with them."""
-        return {name: _unquoted(value) for name, value in values.items()}
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """What is given, the environment, the file `.env`, in this order."""
+        return init_settings, _Environment(settings_cls), dotenv_settings
 
     @property
     def address(self) -> str:

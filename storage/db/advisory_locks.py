@@ -19,6 +19,7 @@ from sqlalchemy.sql.functions import Function
 
 from storage.db.database_url import sqlite_path
 from storage.db.file_lock import beside
+from storage.db.private_files import unwritable
 from storage.errors import StorageError
 
 KEEPALIVES = {"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "2", "tcp_keepalives_count": "3"}
@@ -55,7 +56,10 @@ class FileLocks:
     """A locked file for each claim, in a folder; it is deleted while it is locked, so that nobody locks it later."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise unwritable(folder, error) from error
         self._folder = folder
         self._held: dict[Path, FileLock] = {}
 

@@ -6,9 +6,9 @@ IMMEDIATE, because a transaction that reads first and writes later is refused at
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
@@ -32,7 +32,8 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
-from storage.db.private_files import create
+from storage.db.network_file import network_filesystem
+from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
 from storage.schemas.registry import schemas
@@ -127,20 +128,31 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
 
 
 def _own(file: Path | None) -> None:
-    """See that an SQLite file is there and may be written; a new one is its owner's alone, as it says who took part."""
+    """See that an SQLite file is there, on a disk of this machine's, and may be written; a new one is its owner's
+    alone, as it says who took part."""
     if file is None:
         return
-    if not file.exists():
-        with suppress(OSError):  # opening it tells why
+    if share := network_filesystem(file):
+        raise StorageError(
+            f"{file.absolute()}: {share[0]} is a network share ({share[1]}), on which SQLite loses data without an "
+            "error. Use a file on a disk of this machine (PARLEY_DATABASE_URL=sqlite:////var/lib/parley/parley.db), or "
+            "PostgreSQL. Backups may be on a share"
+        )
+    try:
+        new = not file.exists()
+        if new and file.absolute().parent.is_dir():  # without a folder, opening it tells why
             create(file).close()
-    elif not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact
+    except OSError as error:
+        raise unwritable(file, error) from error
+    if not new and not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact
         raise _closed(file)
 
 
 def _closed(file: Path) -> StorageError:
-    return StorageError(
-        f"{file}: Parley may not write here, and needs to: to the file and into its folder. Run it as who owns them"
-    )
+    code = errno.EACCES
+    if hasattr(os, "statvfs") and os.statvfs(file.absolute().parent).f_flag & os.ST_RDONLY:
+        code = errno.EROFS
+    return unwritable(file, OSError(code, os.strerror(code)))
 
 
 def make_tables(connection: Connection) -> list[str]:

@@ -5,6 +5,8 @@ They are made so, and not made so afterwards: in between every account of the ma
 
 from __future__ import annotations
 
+import errno
+import getpass
 import logging
 import os
 import stat
@@ -26,6 +28,30 @@ log = logging.getLogger(__name__)
 def create(path: Path) -> BinaryIO:
     """A new file; raises FileExistsError."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE), "wb")
+
+
+def unwritable(path: Path, error: OSError) -> StorageError:
+    """Why a file or folder cannot be made or written, with the folder in question and the right that is missing."""
+    folder = path.absolute().parent
+    match error.errno:
+        case errno.ENOSPC | errno.EDQUOT:
+            advice = "free some space"
+        case errno.EROFS:
+            advice = "it is mounted read-only: mount it so that it can be written"
+        case _:
+            advice = f"the user {_user()} needs the rights to read, write and enter it (chown, or chmod u+rwx)"
+    return StorageError(
+        f"{folder}: Parley cannot write {path.name} in this folder ({error.strerror}); {advice}, or name a database in "
+        "another folder: PARLEY_DATABASE_URL"
+    )
+
+
+def _user() -> str:
+    """Who this process runs as; its number where the system has no name for it, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def new_folder(path: Path) -> None:

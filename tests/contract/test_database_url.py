@@ -103,4 +103,4 @@ def test_a_database_that_may_not_be_written_is_told_at_the_start(mode: int) -> N
             return str(error)
         return "it was opened"
 
-    assert "Parley may not write here, and needs to" in as_nobody(opened, again)
+    assert "needs the rights to read, write and enter it" in as_nobody(opened, again)

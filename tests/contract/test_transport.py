@@ -488,3 +488,25 @@ def test_content_in_parts_is_read_without_its_thoughts():
         return said(await collect(backend, asking(CHAT)))
 
     assert with_raw(Raw(http(b"data: %b\n\n" % json.dumps(chunk).encode())), read) == "Twelve."
+
+
+@pytest.mark.parametrize("listens", ["127.0.0.1", "::1"])
+def test_localhost_is_a_server_of_either_family(listens):
+    """Some machines have only one of the two in /etc/hosts, and a server may listen at one only."""
+    way = WAYS["openai"]
+
+    async def once():
+        raw = Raw(STREAM)
+        try:
+            server = await asyncio.start_server(raw, listens, 0)
+        except OSError:
+            pytest.skip(f"this machine has no {listens}")
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            backend = create(settings_at(f"http://localhost:{port}/v1"), way)
+            try:
+                return said(await collect(backend, asking(way)))
+            finally:
+                await backend.close()
+
+    assert asyncio.run(once()) == "Hi"

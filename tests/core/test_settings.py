@@ -50,6 +50,66 @@ def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        (" https://a.example \t", "https://a.example"),
+        ('"https://a.example"  ', "https://a.example"),
+        ('""', None),
+        ("   ", None),
+    ],
+)
+def test_blanks_around_a_value_and_its_quotes_are_taken_off(monkeypatch, value, read):
+    monkeypatch.setenv("PARLEY_PUBLIC_URL", value)
+    assert settings.load().public_url == read
+
+
+@pytest.mark.parametrize("name", ["database_url", "secret", "smtp_host"])
+def test_a_comment_behind_a_value_is_refused_and_a_secret_is_not_shown(monkeypatch, name):
+    """`docker run --env-file` and systemd's EnvironmentFile pass it; Parley's own .env does not."""
+    value = f"{'x' * 40} # where it is"
+    monkeypatch.setenv(f"PARLEY_{name.upper()}", value)
+    with pytest.raises(SettingsError, match=f"PARLEY_{name.upper()} has a comment") as refused:
+        settings.load()
+    assert "xxx" not in str(refused.value)
+    monkeypatch.setenv(f"PARLEY_{name.upper()}", f"'{value}'")
+    found = getattr(settings.load(), name)
+    assert value == (found.get_secret_value() if isinstance(found, SecretStr) else found)
+
+
+def test_a_password_may_have_what_looks_like_a_comment(monkeypatch):
+    monkeypatch.setenv("PARLEY_SMTP_PASSWORD", "one #two")
+    assert settings.load().smtp_password.get_secret_value() == "one #two"
+
+
+FORMS = {
+    "export": "export PARLEY_PUBLIC_URL=https://a.example\n",
+    "a comment": 'PARLEY_PUBLIC_URL="https://a.example"   # where people come\n',
+    "no quotes, a comment": "PARLEY_PUBLIC_URL=https://a.example   # where people come\n",
+    "blanks": "PARLEY_PUBLIC_URL =  'https://a.example'  \t\n",
+    "Windows": "\ufeffPARLEY_PUBLIC_URL=https://a.example\r\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_env_file_may_be_written_as_others_allow_it(monkeypatch, tmp_path, form):
+    (tmp_path / ".env").write_text(FORMS[form], encoding="utf-8", newline="")
+    monkeypatch.chdir(tmp_path)
+    assert settings.load().public_url == "https://a.example"
+
+
+@pytest.mark.parametrize("where", [".env", "environment"])
+def test_servers_over_several_lines_may_have_the_backslashes_of_systemd(monkeypatch, tmp_path, where):
+    """Within single quotes systemd leaves them, and so does a .env."""
+    text = '{"lab": {"url": "http://gpu:8000/v1"}, \\\n  "other": {"url": "https://x.example"}}'
+    if where == ".env":
+        (tmp_path / ".env").write_text(f"PARLEY_MODEL_SERVERS='{text}'\n", encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+    else:
+        monkeypatch.setenv("PARLEY_MODEL_SERVERS", text)
+    assert list(settings.load().model_servers) == ["lab", "other"]
+
+
 @pytest.mark.parametrize("value", ['7870"', '"7870', "'7870\""])
 def test_other_quotes_stay(monkeypatch, value):
     monkeypatch.setenv("PARLEY_PORT", value)

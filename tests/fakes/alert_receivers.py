@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
+from pathlib import Path
 
 import orjson
 import uvicorn
@@ -39,16 +41,16 @@ class Posted:
 
 
 @asynccontextmanager
-async def webhook() -> AsyncIterator[Posted]:
-    """A webhook on a free port."""
+async def webhook(certificate: Path | None = None) -> AsyncIterator[Posted]:
+    """A webhook on a free port, over TLS with a certificate."""
     posted = Posted()
     app = Starlette(routes=[Route("/{path:path}", posted.take, methods=["GET", "POST"])])
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ssl_certfile=certificate))
     task = asyncio.create_task(server.serve())
     try:
         while not server.started:
             await asyncio.sleep(0.01)
-        posted.url = f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/hooks/secret-path"
+        posted.url = f"http{'s' if certificate else ''}://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/hooks/secret-path"
         yield posted
     finally:
         server.should_exit = True
@@ -90,10 +92,14 @@ class Mailbox:
 
 
 @asynccontextmanager
-async def mailbox() -> AsyncIterator[Mailbox]:
-    """A mail server on a free port."""
+async def mailbox(certificate: Path | None = None) -> AsyncIterator[Mailbox]:
+    """A mail server on a free port, over TLS with a certificate."""
+    tls = None
+    if certificate:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(certificate)
     box = Mailbox()
-    server = await asyncio.start_server(box.serve, "127.0.0.1", 0)
+    server = await asyncio.start_server(box.serve, "127.0.0.1", 0, ssl=tls)
     box.port = server.sockets[0].getsockname()[1]
     async with server:
         yield box

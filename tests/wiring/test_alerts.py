@@ -42,6 +42,7 @@ from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.alert_receivers import Mailbox, Posted, mailbox, webhook
 from tests.fakes.backends import PLAYS, Played, registered
+from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import parley
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import serving, settings_for
@@ -394,3 +395,33 @@ def open_alerts_of(settings: Settings) -> tuple[Alert, ...]:
     found = open_alerts(database)
     database.dispose()
     return found
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("channel", ["webhook", "mail"])
+async def test_a_private_authority_counts_for_alerts_if_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, channel: str, trusted: bool
+) -> None:
+    certificate = self_signed(tmp_path / "there.pem")
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    async with webhook(certificate) as posted, mailbox(certificate) as box:
+        to = {"webhook": {"alert_webhook_url": posted.url}, "mail": mail_settings(box, smtp_tls="tls")}
+        (found,) = channels_of(Settings(_env_file=None, **to[channel]))
+        if trusted:
+            await found.send(NOTICE)
+        else:
+            with pytest.raises(NotDelivered):
+                await found.send(NOTICE)
+    assert len(posted.requests) + len(box.messages) == trusted
+
+
+async def test_a_webhook_is_reached_by_a_proxy_that_is_named_without_a_scheme(
+    posted: Posted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("http_proxy", posted.url.split("/")[2])
+    (channel,) = channels_of(Settings(_env_file=None, alert_webhook_url="http://hooks.example/x"))
+    await channel.send(NOTICE)
+    assert [headers["host"] for headers, _ in posted.requests] == ["hooks.example"]

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jwt
 
+from app.backends.wire.http_client import proxy_of, trusted
 from app.config.settings import Settings
 from app.single_flight import SingleFlight
 
@@ -44,6 +45,7 @@ class ProlificTokens:
     def __init__(self, settings: Settings) -> None:
         self._keys_at = settings.prolific_jwks
         self._workspaces = frozenset(filter(None, map(str.strip, settings.prolific_workspaces.split(","))))
+        self._proxy = proxy_of(self._keys_at) if self._workspaces else None
         self._here = _origin(settings.address)
         self._keys: Mapping[str, jwt.PyJWK] = {}
         self._looked_s = float("-inf")
@@ -96,7 +98,7 @@ class ProlificTokens:
         """Fetch the key set. If that fails, the previous one stays in use."""
         try:
             async with asyncio.timeout(WITHIN_S):
-                told = json.loads(await _text(self._keys_at))
+                told = json.loads(await _text(self._keys_at, self._proxy))
             keys = jwt.PyJWKSet.from_dict(told if isinstance(told, dict) else {}).keys
         except (OSError, TimeoutError, ValueError, httpx2.HTTPError, jwt.PyJWTError) as error:
             log.error("Prolific's keys cannot be read at %s: %s", self._keys_at, str(error) or type(error).__name__)
@@ -106,10 +108,11 @@ class ProlificTokens:
         self._looked_s = time.monotonic()
 
 
-async def _text(place: str) -> str:
+async def _text(place: str, proxy: str | None) -> str:
     if "://" not in place:
         return await asyncio.to_thread(Path(place).read_text, encoding="utf-8")
-    async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S) as client:
+    tls = await asyncio.to_thread(trusted)
+    async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S, proxy=proxy, verify=tls) as client:
         return (await client.get(place)).raise_for_status().text
 
 

@@ -1,0 +1,89 @@
+"""Where an SQLite database may be: in a folder with the rights that it needs, on a writable disk of this machine."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from app.config.secret import load_secret
+from storage.db import network_file
+from storage.db.engine import open_database
+from storage.errors import StorageError
+from tests.fakes.nobody import as_nobody
+from tests.fakes.served import settings_for
+
+
+def _refusal(folder: Path, name: str = "parley.db") -> str:
+    with pytest.raises(StorageError) as refused:
+        open_database(f"sqlite:///{folder}/{name}")
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("mode", [0o500, 0o000], ids=["to read and enter", "not even to enter"])
+@pytest.mark.parametrize("name", ["parley.db", "new.db"])
+def test_a_folder_without_rights_is_named_with_the_right_that_is_missing(mode: int, name: str) -> None:
+    def opened(folder: Path) -> None:
+        (folder / "data").mkdir()
+        open_database(f"sqlite:///{folder}/data/parley.db").dispose()
+
+    def again(folder: Path) -> str:
+        (folder / "data").chmod(mode)
+        try:
+            return _refusal(folder / "data", name)
+        finally:
+            (folder / "data").chmod(0o700)
+
+    said = as_nobody(opened, again)
+    assert "/data: Parley cannot write" in said
+    assert "needs the rights to read, write and enter it" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "fill", "advice"), [("ro", False, "mounted read-only"), ("rw", True, "disk is full|free some space")]
+)
+def test_a_disk_that_takes_nothing_is_told_at_the_start(tmp_path: Path, options: str, fill: bool, advice: str) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size=64k,{options}", "tmpfs", disk]).returncode:
+        pytest.skip("nobody but root may mount a disk")
+    try:
+        if fill:
+            with suppress(OSError), (disk / "fill").open("wb", buffering=0) as file:
+                while True:
+                    file.write(bytes(4096))
+        assert re.search(advice, _refusal(disk))
+        settings = settings_for(disk, secret=None)
+        with pytest.raises(StorageError, match=advice.rpartition("|")[2]):
+            load_secret(settings)
+        assert not [*disk.glob("*.secret*")]
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "nfs", "cifs", "smb3", "fuse.sshfs", "ceph"])
+def test_a_database_on_a_network_share_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    share, mounts = tmp_path / "the share", tmp_path / "mounts"
+    (share / "local").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(share)
+    mounts.write_text(
+        f"/dev/vda / ext4 rw 0 0\nserver:/x {str(share).replace(' ', chr(92) + '040')} {kind} rw 0 0\n"
+        f"/dev/vdb {str(share).replace(' ', chr(92) + '040')}/local ext4 rw 0 0\n"
+    )
+    monkeypatch.setattr(network_file, "MOUNTS", mounts)
+    for folder in (share, tmp_path / "link", share / "none"):
+        assert f"{share} is a network share ({kind})" in _refusal(folder)
+    assert [path.name for path in share.iterdir()] == ["local"]
+    for folder in (tmp_path, share / "local"):
+        open_database(f"sqlite:///{folder}/parley.db").dispose()
+
+
+@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "overlay", "tmpfs", "fuse.lxcfs", "9p", "virtiofs", "nfsd"])
+def test_a_disk_of_the_machines_own_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"x / {kind} rw 0 0\n")
+    monkeypatch.setattr(network_file, "MOUNTS", mounts)
+    assert network_file.network_filesystem(tmp_path / "parley.db") is None
