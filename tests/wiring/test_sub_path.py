@@ -11,6 +11,7 @@ import pytest
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import Receive, Scope, Send
 
+from app.bots.http_participant import HttpParticipant, Measured
 from app.config.settings import Settings
 from app.web import security
 from app.web.console import security as console_security
@@ -94,6 +95,9 @@ async def test_nginx_as_the_guide_shows_it_serves_below_a_path(nginx: str, tmp_p
                 await bot.finish()
                 assert bot.screen.outcome == "complete"
                 assert (await bot.client.get("/healthz")).status_code == 404
+            async with httpx2.AsyncClient(base_url=f"{lab.url}/study") as client:
+                rehearsing = HttpParticipant(client, dict, Measured())
+                assert not (await rehearsing.arrive("/s/talk")).ended
             async with httpx2.AsyncClient() as browser:
                 assert (await browser.get(f"{lab.url}/study")).headers["location"].endswith("/study/")
 

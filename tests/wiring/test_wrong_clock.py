@@ -37,7 +37,7 @@ async def test_a_clock_that_goes_back_at_every_step_takes_nobody_back(tmp_path: 
                 break
         assert bot.screen.outcome == "complete"
         found = times(served, bot.stream)
-    assert len(found) > 10
+    assert len(found) > 5
     assert found == sorted(found)
     assert min(found) >= NOW_US
 
