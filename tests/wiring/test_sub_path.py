@@ -49,7 +49,7 @@ async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, 
             assert bot.screen.outcome == "complete"
             out = await bot.client.get("/out")
             assert (out.status_code, out.headers["location"]) == (303, "/study/")
-        async with httpx2.AsyncClient(follow_redirects=True) as browser:
+        async with httpx2.AsyncClient(follow_redirects=True, timeout=60) as browser:
             begun = await browser.get(proxy.url("/study?lang=de"))
             assert (begun.url.path, begun.status_code) == ("/study/s/demo", 200)
             assert begun.url.params["lang"] == "de"
@@ -95,10 +95,10 @@ async def test_nginx_as_the_guide_shows_it_serves_below_a_path(nginx: str, tmp_p
                 await bot.finish()
                 assert bot.screen.outcome == "complete"
                 assert (await bot.client.get("/healthz")).status_code == 404
-            async with httpx2.AsyncClient(base_url=f"{lab.url}/study") as client:
+            async with httpx2.AsyncClient(base_url=f"{lab.url}/study", timeout=60) as client:
                 rehearsing = HttpParticipant(client, dict, Measured())
                 assert not (await rehearsing.arrive("/s/talk")).ended
-            async with httpx2.AsyncClient() as browser:
+            async with httpx2.AsyncClient(timeout=60) as browser:
                 assert (await browser.get(f"{lab.url}/study")).headers["location"].endswith("/study/")
 
 
@@ -158,7 +158,7 @@ async def test_without_its_slash_the_prefix_leads_to_the_page() -> None:
 
 async def _ask(app: SubPath, path: str) -> httpx2.Response:
     transport = httpx2.ASGITransport(app)
-    async with httpx2.AsyncClient(transport=transport, base_url="http://lab.example.org") as client:
+    async with httpx2.AsyncClient(transport=transport, base_url="http://lab.example.org", timeout=60) as client:
         return await client.get(path)
 
 
