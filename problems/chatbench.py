@@ -12,8 +12,9 @@ from pathlib import Path
 
 from problems.errors import ProblemError, did_you_mean
 from problems.problem import Option, Problem
-from problems.readers import Record, csv_records, read_text, repeated
+from problems.readers import Record, csv_records, repeated
 from problems.registry import source
+from problems.text import read_text
 
 KEYS = ("A", "B", "C", "D")
 _PLAIN = ("question", *(f"option_{key}" for key in KEYS))
@@ -46,9 +47,9 @@ def load(path: Path) -> tuple[Problem, ...]:
 def parse(text: str, where: str) -> tuple[Problem, ...]:
     """Read the text of a questions.csv; `where` names it in errors."""
     records, faults = csv_records(text)
-    header = records[0][1] if records else []
+    line, header = records[0] if records else (1, [])
     # without its header no row can be judged
-    rows, bad = ([], wrong) if (wrong := _header_faults(header)) else _rows(header, records[1:])
+    rows, bad = ([], wrong) if (wrong := _header_faults(line, header)) else _rows(header, records[1:])
     if faults := bad + faults:
         raise ProblemError(f"{where}: not a questions.csv; correct these and load it again:", *faults)
     return tuple(_problem(row.cells) for row in rows)
@@ -64,15 +65,15 @@ def _rows(header: list[str], records: list[Record]) -> tuple[list[_Row], list[st
     return rows, faults + repeated((row.line, row.cells["question_id"]) for row in rows)
 
 
-def _header_faults(header: list[str]) -> list[str]:
+def _header_faults(line: int, header: list[str]) -> list[str]:
     missing = [name for name in _NEEDED if name not in header]
-    faults = [f"line 1: the column {name} is missing" for name in missing]
+    faults = [f"line {line}: the column {name} is missing" for name in missing]
     for place, name in enumerate(header):
         if name not in COLUMNS:
             known = missing or [one for one in _FORMATTED if one not in header]
-            faults.append(f"line 1: {name!r} is not a column.{did_you_mean(name, known)}")
+            faults.append(f"line {line}: {name!r} is not a column.{did_you_mean(name, known)}")
         elif name in header[:place]:
-            faults.append(f"line 1: the column {name} is there twice")
+            faults.append(f"line {line}: the column {name} is there twice")
     return faults
 
 

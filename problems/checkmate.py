@@ -10,8 +10,8 @@ from pathlib import Path
 
 from problems.errors import ProblemError
 from problems.problem import Problem
-from problems.readers import read_text
 from problems.registry import source
+from problems.text import read_text
 
 TOPICS = ("Algebra", "Group Theory", "Number Theory", "Probability Theory", "Topology", "Linear Algebra")
 TOPIC_SIZE = 10

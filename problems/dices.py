@@ -18,8 +18,9 @@ from typing import Literal
 
 from problems.errors import ProblemError
 from problems.problem import DialogueMessage, Problem
-from problems.readers import Record, csv_records, read_text
+from problems.readers import Record, csv_records
 from problems.registry import source
+from problems.text import read_text
 
 NEEDED = ("item_id", "context", "response")
 DOMAINS: Mapping[str, tuple[str, ...]] = {
@@ -108,10 +109,10 @@ class _Conversation:
 
 
 def _header_faults(records: Sequence[Record]) -> list[str]:
-    header = records[0][1] if records else []
-    faults = [f"line 1: the column {name} is missing" for name in NEEDED if name not in header]
+    line, header = records[0] if records else (1, [])
+    faults = [f"line {line}: the column {name} is missing" for name in NEEDED if name not in header]
     twice = [name for name in (*NEEDED, *TAGS) if header.count(name) > 1]
-    faults += [f"line 1: the column {name} is there twice" for name in twice]
+    faults += [f"line {line}: the column {name} is there twice" for name in twice]
     return faults or ([] if len(records) > 1 else ["there is no conversation below the header"])
 
 

@@ -25,6 +25,7 @@ from problems.errors import ProblemError, did_you_mean
 from problems.problem import Option, Problem
 from problems.registry import source
 from problems.tables import Row, Table, of_objects, read_table
+from problems.text import checked_values
 
 FEWEST, MOST = 2, len(ascii_uppercase)
 """How many options a question can have, if it has any: one key a letter."""
@@ -102,7 +103,7 @@ def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
 
 def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tuple[Problem, ...]:
     """Read the items of a study file's pool; raises ProblemError with every bad one."""
-    table = of_objects(((f"item {number}", item) for number, item in enumerate(items, 1)), "items")
+    table = of_objects(((f"item {number}", item) for number, item in enumerate(items, 1)), "items", typed=True)
     return _sound(understand(table, columns, name), "items")
 
 
@@ -230,6 +231,7 @@ def _list(value: Any, column: str) -> tuple[list[str], list[str] | None]:
             value = json.loads(value)
         except ValueError:
             value = _literal(value)
+        value = checked_values(value)
     if isinstance(value, Mapping) and isinstance(value.get("text"), list):
         keys = value.get("label")
         value = value["text"]

@@ -14,8 +14,9 @@ from typing import cast
 
 from problems.errors import ProblemError
 from problems.problem import Problem
-from problems.readers import read_text, repeated
+from problems.readers import repeated
 from problems.registry import source
+from problems.text import NotText, checked_values, read_text
 
 DATASET = "custom"
 
@@ -47,9 +48,11 @@ def parse(text: str, where: str) -> tuple[Problem, ...]:
 
 def _problem(line: str) -> Problem:
     try:
-        data: object = json.loads(line)
+        data: object = checked_values(json.loads(line))
     except json.JSONDecodeError as error:
         raise ProblemError(f"column {error.colno} is not JSON ({error.msg})") from error
+    except NotText as error:
+        raise ProblemError(error.problem) from error
     except (RecursionError, ValueError) as error:
         raise ProblemError("is nested too deeply, or has a number too long, for a problem") from error
     if not isinstance(data, dict):

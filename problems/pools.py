@@ -11,6 +11,7 @@ from problems.errors import ProblemError
 from problems.items import inline
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, SOURCES, place
+from problems.text import NotText, checked_values
 
 
 def load_pool(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...]:
@@ -46,11 +47,16 @@ def _inline(given: Mapping[str, Any], columns: Mapping[str, Any], pool: str) -> 
 def _checked(name: str, given: object, place: Path) -> tuple[Problem, ...]:
     """What a source gives, which may come from any package."""
     problems = tuple(given) if isinstance(given, Iterable) else (given,)
-    for wrong in problems:
-        if not isinstance(wrong, Problem):
+    for problem in problems:
+        if not isinstance(problem, Problem):
             raise ProblemError(
-                f"{place}: the source {name!r} gave {wrong!r:.200}; it has to give problems (problems.problem.Problem)"
+                f"{place}: the source {name!r} gave {problem!r:.200}; "
+                "it has to give problems (problems.problem.Problem)"
             )
+        try:
+            checked_values(problem.to_json())
+        except NotText as error:
+            raise ProblemError(f"{place}: problem {problem.id!r}: {error.problem}") from error
     return problems
 
 

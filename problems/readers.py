@@ -1,51 +1,69 @@
-"""What all sources need to read a file: its text, its rows if it is csv, and which ids stand in it twice."""
+"""What sources need to read a csv file: its separator, its rows, and which ids stand in it twice."""
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
 from problems.errors import ProblemError
 
 SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 Record = tuple[int, list[str]]
 """A row of a csv file, after the line it begins on."""
+_DECLARED = re.compile(r'"?sep=(?P<separator>[,;\t|])"?[,;\t|]*(?:\n|$)', re.IGNORECASE)
+"""The first line with which Excel is told the separator; it has no data."""
+_TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"', re.DOTALL)
+"""A text as spreadsheets protect it from being read as a number: `="007"`."""
 
 
-def read_text(path: Path) -> str:
-    """Read a file in UTF-8, or in UTF-16 if it has that mark (Excel's "Unicode text"), as it is: a byte order mark is
-    dropped, line ends are kept.
-
-    Raises ProblemError if it cannot be opened or decoded.
-    """
+def csv_rows(text: str, separator: str) -> Iterator[Record]:
+    """Each row of a csv text with the line it begins on, also blank ones, but not a first line `sep=;`. A cell `="007"`
+    is the text in it. Raises ProblemError at the first row that csv cannot read."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    line, declared = 1, _DECLARED.match(text)
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise ProblemError(f"{path}: cannot be read ({error.strerror}). Check the path and its permissions.") from error
-    try:
-        return content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ProblemError(f"{path}: line {line} is not UTF-8. Save the file as UTF-8 (Excel: CSV UTF-8).") from error
+        for cells in reader:
+            if not (declared and line == 1):
+                yield line, [_TEXT_FORMULA.sub(_protected, cell) if cell[:1] == "=" else cell for cell in cells]
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ProblemError(f"line {line}: not csv ({error}); check the quotes in this row") from error
+
+
+def _protected(match: re.Match[str]) -> str:
+    return match[1].replace('""', '"') if match.span() == (0, len(match.string)) else match[0]
 
 
 def csv_records(text: str) -> tuple[list[Record], list[str]]:
     """Split the text into rows, each with the line it begins on, up to the first that csv cannot read.
 
-    What spreadsheets leave behind is passed over: another separator than the comma, blank rows, and blank cells beyond
-    the header.
+    What spreadsheets leave behind is passed over: another separator than the comma, blank rows, a title above the
+    header, and blank cells beyond the header.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator_of(text, 1), strict=True)
     records: list[Record] = []
-    line = 1
+    faults: list[str] = []
     try:
-        for cells in reader:
+        for line, cells in csv_rows(text, separator_of(_from_header(text), 1)):
             if any(map(str.strip, cells)):
                 records.append((line, cells))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        return _trimmed(records), [f"line {line}: not csv ({error}); check the quotes in this row"]
-    return _trimmed(records), []
+    except ProblemError as error:
+        faults = [str(error)]
+    if any(_filled(cells) > 1 for _, cells in records):
+        while _filled(records[0][1]) == 1:
+            del records[0]
+    return _trimmed(records), faults
+
+
+def _filled(cells: list[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
+def _from_header(text: str) -> str:
+    """The text from its first line that has more than one cell, with whatever separator; all of it without one."""
+    if _DECLARED.match(text):
+        return text
+    found = re.search(r"^.*[,;\t|]+[^,;\t|\s].*$", text, re.MULTILINE)
+    return text[found.start() :] if found else text
 
 
 def _trimmed(records: list[Record]) -> list[Record]:
@@ -63,6 +81,8 @@ def separator_of(text: str, rows: int) -> str:
 
     One row is enough where it is the header, and better, as texts below it may hold other separators.
     """
+    if declared := _DECLARED.match(text):
+        return declared["separator"]
     return max(SEPARATORS, key=lambda one: _width(text, one, rows))
 
 

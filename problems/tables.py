@@ -7,9 +7,8 @@ the header, a byte order mark) is passed over, and a note says so.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,11 +22,25 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from problems.errors import ProblemError
-from problems.readers import SEPARATORS, read_text, separator_of
+from problems.readers import SEPARATORS, csv_rows, separator_of
+from problems.text import NotText, checked, read_text
 
 MARKDOWN = (".md", ".markdown")
-DAMAGED = (BadZipFile, zlib.error, ParseError, OSError, EOFError, LookupError, ValueError, TypeError, AttributeError)
+DAMAGED = (
+    BadZipFile,
+    zlib.error,
+    ParseError,
+    OSError,
+    EOFError,
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    RuntimeError,
+)
 """What reading a damaged archive of XML raises."""
+_EXCEL_ESCAPE = re.compile("_x00([01][0-9A-F])_")
+"""A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +70,19 @@ def read_table(path: Path) -> Table:
     return reader(path)
 
 
-def of_objects(found: Iterable[tuple[str, object]], name: str) -> Table:
-    """The table of objects, each with its place; raises ProblemError for what is no object."""
+def of_objects(found: Iterable[tuple[str, object]], name: str, *, typed: bool = False) -> Table:
+    """The table of objects, each with its place; raises ProblemError for what is no object. With `typed`, numbers and
+    truth values are texts as YAML has them, and not as a spreadsheet shows them: 1.0, true."""
+    cell = _as_typed if typed else _cell
     rows, faults = [], []
     columns: dict[str, None] = {}
     for where, value in found:
         if isinstance(value, Mapping):
-            cells = {str(key): _cell(given) for key, given in value.items()}
+            try:
+                cells = {checked(str(key)): cell(given) for key, given in value.items()}
+            except (NotText, RecursionError) as error:
+                faults.append(f"{where}: {_unread(error)}")
+                continue
             columns |= dict.fromkeys(cells)
             rows.append(Row(where, {key: cell for key, cell in cells.items() if cell not in ("", [], {})}))
         else:
@@ -73,8 +92,28 @@ def of_objects(found: Iterable[tuple[str, object]], name: str) -> Table:
     return Table(tuple(columns), tuple(rows))
 
 
+def _as_typed(value: object) -> Any:
+    """A value of a study file as a cell; the loader gives numbers only where Python spells them as they were typed."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            return str(value)
+        case list() | tuple():
+            return [_as_typed(part) for part in value]
+        case Mapping():
+            return {checked(str(key)): _as_typed(part) for key, part in value.items()}
+        case _:
+            return _cell(value)
+
+
+def _unread(error: Exception) -> str:
+    """Why a value is no cell; the place of a character is within its text, so it is left out."""
+    return error.problem if isinstance(error, NotText) else "is nested too deeply"
+
+
 def _cell(value: object) -> Any:
-    """A value as a cell: numbers as a person would type them, days in ISO form, nothing as a blank."""
+    """A value as a cell: numbers as a person would type them, days in ISO form, nothing as a blank. Raises NotText."""
     match value:
         case None:
             return ""
@@ -89,9 +128,9 @@ def _cell(value: object) -> Any:
         case list() | tuple():
             return [_cell(part) for part in value]
         case Mapping():
-            return {str(key): _cell(part) for key, part in value.items()}
+            return {checked(str(key)): _cell(part) for key, part in value.items()}
         case _:
-            return str(value).strip()
+            return checked(str(value)).strip()
 
 
 def _csv(path: Path) -> Table:
@@ -102,14 +141,10 @@ def parse_csv(text: str, name: str) -> Table:
     """Read a text of rows with any separator, such as cells copied from a spreadsheet; raises ProblemError, which
     calls the text by this name."""
     separator = separator_of(text, 20)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    records, line = [], 1
     try:
-        for cells in reader:
-            records.append((f"line {line}", [cell.strip() for cell in cells]))
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise ProblemError(f"{name}: line {line} is not CSV ({error}). Check the quotes in this row.") from error
+        records = [(f"line {line}", [cell.strip() for cell in cells]) for line, cells in csv_rows(text, separator)]
+    except ProblemError as error:
+        raise ProblemError(f"{name}: {error}") from error
     found = _of_records(records, name)
     told = f"cells are separated by {SEPARATORS[separator]}"
     return found if separator == "," else replace(found, notes=(told, *found.notes))
@@ -149,17 +184,27 @@ def _excel(path: Path) -> Table:
         book = load_workbook(path, read_only=True, data_only=True)
         sheet = book.worksheets[0]
         sheet.reset_dimensions()
-        records = [
-            (f"row {number}", [str(_cell(value)) for value in values])
-            for number, values in enumerate(sheet.iter_rows(values_only=True), 1)
-        ]
+        raw = list(enumerate(sheet.iter_rows(values_only=True), 1))
     except (InvalidFileException, *DAMAGED) as error:
         raise ProblemError(
             f"{path}: is no Excel file, or damaged ({error}). Save it as .xlsx, or as CSV UTF-8."
         ) from error
+    records, faults = [], []
+    for number, values in raw:
+        try:
+            records.append((f"row {number}", [str(_excel_cell(value)) for value in values]))
+        except NotText as error:
+            faults.append(f"row {number}: {_unread(error)}")
+    if faults:
+        raise ProblemError(f"{path}: cannot be read; correct these rows:", *faults)
     found = _of_records(records, str(path))
     others = len(book.worksheets) - 1
     return replace(found, notes=(f"only the first sheet, {sheet.title!r}, was read", *found.notes)) if others else found
+
+
+def _excel_cell(value: object) -> Any:
+    """A cell as `_cell`, with the control characters that Excel escapes in its files."""
+    return _cell(_EXCEL_ESCAPE.sub(lambda match: chr(int(match[1], 16)), value) if isinstance(value, str) else value)
 
 
 def _json_lines(path: Path) -> Table:

@@ -29,11 +29,11 @@ from app.backends.guard import (
     check_end,
     check_length,
     guarded_stream,
-    storable,
     within_deadline,
 )
 from app.backends.wire.error_mapping import refusal
 from app.errors import BackendBroken, BackendError
+from problems.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> C
         return await _collected(backend, request, limits)
     until = asyncio.get_running_loop().time() + limits.reply_timeout_s
     reply = await within_deadline(ask(request), until, "reply", limits.reply_timeout_s)
+    reply = replace(reply, text=clean(reply.text), reasoning=clean(reply.reasoning[:MAX_REASONING_CHARS]))
     try:
         check_length(len(reply.text), limits)
         if reply.end.finish_reason == "refusal":
@@ -68,7 +69,7 @@ async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> C
         error.sent, error.raw = reply.sent, reply.raw
         error.tokens = reply.end.prompt_tokens, reply.end.completion_tokens
         raise
-    return replace(reply, text=storable(reply.text), reasoning=storable(reply.reasoning[:MAX_REASONING_CHARS]))
+    return reply
 
 
 async def _collected(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:

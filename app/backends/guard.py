@@ -10,19 +10,18 @@ would cancel the reader instead.
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.errors import BackendBroken, BackendError, BackendUnavailable
+from problems.text import Cleaner
 
 ACCEPTED = ("stop", "length")
 MAX_REASONING_CHARS = 200_000
 """How much of what a model thought is kept; more is no failure."""
-_UNFIT = re.compile("[\x00\ud800-\udfff]")
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
@@ -53,14 +52,14 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
     until = min((started_s + first_s, "first_token", first_s), whole)
     async with aclosing(await within_deadline(_started_stream(ask), *until)) as stream:
         while True:
-            delta = _sound(await within_deadline(anext(stream), *until))
-            if isinstance(delta, StreamEnd):
-                check_end(delta.finish_reason, progress.blank)
-                yield delta
-                return
-            if progress.counts(delta):
-                check_length(progress.chars, limits)
-                yield delta
+            for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
+                if isinstance(delta, StreamEnd):
+                    check_end(delta.finish_reason, progress.blank)
+                    yield delta
+                    return
+                if progress.counts(delta):
+                    check_length(progress.chars, limits)
+                    yield delta
             if progress.began:
                 until = min((loop.time() + gap_s, "token_gap", gap_s), whole)
 
@@ -69,11 +68,24 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
 class _Progress:
     """How far a reply has come."""
 
+    text: Cleaner = field(default_factory=Cleaner)
+    reasoning: Cleaner = field(default_factory=Cleaner)
     chars: int = 0
     blank: bool = True
     reasoning_chars: int = 0
     began: bool = False
     """Whether the model has begun to reason or to reply."""
+
+    def cleaned(self, delta: Delta) -> tuple[Delta, ...]:
+        """The delta with its text cleaned, after what the cleaner held of earlier ones."""
+        match delta:
+            case TextDelta(text):
+                return (TextDelta(self.text.feed(text)),)
+            case ReasoningDelta(text):
+                return (ReasoningDelta(self.reasoning.feed(text)),)
+            case _:
+                held = self.text.end()
+                return (TextDelta(held), delta) if held else (delta,)
 
     def counts(self, delta: Delta) -> bool:
         """Count a delta; whether it is passed on."""
@@ -93,10 +105,9 @@ class _Progress:
 
 
 def _sound(delta: object) -> Delta:
-    """A delta without NUL and halves of surrogate pairs, which databases refuse; raises BackendBroken for what is
-    none."""
+    """The delta; raises BackendBroken for what is none."""
     if isinstance(delta, TextDelta | ReasoningDelta) and isinstance(delta.text, str):
-        return delta if (fit := storable(delta.text)) is delta.text else replace(delta, text=fit)
+        return delta
     match delta:
         case ReasoningEnd():
             return delta
@@ -106,15 +117,6 @@ def _sound(delta: object) -> Delta:
         case _:
             pass
     raise _faulty(f"it yielded {delta!r:.200}, which is no delta of a reply")
-
-
-def storable(text: str) -> str:
-    """A text without NUL and halves of surrogate pairs."""
-    if text.isascii():
-        return text.replace("\x00", "") if "\x00" in text else text
-    if not _UNFIT.search(text):
-        return text
-    return text.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 async def _started_stream(ask: Callable[[], object]) -> AsyncGenerator[Delta]:

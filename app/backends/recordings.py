@@ -13,6 +13,7 @@ from typing import Any
 
 from app.backends.base import PromptMessage, Role
 from app.errors import SettingsError
+from problems.text import NotText, clean, decoded
 
 ROLES: Mapping[str, Role] = {
     "user": "user",
@@ -50,11 +51,13 @@ def read_recording(path: Path) -> Recordings:
     """Read a file of conversations; raises SettingsError."""
     try:
         content = path.read_bytes()
-        records = list(_records(content.decode("utf-8-sig")))
+        records = list(_records(decoded(content, str(path))))
     except OSError as error:
         raise SettingsError(f"{path}: cannot be read: {error.strerror}.") from None
-    except ValueError as error:
-        raise SettingsError(f"{path}: is neither a JSON list nor JSON Lines, in UTF-8: {error}.") from None
+    except NotText as error:
+        raise SettingsError(str(error)) from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path}: is neither a JSON list nor JSON Lines: {error}.") from None
     conversations = tuple(_conversation(record, f"{path}: conversation {n}") for n, record in enumerate(records, 1))
     return Recordings(conversations, sha256(content).hexdigest())
 
@@ -63,7 +66,8 @@ def _records(text: str) -> Iterator[Any]:
     if text.lstrip().startswith("["):
         yield from json.loads(text)
     else:
-        yield from (json.loads(line) for line in text.splitlines() if line.strip())
+        # not splitlines(): that also splits at U+2028, which JSON allows inside a string
+        yield from (json.loads(line) for line in text.split("\n") if line.strip())
 
 
 def _conversation(record: Any, where: str) -> Conversation:
@@ -73,7 +77,10 @@ def _conversation(record: Any, where: str) -> Conversation:
         else None
     )
     if isinstance(found, str):
-        found = json.loads(found)
+        try:
+            found = json.loads(found)
+        except (ValueError, RecursionError) as error:
+            raise SettingsError(f"{where}: its messages are not JSON: {error}.") from None
     if not isinstance(found, list):
         raise SettingsError(f"{where} has neither `messages` nor `chat_history`.")
     return tuple(_message(message, where) for message in found)
@@ -87,7 +94,7 @@ def _message(message: Any, where: str) -> PromptMessage:
             f"{where}: {json.dumps(message)[:100]} is not a message; write "
             '{"role": "user", "content": "..."}, with one of the roles ' + ", ".join(ROLES) + "."
         )
-    return PromptMessage(role, text.strip())
+    return PromptMessage(role, clean(text).strip())
 
 
 def _texts(messages: Sequence[PromptMessage], role: Role) -> list[str]:

@@ -20,6 +20,8 @@ from app.errors import NotYaml, UserUnknown
 from app.studies.yaml_loader import parse_yaml
 from experiments.session.seeded_random import uniform
 from experiments.study.study import Study
+from problems.errors import ProblemError
+from problems.text import read_text
 from storage.reports.costs import SIMULATED_PREFIX
 
 TEMPERATURE = 1.0
@@ -119,9 +121,12 @@ def read_personas(text: str) -> tuple[Persona, ...]:
     if not text.endswith((".yaml", ".yml")):
         return (Persona("1", text.strip()),) if text.strip() else ()
     try:
-        found = parse_yaml(Path(text).read_text(encoding="utf-8")).value
-    except (OSError, UnicodeDecodeError, NotYaml) as error:
-        raise UserUnknown(f"{text}: cannot be read: {error}") from None
+        found = parse_yaml(read_text(Path(text))).value
+    except NotYaml as error:
+        place = f"line {error.line}, column {error.column}: " if error.line else ""
+        raise UserUnknown(f"{text}: {place}is not YAML: {error}") from None
+    except ProblemError as error:
+        raise UserUnknown(str(error)) from None
     named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(found or (), start=1)}
     if not named or not all(isinstance(one, str) and one.strip() for one in named.values()):
         raise UserUnknown(f"{text}: has no personas; write a list of texts, or texts by name: `nurse: A nurse who ...`")

@@ -24,6 +24,8 @@ from app.session.service import Sessions
 from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
 from experiments.errors import suggestion
 from experiments.study.study import Study
+from problems.errors import ProblemError
+from problems.text import read_text
 from storage.db.engine import writer
 from storage.db.private_files import writing
 from storage.errors import StorageError
@@ -97,9 +99,9 @@ def _recruiter(study: Study, given: str) -> str:
 def _ids(file: Path) -> list[str]:
     """The IDs in a file; raises SettingsError if there are none, or one that a link cannot have."""
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"--ids {file}: cannot be read: {error}") from None
+        lines = read_text(file).split("\n")
+    except ProblemError as error:
+        raise SettingsError(f"--ids {error}") from None
     found = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
     wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not ID.fullmatch(id_)]
     if wrong or not found:

@@ -20,7 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.errors import NotYaml
-from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, yaml_issue
+from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, text_issue, yaml_issue
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
@@ -29,6 +29,7 @@ from experiments.study.study import Study
 from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
+from problems.text import NotText, clean, decoded
 
 LARGEST_BYTES = 200_000
 LONGEST_NAME = 60
@@ -81,12 +82,12 @@ class Drafts:
         return self._root / name
 
     def text(self, name: str) -> str:
-        """What is written in a draft; raises StudyError."""
+        """What is written in a draft, with LF as line ends; raises StudyError."""
         path = self._existing(name)
         try:
-            return path.read_bytes().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise StudyError(str(path), [ValidationIssue("", f"is not YAML in UTF-8: {error}")]) from None
+            return decoded(path.read_bytes(), str(path))
+        except NotText as error:
+            raise StudyError(str(path), [text_issue(error)]) from None
 
     def save(self, name: str, text: str) -> None:
         """Replace what is written in a draft, all at once; raises StudyError."""
@@ -136,8 +137,9 @@ def slug(name: str) -> str:
 
 
 def save_draft(path: Path, text: str) -> None:
-    """A file's new text: whole or, if anything goes wrong, as it was; raises StudyError for one that is too large."""
-    written = text.encode("utf-8", "surrogatepass")
+    """A file's new text, cleaned: whole or, if anything goes wrong, as it was; raises StudyError for one that is too
+    large."""
+    written = clean(text).encode()
     if fault := _too_large(written):
         raise StudyError(str(path), [fault])
     with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:

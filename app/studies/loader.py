@@ -24,6 +24,7 @@ from experiments.study.study import Study
 from problems.errors import ProblemError, did_you_mean
 from problems.pools import load_pool
 from problems.problem import Problem
+from problems.text import NotText, read_text
 from storage.schemas.registry import schemas
 
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
@@ -37,6 +38,7 @@ HINTS: Mapping[str, str] = {
     "stands twice": "Leave one of the two out, or rename it.",
     "mapping values are not allowed": f"{UNQUOTED} Or is a line indented too far?",
     "expected <block end>": "Do lines that belong together begin in the same column?",
+    "has no place in a text": "It is invisible in most editors; copied text often has such characters.",
     "found unexpected": OPEN,
     "expected ',' or": OPEN,
 }
@@ -103,11 +105,13 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
     try:
-        return mapping_of(parse_yaml(path.read_text(encoding="utf-8")), str(path))
+        return mapping_of(parse_yaml(read_text(path)), str(path))
     except NotYaml as error:
         raise StudyError(str(path), [yaml_issue(error)]) from None
-    except UnicodeDecodeError as error:
-        raise StudyError(str(path), [ValidationIssue("", f"is not YAML in UTF-8: {error}")]) from None
+    except NotText as error:
+        raise StudyError(str(path), [text_issue(error)]) from None
+    except ProblemError as error:
+        raise StudyError(str(path), [ValidationIssue("", str(error).removeprefix(f"{path}: "))]) from None
 
 
 def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:
@@ -119,12 +123,19 @@ def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:
     return read.value
 
 
+def text_issue(error: NotText) -> ValidationIssue:
+    """What is wrong with a file that is no text."""
+    return ValidationIssue(f"line {error.line}, column {error.column}", error.problem)
+
+
 def yaml_issue(error: NotYaml) -> ValidationIssue:
     """What is wrong with a text that is no YAML."""
     if error.line is None:
         return ValidationIssue("", f"is not YAML in UTF-8: {error}")
     hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)
-    return ValidationIssue(f"line {error.line}, column {error.column}", f"is not YAML: {error.problem}. {hint}")
+    return ValidationIssue(
+        f"line {error.line}, column {error.column}", f"is not YAML: {error.problem.rstrip('.')}. {hint}"
+    )
 
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from app.errors import NotYaml
 from experiments.study.base_model import AsTyped
+from problems.text import NotText, checked, place_of
 
 LONGEST = 2_000_000
 """How many characters a text may have once its aliases are unfolded."""
@@ -30,6 +31,8 @@ MERGE = "<<"
 WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _CORE = "tag:yaml.org,2002:"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+_SEPARATOR = re.compile("[\u2028\u2029]")
+"""Line ends in YAML 1.1 and none in 1.2 (1.2.2, 5.4), so a reader may fold the text around them."""
 _INDEX = re.compile(r"\[(\d+)\]")
 _KEY = re.compile(r"\w+")
 
@@ -66,6 +69,13 @@ class YamlDocument:
 
 def parse_yaml(text: str) -> YamlDocument:
     """Read a text; raises NotYaml, with the place where it is known."""
+    try:
+        text = checked(text)
+    except NotText as error:
+        raise NotYaml(error.problem, error.line, error.column) from None
+    if found := _SEPARATOR.search(text):
+        problem = f"U+{ord(found[0]):04X} (a line or paragraph separator) has no place in a text without an escape"
+        raise NotYaml(problem, *place_of(text, found.start()))
     try:
         return _Reading().read(text)
     except MarkedYAMLError as error:
@@ -184,8 +194,10 @@ class _Reading:
         plain = self._yaml.resolver.resolve(ScalarNode, text, (True, False))
         if node.tag not in (str(plain), f"{_CORE}str"):
             raise _refused(node, f"the tag {_short(node.tag)} is not allowed here")
-        if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise _refused(node, "a text has an incomplete character (a surrogate)")
+        try:
+            text = checked(text)  # escapes such as "\0"
+        except NotText as error:
+            raise _refused(node, error.problem) from None
         if node.style or node.tag == f"{_CORE}str":
             return text
         if text in WORDS:

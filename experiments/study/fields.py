@@ -21,6 +21,7 @@ from experiments.study.i18n import lazy
 from experiments.study.number_input import GroupedThousands, read_number
 from experiments.study.sections.recruitment import Paste
 from problems.problem import Option
+from problems.text import clean
 
 
 class Invalid(ValueError):
@@ -81,10 +82,10 @@ class TextField(Field):
 
 
 def read_text(value: Any, max_chars: int, *, required: bool) -> str:
-    """A text of at most `max_chars`; raises Invalid. NUL characters, which databases refuse, are removed."""
+    """A text of at most `max_chars` characters once it is cleaned; raises Invalid."""
     if not isinstance(value, str):
         raise Invalid("Please enter text.")
-    text = value.replace("\r\n", "\n").replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    text = clean(value).strip()
     if required and not text:
         raise Invalid("Please answer this question.")
     if len(text) > max_chars:

@@ -106,8 +106,8 @@ def test_a_text_that_cannot_be_saved_leaves_the_one_before(tmp_path: Path) -> No
     with pytest.raises(StudyError, match="at most"):
         kept.save("mine", "x" * (LARGEST_BYTES + 1))
     assert kept.text("mine") == before
-    kept.save("mine", "a: \r\n\u2028ö\n")
-    assert kept.text("mine") == "a: \r\n\u2028ö\n"
+    kept.save("mine", "a: \r\n\u2028ö\ud800\n")
+    assert kept.text("mine") == "a: \n\u2028ö\ufffd\n"
     assert {path.name for path in kept.folder("mine").iterdir()} == {FILE, "demo.de.yaml", "demo.ar.yaml"}
 
 

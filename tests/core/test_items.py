@@ -16,6 +16,7 @@ from problems.items import Items, understand
 from problems.pools import load_pool
 from problems.problem import Problem
 from problems.tables import of_objects
+from problems.text import clean
 
 TEXT = st.text("abcxyz äß日", min_size=2).map(str.strip).filter(lambda text: len(text) > 1)
 
@@ -145,12 +146,15 @@ def test_a_wrong_map_of_columns_is_refused(columns: dict[str, Any]) -> None:
         items({"question": "?"}, **columns)
 
 
+TEXTS = st.text().map(clean)
+
+
 @given(
     row=st.dictionaries(
         st.sampled_from(["question", "a", "b", "options", "answer", "id", "t"]),
         st.recursive(
-            st.none() | st.booleans() | st.floats() | st.text(),
-            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=2),
+            st.none() | st.booleans() | st.floats() | TEXTS,
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=2),
         ),
     )
 )

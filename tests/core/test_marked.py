@@ -30,7 +30,7 @@ HOSTILE = {
     "a tag that lies": ("a: !!bool x", "is not allowed here"),
     "an endless number": ("a: " + "9" * 5000, "number is too long"),
     "a letter that there is not": ('a: "\\UFFFFFFFF"', "is not YAML"),
-    "an incomplete character": ('a: "\\ud800"', "an incomplete character"),
+    "an incomplete character": ('a: "\\ud800"', "U+D800"),
     "a list as a key": ("[a]: x", "a key is not a text"),
     "no key": (": x", "a key is not a text"),
 }

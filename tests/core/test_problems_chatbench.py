@@ -169,5 +169,32 @@ def test_a_quote_that_is_never_closed_is_found_where_it_opens() -> None:
 def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
     path = tmp_path / "questions.csv"
     path.write_bytes(written([{**GOOD, "question": "Küche?"}]).encode("latin-1"))
-    with pytest.raises(ProblemError, match=r"questions\.csv: line 2 is not UTF-8"):
+    with pytest.raises(ProblemError, match=r"questions\.csv: line 2, column \d+: the byte 0xfc is not UTF-8"):
         load(path)
+
+
+SHAPES = {
+    "semicolons": lambda text: text.replace(",", ";"),
+    "tabs": lambda text: text.replace(",", "\t"),
+    "a title": lambda text: "Our questions\n" + text,
+    "a title in Excel": lambda text: "Our questions;;;\n\n" + text.replace(",", ";"),
+    "a declared separator": lambda text: "sep=;\n" + text.replace(",", ";"),
+    "protected texts": lambda text: text.replace("q-1", '="q-1"'),
+    "blank rows and columns": lambda text: "\n,,\n" + text.replace("\n", ",,\n") + ",,,,,\n",
+    "an old Mac": lambda text: text.replace("\n", "\r"),
+    "mixed lines": lambda text: text.replace("\n", "\r\n", 1),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_what_a_spreadsheet_makes_of_a_file_is_read(shape: str, encoding: str, tmp_path: Path) -> None:
+    text = (
+        "question_id,dataset,question,option_A,option_B,option_C,option_D,answer\n"
+        "q-1,q,Où?,a,b,c,d,B\nq-2,q,Who?,a,b,c,007,C\n"
+    )
+    path = tmp_path / "questions.csv"
+    path.write_bytes(text.encode())
+    plain = load(path)
+    path.write_bytes(SHAPES[shape](text).encode(encoding))
+    assert load(path) == plain

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from problems.errors import ProblemError
 from problems.jsonl import parse
 from problems.problem import DialogueMessage, Option, Problem
+from problems.text import clean
 
 
 def test_what_is_left_out_is_filled_in() -> None:
@@ -34,7 +35,7 @@ def test_a_dialogue_of_another_shape_is_told(dialogue: str) -> None:
         parse(f'{{"id": "a", "dialogue": {dialogue}}}', "x.jsonl")
 
 
-@given(st.lists(st.text(min_size=1).filter(str.strip), unique=True, min_size=1))
+@given(st.lists(st.text(min_size=1).map(clean).filter(str.strip), unique=True, min_size=1))
 def test_lines_are_read_back_as_they_were_written(names: Sequence[str]) -> None:
     problems = tuple(Problem(name, name, "plain", "d", (), name, {name: name}) for name in names)
     # not escaped, so that U+2028 and its like stand in the file as they are

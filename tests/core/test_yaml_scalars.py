@@ -15,6 +15,7 @@ from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.study.resolve import restore
 from experiments.study.study import Study
+from problems.text import clean
 from storage.yaml_text import yaml_text
 
 TYPED = (
@@ -58,7 +59,7 @@ flow:
 - {{each: question, of: questions, take: 1, do: user-alone, with: {{alone: {{text: {typed}}}}}}}
 - {{step: finish, code: {typed}}}
 """
-TEXTS = st.text(st.characters(exclude_categories=["Cs"])) | st.sampled_from(
+TEXTS = st.text().map(clean) | st.sampled_from(
     (*TYPED, "", "~", "null", "-", " a\nb", "a\n", "a\n\n", "- x\n# y\n", "a \nb")
 )
 FLOATS = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from((1e-05, 5e-324, -2e16))

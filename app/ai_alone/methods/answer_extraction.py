@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import orjson
 
+from problems.text import clean
+
 MOST_CHARS = 200
 
 
@@ -34,4 +36,4 @@ def extracted(text: str) -> Extracted | None:
 def _text(value: object) -> str:
     """A string or number as text; empty for null, booleans, lists and objects."""
     plain = isinstance(value, str | int | float) and not isinstance(value, bool)
-    return str(value).replace("\x00", "")[:MOST_CHARS] if plain else ""
+    return clean(str(value))[:MOST_CHARS] if plain else ""

@@ -7,6 +7,7 @@ from string import ascii_uppercase
 from app.ai_alone.methods.base import SampleResult
 from experiments.instruments.chatbench_prompts import quoted_letters
 from problems.problem import Problem
+from problems.text import clean
 
 KEPT_CHARS = 200
 """Maximum length of an invalid answer that is stored besides the reply itself."""
@@ -41,11 +42,7 @@ def read_letter(problem: Problem, text: str) -> SampleResult:
     """
     said = text.strip()
     key = key_of_letter(problem, said[:1])
-    return answered(problem, key) if key is not None else SampleResult("unparsed", _storable(said), False)
-
-
-def _storable(text: str) -> str:
-    return text.replace("\x00", "")[:KEPT_CHARS]
+    return answered(problem, key) if key is not None else SampleResult("unparsed", clean(said)[:KEPT_CHARS], False)
 
 
 def slots(problem: Problem) -> dict[str, str]:

@@ -15,6 +15,8 @@ from typing import Any
 import orjson
 from jsonschema import Draft202012Validator
 
+from problems.text import NotText, checked_values
+
 Schema = Mapping[str, Any]
 Values = Mapping[str, Any]
 MOST_CHARS = 200_000
@@ -37,11 +39,12 @@ def read_object(text: str, schema: Schema) -> Values | UnparsableReply:
         return UnparsableReply(f"it has {len(text):,} characters, more than {MOST_CHARS:,}")
     try:
         value = json.loads(text[begin : end + 1], object_pairs_hook=_object, parse_constant=_no_number)
+        value = checked_values(value)
         orjson.dumps(value)
-    except (ValueError, TypeError, RecursionError) as error:  # orjson: half of a surrogate pair, a number too large
+    except NotText as error:
+        return UnparsableReply(error.problem[:SHOWN])
+    except (ValueError, TypeError, RecursionError) as error:  # orjson: a number too large
         return UnparsableReply(f"it is no JSON: {error}"[:SHOWN])
-    if "\\u0000" in text[begin:end] and _has_nul(value):
-        return UnparsableReply("it holds the character NUL, which no database keeps")
     fault = next(iter(_validator(orjson.dumps(schema)).iter_errors(value)), None)
     if fault is not None:
         where = ".".join(str(part) for part in fault.absolute_path) or "the object"
@@ -63,11 +66,3 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number")
-
-
-def _has_nul(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return any(_has_nul(part) for pair in value.items() for part in pair)
-    if isinstance(value, list):
-        return any(map(_has_nul, value))
-    return isinstance(value, str) and "\x00" in value

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.web.gradio_page import EVENTS
 from app.web.participant.api import storable
 from app.web.security import replay_body, whole_body
+from problems.text import clean_json
 
 MOST_BODY = 1024 * 1024
 SHAPES: tuple[tuple[type[Component], tuple[type, ...]], ...] = (
@@ -71,7 +72,7 @@ class EventValidation:
 
 def _read(body: bytes) -> PageEvent | None:
     try:
-        return PageEvent.model_validate_json(body)
+        return PageEvent.model_validate_json(clean_json(body))
     except ValidationError:
         return None
 

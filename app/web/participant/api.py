@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from hashlib import blake2s
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 import orjson
 from fastapi import Query
@@ -33,20 +33,21 @@ from experiments.errors import Refused
 from experiments.session.telemetry import AnyRecord
 from experiments.study.screen import Screen, typed
 from problems.pictures import PictureMap, described
+from problems.text import clean_json, clean_values
 
 Value = TypeVar("Value")
 
 
 def storable(value: Value) -> Value:
-    """The value, if storing and reading it returns it unchanged; otherwise raises ValueError: for a number beyond 64
-    bits, NaN, infinity, a lone surrogate, or too deep nesting."""
+    """The value with its texts cleaned, if storing and reading it returns it unchanged; otherwise raises ValueError:
+    for a number beyond 64 bits, NaN, infinity, or too deep nesting."""
     try:
         kept = orjson.loads(orjson.dumps(value))
     except orjson.JSONEncodeError as error:
         raise ValueError(f"cannot be stored: {error}") from None
     if kept != value:
         raise ValueError("cannot be stored: a number is infinite or none (NaN); allowed: finite numbers")
-    return value
+    return cast(Value, clean_values(value))
 
 
 JSON = "application/json"
@@ -169,7 +170,7 @@ class Endpoint:
             return self.asks.model_validate(dict(request.query_params))
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             return self.asks.model_validate("no JSON")  # raises
-        return self.asks.model_validate_json(await request.body())
+        return self.asks.model_validate_json(clean_json(await request.body()))
 
 
 class ParticipantApi:

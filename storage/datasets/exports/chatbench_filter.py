@@ -7,7 +7,6 @@ because a session has one assignment and asks each question once. They are count
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,9 @@ from pathlib import Path
 from sqlalchemy import Column as SqlColumn
 from sqlalchemy import Connection, MetaData, Select, String, Table, case, func, insert, select
 
+from problems.errors import ProblemError
+from problems.readers import csv_records
+from problems.text import read_text
 from storage import tables
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.manifest import FilterStep
@@ -25,6 +27,7 @@ ATTENTION = "attention_check"
 TAKEN = ("AWAITING REVIEW", "APPROVED")
 """Prolific's statuses of participants who completed a study and were not rejected."""
 ID, STATUS = "participant id", "status"
+MOST_FAULTS = 5
 KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_key=True), prefixes=["TEMPORARY"])
 """The sessions that pass the filter; a temporary table that exists during an export."""
 
@@ -52,17 +55,23 @@ class Statuses:
 def read_prolific(path: Path) -> list[tuple[str, str]]:
     """Read ids and upper-case statuses from Prolific's export of a study, in its order. Raises BadFile."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = [{name.strip().lower(): cell for name, cell in row.items() if name} for row in csv.DictReader(file)]
-    except OSError as error:
-        raise BadFile(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise BadFile(f"{path}: is not csv in UTF-8: {error}") from None
-    if not rows or not {ID, STATUS} <= rows[0].keys():
+        records, faults = csv_records(read_text(path))
+    except ProblemError as error:
+        raise BadFile(str(error)) from None
+    header = [name.strip().lower() for name in records[0][1]] if records else []
+    if not {ID, STATUS} <= {*header} or not records[1:]:
         raise BadFile(
             f"{path}: not an export of Prolific's; it needs the columns 'Participant id' and 'Status', and a row"
         )
-    return [((row[ID] or "").strip(), (row[STATUS] or "").strip().upper()) for row in rows]
+    faults += [
+        f"line {line}: {len(cells)} cells instead of {len(header)}; put quotes around cells with separators"
+        for line, cells in records
+        if len(cells) != len(header)
+    ]
+    if faults:
+        raise BadFile(f"{path}: cannot be read; correct these rows:", *faults[:MOST_FAULTS])
+    rows = [dict(zip(header, cells, strict=True)) for _, cells in records[1:]]
+    return [(row[ID].strip(), row[STATUS].strip().upper()) for row in rows]
 
 
 def read_statuses(path: Path, find: Callable[[str], str | None]) -> Statuses:
