@@ -6,10 +6,13 @@ import csv
 import io
 import json
 from collections.abc import Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from sqlalchemy import text
 
 from storage.datasets.imports.detect_files import ReleaseFile
@@ -140,7 +143,17 @@ BAD = {
     "a picture": bad_maths(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 50, "1 deviation", "header (line 1)", "0x89", "UTF-8"),
     "UTF-16": bad_maths(GOOD.decode().encode("utf-16"), "header (line 1)", "byte order mark of UTF-16", "UTF-8"),
     "torn UTF-8": bad_answers(answers(model="ä").replace("ä".encode(), b"\xc3"), SECOND, "'model'", "0xc3", "UTF-8"),
-    "half a surrogate pair in JSON": bad_talks(talks(model="\ud83d"), "row 2", "'model'", r"'\ud83d'", "a text"),
+    "half a surrogate pair in JSON": bad_talks(
+        talks(model="\ud83d"), "row 2", "'model'", r"'\ud83d'", "surrogate pairs"
+    ),
+    "half a surrogate pair in a chat": bad_talks(
+        talks(chat_history=[{"role": "You", "content": "\ud83d"}]), "row 2", "'chat_history'", "surrogate pairs"
+    ),
+    "NUL in JSON": bad_talks(
+        talks(chat_history=[{"role": "You", "content": "a\0"}]), "row 2", "'chat_history'", "without NUL"
+    ),
+    "NUL": bad_answers(answers(model="gpt\0"), SECOND, "'model'", r"'gpt\x00'", "without NUL"),
+    "NUL in the header": bad_answers(answers().replace(b"phase", b"phase\0"), "header", "no column"),
     "a missing column": bad_answers(table(without(ANSWER, "batch")).encode(), "header", "'batch'", "missing", "all 13"),
     "a surplus column": bad_answers(table(ANSWER | {"age": "7"}).encode(), "header", "'age'", "no column", "its 13"),
     "a misspelt column": bad_answers(
@@ -227,6 +240,53 @@ def test_a_bad_file_is_told_and_nothing_of_it_is_imported(bad: Bad, database: Da
         assert line in message
         assert line.startswith(bad.file)
         assert "; allowed: " in line
+
+
+ROTTEN = (
+    b"\0",
+    b"\xff",
+    b"\xc3",
+    b"\r",
+    b"\xed\xa0\xbd",
+    b"\x1b",
+    b'"',
+    b"\\ud800",
+    b"\\u0000",
+    b"\xef\xbb\xbf",
+    b"\n",
+)
+NUMBERS = count()
+FILES = {
+    ANSWERS_CSV: ("chatbench", answers()),
+    TALKS_JSON: ("chatbench", talks()),
+    MATHS_CSV: ("mathconverse", maths()),
+}
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@given(
+    name=st.sampled_from(sorted(FILES)),
+    place=st.floats(0, 1, exclude_max=True),
+    more=st.sampled_from(ROTTEN) | st.binary(max_size=4),
+    whole=st.none() | st.binary(max_size=200) | st.sampled_from(["utf-16", "utf-16-le", "utf-32", "utf-8-sig"]),
+)
+def test_any_bytes_are_imported_whole_or_told_and_nothing_of_them_is_imported(
+    name: str, place: float, more: bytes, whole: bytes | str | None, database: Database, tmp_path: Path
+) -> None:
+    schema, good = FILES[name]
+    at = int(place * len(good))
+    content = good[:at] + more + good[at:] if whole is None else whole
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else good.decode().encode(content))
+    before = everything(database)
+    refused = None
+    try:
+        import_files(database, schema, [path], f"study-{next(NUMBERS)}")
+    except BadFile as error:
+        refused = error
+    after = everything(database)
+    assert (after == before) == bool(refused), refused
+    assert "\\x00" not in repr(after[0]).replace("\\\\", "")
 
 
 def test_a_method_has_no_more_invalid_answers_than_answers(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ must be among its options; names of models, problems and datasets may be any val
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
@@ -15,13 +16,19 @@ from typing import Any
 import orjson
 
 from problems.errors import did_you_mean
+from problems.text import texts_in, unstorable
 from storage.column_types import BITS, UNREADABLE, ValueTooLarge, csv_spelling, json_spelling
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.records import CellDeviation, FileRecord, Reader, shown
 from storage.schemas.base import Column, ReleasedRow, ReleasedTable
 from storage.schemas.registry import schemas
 
-SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+UNSTORABLE = "text without NUL and halves of surrogate pairs"
+
+
+class _Unstorable(ValueError):
+    """A cell has a character that no database holds."""
 
 
 class ValidatedRows:
@@ -79,6 +86,7 @@ class ValidatedRows:
                 wanted = self._columns[name].form.allowed + (
                     f", of at most {BITS} bits" if isinstance(error, ValueTooLarge) else ""
                 )
+                wanted = UNSTORABLE if isinstance(error, _Unstorable) else wanted
                 faults.append(self._reader.deviation(record.row, record.line, name, shown(cell), wanted))
                 continue
             if other is not None:
@@ -146,15 +154,19 @@ def _value(column: Column, cell: Any) -> Any:
         if not column.form.blank:
             raise ValueError
         return None
-    if not isinstance(cell, str):
+    if isinstance(cell, str):
+        if unstorable(cell):
+            raise _Unstorable
+        value = column.form.read(cell)
+    else:
         if isinstance(cell, int) and cell.bit_length() > BITS:
             raise ValueTooLarge
         if column.kind != "json":
-            orjson.dumps(cell)  # raises TypeError for values that cannot be stored, such as a lone surrogate
-        return column.form.take(cell)
-    if not cell.isascii() and SURROGATE.search(cell):
-        raise ValueError
-    return column.form.read(cell)
+            orjson.dumps(cell)  # raises TypeError for values that cannot be stored
+        value = column.form.take(cell)
+    if column.kind == "json" and _ESCAPED.search(value) and any(map(unstorable, texts_in(json.loads(value)))):
+        raise _Unstorable
+    return value
 
 
 def _dumped(written: Mapping[str, Any]) -> str | None:
