@@ -4,11 +4,16 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.backends.base import StreamEnd, TextDelta
+from app.backends.base import ReasoningDelta, StreamEnd, TextDelta
 from app.backends.guard import guarded_stream
 from app.errors import BackendBroken
+from problems.text import clean
 from tests.fakes.asking import HASTY
+
+HARD = "\r\n\0\x0b\x1b\ud83d\ude00\ufeff"
 
 
 def from_list(items):
@@ -74,6 +79,23 @@ def test_what_gives_no_stream_is_broken(ask):
 def test_halves_of_pairs_and_nul_are_never_stored():
     told = through(TextDelta("a\ud800b"), TextDelta("\x00c\x00"), TextDelta("\ud83d\ude00ü\x00"), StreamEnd("stop"))
     assert [delta.text for delta in told[:-1]] == ["a\ufffdb", "c", "\U0001f600ü"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from((TextDelta, ReasoningDelta)), st.text(st.characters() | st.sampled_from(HARD)))),
+)
+def test_a_reply_is_its_text_cleaned_however_it_comes_in_pieces(pieces):
+    said, thought = ("".join(text for kind, text in pieces if kind is one) for one in (TextDelta, ReasoningDelta))
+    told = through(*(kind(text) for kind, text in pieces), TextDelta("."), StreamEnd("stop"))
+    assert "".join(one.text for one in told if isinstance(one, TextDelta)) == clean(f"{said}.")
+    heard = "".join(one.text for one in told if isinstance(one, ReasoningDelta))
+    assert clean(thought).startswith(heard)
+    assert len(clean(thought)) - len(heard) <= 1  # a CR or half of a pair at its very end
+
+
+def test_what_a_reply_ends_with_is_part_of_it():
+    told = through(TextDelta("a\r"), TextDelta("\nb"), TextDelta("\ud83d"), StreamEnd("stop"))
+    assert "".join(one.text for one in told[:-1]) == "a\nb\ufffd"
 
 
 def test_a_slow_reader_is_not_timed_out():
