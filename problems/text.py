@@ -33,7 +33,6 @@ NAMES: Mapping[str, str] = {
     "\ufffe": "no character of Unicode",
     "\uffff": "no character of Unicode",
 }
-SAVE = "Save the file as UTF-8 (Excel: CSV UTF-8)."
 _MARKS = (
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark begins like it
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -72,7 +71,7 @@ def read_text(path: Path) -> str:
 def decoded(content: bytes, name: str) -> str:
     """The text of a file in UTF-8, or in UTF-16 or UTF-32 if it has that mark (Excel's "Unicode text"), with LF as line
     ends. Raises NotText for another encoding; control characters stay."""
-    encoding = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "utf-8-sig")
+    encoding = encoding_of(content)
     try:
         return _with_lf(content.decode(encoding))
     except UnicodeDecodeError as error:
@@ -81,8 +80,13 @@ def decoded(content: bytes, name: str) -> str:
         meant = byte.decode("cp1252", "ignore")
         hint = f"; in Windows-1252 it is {meant!r}" if meant.isprintable() and meant and encoding == "utf-8-sig" else ""
         called = encoding.upper().removesuffix("-SIG")
-        problem = f"the byte 0x{byte.hex()} is not {called}{hint}. {SAVE}"
+        problem = f"the byte 0x{byte.hex()} is not {called}{hint}. {_save(name)}"
         raise NotText(problem, *place_of(before, len(before)), name) from None
+
+
+def encoding_of(content: bytes) -> str:
+    """The encoding that a file's byte order mark says: utf-16, utf-32, or utf-8-sig, which reads UTF-8 without one."""
+    return next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "utf-8-sig")
 
 
 def checked(text: str, name: str = "") -> str:
@@ -92,8 +96,9 @@ def checked(text: str, name: str = "") -> str:
     if found is None:
         return text
     start = text[:1_000]
-    wide = "\0" in start and start.count("\0") * 3 > len(start)
-    problem = f"looks like UTF-16 without a byte order mark. {SAVE}" if wide else f"{named(found[0])}. Remove it."
+    problem = f"{named(found[0])}. Remove it."
+    if start.count("\0") * 3 > len(start):
+        problem = f"looks like UTF-16 without a byte order mark. {_save(name)}"
     raise NotText(problem, *place_of(text, found.start()), name)
 
 
@@ -167,6 +172,10 @@ class Cleaner:
         """What was held."""
         held, self._held = self._held, ""
         return clean(held)
+
+
+def _save(name: str) -> str:
+    return f"Save the file as UTF-8{' (Excel: CSV UTF-8)' if name.lower().endswith('.csv') else ''}."
 
 
 def _with_lf(text: str) -> str:

@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import (
@@ -27,7 +35,8 @@ from pydantic_settings import (
 
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from app.errors import SettingsError
-from problems.errors import did_you_mean
+from problems.errors import ProblemError, did_you_mean
+from problems.text import NotText, checked, encoding_of, read_text
 from storage.db.database_url import redact_password
 
 PREFIX = "PARLEY_"
@@ -377,6 +386,18 @@ class Settings(BaseSettings):
             )
         return found
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_text(cls, value: object) -> object:
+        """Values are texts; a carriage return at the end is that of an env file with CRLF."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return checked(value).rstrip("\n")
+        except NotText as error:
+            byte = next((char for char in value if "\udc80" <= char <= "\udcff"), "")  # as os.environ decodes it
+            raise ValueError(f"has the byte 0x{ord(byte) - 0xDC00:02x}, not UTF-8" if byte else error.problem) from None
+
 
 def reachable_url(host: str) -> str:
     """An address at which this machine reaches what listens on a host."""
@@ -390,10 +411,23 @@ def _local(host: str, port: int) -> str:
 
 def load(**given: Any) -> Settings:
     """Read the settings, overridden by those `given`; raises a SettingsError that names every invalid variable."""
+    _check_env_file(Path(ENV_FILE))
     try:
         return Settings(**given)
     except ValidationError as error:
         raise SettingsError("Invalid settings:", *map(_fault, error.errors())) from None
+
+
+def _check_env_file(file: Path) -> None:
+    """Raise SettingsError for a file that is no text in UTF-8; `python-dotenv` reads nothing else."""
+    if not file.is_file():
+        return
+    try:
+        read_text(file)
+    except ProblemError as error:
+        raise SettingsError(str(error)) from None
+    if (encoding := encoding_of(file.read_bytes())) != "utf-8-sig":
+        raise SettingsError(f"{file}: is in {encoding.upper()}, and must be in UTF-8. Save it in that encoding.")
 
 
 def env_name(field: str) -> str:
@@ -412,7 +446,11 @@ def settings_table(settings: Settings) -> list[tuple[str, str, str, str]]:
 
 
 def names_in_use(env_file: str = ENV_FILE) -> list[str]:
-    """Give the names of all variables that the environment and the .env file set, for `unknown`."""
+    """Give the names of all variables that the environment and the .env file set, for `unknown`.
+
+    Raises SettingsError for a file that is no text.
+    """
+    _check_env_file(Path(env_file))
     in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
     return sorted({*os.environ, *(name.upper() for name in in_file)})
 

@@ -21,6 +21,7 @@ from app.session.service import Sessions, SessionService
 from app.studies.loader import load_study
 from app.web.participant.session_cookie import SessionCookie
 from experiments.study.fields import ShortText
+from problems.text import clean
 from storage.db.engine import Database, open_database
 from tests.browser.waiting import until
 from tests.fakes.hostile import ALL, Payload
@@ -111,7 +112,7 @@ class Session:
     @property
     def words(self) -> list[str]:
         """The texts, as they are stored."""
-        return [one.text.replace("\r\n", "\n").strip() for one in self.texts]
+        return [clean(one.text).strip() for one in self.texts]
 
     def sit_down(self, context: BrowserContext, url: str) -> None:
         """Let a browser be theirs."""

@@ -12,6 +12,7 @@ from playwright.sync_api import Browser, BrowserContext
 from app.analysis.intervals import Interval
 from app.analysis.report import html
 from app.web.security import CSP
+from problems.text import UNFIT
 from storage.db.engine import open_database
 from tests.browser.boxes import WINDOW, spilled
 from tests.browser.hostile import A_CHAT, NOTE, Echo, Session, Watched, excluded, seeded, squeezed, study
@@ -35,7 +36,7 @@ STORY = (
 SOME, BOMBED, MOST_MS, HUNG_MS = 10, 3, 5_000, 60_000
 """As in test_hostile."""
 TOLD_ALL = "document.querySelectorAll('#session-story .remark').length > 1"
-DRAFTS = [one for one in LIGHT if "\x00" not in one.text][::17]
+DRAFTS = [one for one in LIGHT if not UNFIT.search(one.text)][::17]
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,18 @@
 """Settings: what the environment says is read, checked, listed and explained."""
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from app.config import settings
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.errors import SettingsError
+from problems.text import UNFIT
 
 SECRET = "a-signing-key-of-at-least-32-characters"
 
@@ -25,6 +31,48 @@ def test_the_environment_wins_over_the_env_file(monkeypatch, tmp_path):
     monkeypatch.setenv("PARLEY_PORT", "2")
     loaded = settings.load()
     assert (loaded.host, loaded.port) == ("0.0.0.0", 2)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"PARLEY_PORT=1\nPARLEY_SMTP_USER=Caf\xe9\n", r"\.env: line 2, column 21: the byte 0xe9 .* 'é'"),
+        ("PARLEY_PORT=1\n".encode("utf-16"), "UTF-16"),
+        ("PARLEY_PORT=1\n".encode("utf-16-le"), "UTF-16"),
+        (b"PARLEY_PORT=1\nPARLEY_HOST=0.0\0.0.0\n", r"line 2, column 16: U\+0000"),
+        (b'PARLEY_SMTP_USER="a\\ab"\n', r"PARLEY_SMTP_USER.* U\+0007"),
+    ],
+)
+def test_an_env_file_that_is_no_text_is_told_with_its_line(tmp_path, content, said):
+    (tmp_path / ".env").write_bytes(content)
+    with pytest.raises(SettingsError, match=said):
+        settings.load()
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_an_env_file_may_have_a_mark_and_any_line_ends(tmp_path, ending, mark):
+    (tmp_path / ".env").write_bytes(f"{mark}PARLEY_PORT=1{ending}PARLEY_HOST=0.0.0.0{ending}".encode())
+    loaded = settings.load()
+    assert (loaded.host, loaded.port) == ("0.0.0.0", 1)
+
+
+def test_a_variable_is_text_and_a_return_at_its_end_is_none_of_it(monkeypatch):
+    """Docker passes the lines of an env file with CRLF as they are."""
+    monkeypatch.setenv("PARLEY_PORT", "7\r")
+    monkeypatch.setenv("PARLEY_HOST", "0.0.0.0\r")
+    assert (settings.load().host, settings.load().port) == ("0.0.0.0", 7)
+    monkeypatch.setenv("PARLEY_SMTP_USER", "caf\udce9")
+    with pytest.raises(SettingsError, match=r"PARLEY_SMTP_USER.* byte 0xe9"):
+        settings.load()
+
+
+@hypothesis_settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.binary(max_size=3).map(lambda more: b"PARLEY_HOST=a" + more + b"b\n"))
+def test_any_bytes_are_settings_or_refused(tmp_path, content):
+    (tmp_path / ".env").write_bytes(content)
+    with suppress(SettingsError):
+        assert not UNFIT.search(settings.load().host)
 
 
 def test_an_empty_variable_is_as_if_unset(monkeypatch):

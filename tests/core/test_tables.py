@@ -52,6 +52,24 @@ def test_a_csv_file_is_read_whatever_separates_it(
     assert cells(table) == [dict(zip(("question", "answer", "topic"), row, strict=True)) for row in rows]
 
 
+def test_excel_s_escapes_are_characters(tmp_path: Path) -> None:
+    """Line ends that Excel wrote as `_x000D_` are line ends; other control characters are told with their row."""
+    book = Workbook()
+    book.active.append(["question", "answer"])
+    book.active.append(["one_x000D_\ntwo", "three"])
+    book.save(tmp_path / "t.xlsx")
+    assert cells(read_table(tmp_path / "t.xlsx")) == [{"question": "one\ntwo", "answer": "three"}]
+    book.active.append(["four", "fi_x000B_ve"])
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(ProblemError, match=r"row 3: U\+000B"):
+        read_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize("content", ["sep=;\nquestion;answer\nA, b?;7\n", 'sep=\t\nquestion\tanswer\nA, b?\t="7"\n'])
+def test_what_is_written_for_excel_is_read(content: str, tmp_path: Path) -> None:
+    assert cells(read(tmp_path, "t.csv", content)) == [{"question": "A, b?", "answer": "7"}]
+
+
 def test_what_spreadsheets_leave_behind_is_passed_over_and_told(tmp_path: Path) -> None:
     table = read(tmp_path, "t.csv", "My questions,,,\n,,,\nquestion,answer,,\n,,,\nWhy?,Because,,\nHow?,,,\n")
     assert table.columns == ("question", "answer")

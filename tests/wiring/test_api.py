@@ -1,6 +1,7 @@
 """The participant API: what is said twice, late, wrongly or by somebody else leaves no trace."""
 
 import asyncio
+import json
 import re
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -165,6 +166,17 @@ async def test_messages_are_stored_whole_or_not_at_all(served: Served, bot: Http
     assert [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"] == [stored]
     assert bot.screen.panel.chat
     assert bot.screen.panel.chat.messages[0].text == stored
+
+
+async def test_what_is_no_text_is_cleaned_from_a_message(served: Served, bot: HttpBot) -> None:
+    """Sent as browsers do: an emoji that was cut in two is an escape."""
+    await at(bot, "with_ai")
+    body = bot.intend("say", {"text": "cut \ud83d\rin two\x0b\x1b[1m"}).body
+    headers = {"content-type": "application/json"}
+    response = await bot.send("POST", "/api/act", content=json.dumps(body).encode(), headers=headers)
+    assert response.status_code == 200
+    told = [e.data["text"] for e in facts(served.database, bot.stream) if e.kind == "said"]
+    assert told == ["cut \ufffd\nin two\n[1m"]
 
 
 @pytest.mark.parametrize("step", ["chat", "compare"])

@@ -233,8 +233,6 @@ BAD_JSON = {
     "no UTF-8": b"\xff{}",
     "depth without end": ACT % (b'"a":' + b"[" * 20_000),
     "depth": ACT % (b'"a":' + b"[" * 900 + b"]" * 900),
-    "half a character": ACT % b'"agreed":"\\ud800"',
-    "half a character in a name": ACT % b'"\\ud800":1',
     "a number of forty digits": ACT % b'"agreed":1000000000000000000000000000000000000000',
     "a key of control characters": (ACT % b"").replace(b"12345678", b"1234567\\u0000"),
     "a long name": ACT % (b'"' + b"a" * 201 + b'":1'),

@@ -38,7 +38,7 @@ TERMINAL = of(
         "paste": "\x1b[201~rm -rf .\n",
         "back": "right\x08\x08\x08\x08\x08wrong",
         "return": "all is well\rall is lost",
-        "bell": "\x07\x07",
+        "bell": "ding\x07\x07",
         "screen": "\x1bP+q544e\x1b\\\x1b_G\x1b\\",
         "up": "\x1b[1A\x1b[2Kover it",
     },
