@@ -58,6 +58,8 @@ def read_recording(path: Path) -> Recordings:
         raise SettingsError(str(error)) from None
     except (ValueError, RecursionError) as error:
         raise SettingsError(f"{path}: is neither a JSON list nor JSON Lines: {error}.") from None
+    if not records:
+        raise SettingsError(f"{path}: has no conversation.")
     conversations = tuple(_conversation(record, f"{path}: conversation {n}") for n, record in enumerate(records, 1))
     return Recordings(conversations, sha256(content).hexdigest())
 

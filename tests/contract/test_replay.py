@@ -81,7 +81,9 @@ def test_the_files_hash_is_the_version_and_can_be_pinned(settings, tmp_path):
     [
         (None, "cannot be read: No such file"),
         (b"{broken", "is neither a JSON list nor JSON Lines"),
-        (b"\xff\xfe", "is neither a JSON list nor JSON Lines"),
+        (b"\xff\xfe", "has no conversation"),
+        (b'{"messages": []}\n"\xe9"', "line 2, column 2: the byte 0xe9"),
+        (b'{"messages": "["}', "conversation 1: its messages are not JSON"),
         (b'{"talk": []}', "conversation 1 has neither `messages` nor `chat_history`"),
         (
             b'{"messages": []}\n{"messages": [{"role": "robot", "content": "x"}]}',
