@@ -134,6 +134,18 @@ identities = Table(
     UniqueConstraint("study", "digest", name="uq_identity_study_digest"),
 )
 
+link_problems = Table(
+    "link_problem",
+    metadata,
+    Column("study", String(60), primary_key=True),
+    Column("reason", String(32), primary_key=True),
+    Column("parameter", String(40), primary_key=True),
+    Column("refused", Integer, nullable=False),
+    Column("started", Integer, nullable=False),
+    Column("last_us", BigInteger, nullable=False),
+)
+"""How often links were refused, and how often sessions started without the id of their link, by reason. No ids."""
+
 drafts = Table(
     "draft",
     metadata,

@@ -21,7 +21,8 @@ from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.session.service import Sessions
-from app.web.participant.recruiter_links import ID, LAB, SIGNED, signed
+from app.web.participant.link_ids import ID, clean_id
+from app.web.participant.recruiter_links import LAB, SIGNED, signed
 from experiments.errors import suggestion
 from experiments.study.study import Study
 from problems.errors import ProblemError
@@ -103,12 +104,12 @@ def _ids(file: Path) -> list[str]:
     except ProblemError as error:
         raise SettingsError(f"--ids {error}") from None
     found = {number: line.strip() for number, line in enumerate(lines, start=1) if line.strip()}
-    wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not ID.fullmatch(id_)]
+    wrong = [f"line {number}: {id_!r}" for number, id_ in found.items() if not clean_id(id_)]
     if wrong or not found:
         raise SettingsError(
-            f"--ids {file}: needs one ID a line, of up to 100 letters, digits and . _ @ : + = ~ -", *wrong[:5]
+            f"--ids {file}: needs one ID a line, of up to 128 letters, digits and . _ @ : + = ~ * / -", *wrong[:5]
         )
-    return list(dict.fromkeys(found.values()))
+    return list(dict.fromkeys(map(clean_id, found.values())))
 
 
 @command("release-places")

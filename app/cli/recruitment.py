@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -23,14 +24,16 @@ from app.cli.common import (
 )
 from app.clock import SystemClock
 from app.web.console.formatting import percent
+from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES, status_label
 from experiments.session.study_status import Decision, StudyState
 from experiments.study.cells import cell_statuses, parse_cell, wanted_overall
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
-from experiments.views.quality_flags import SAME_ID
+from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
+from storage.registers.link_problems import LinkProblem, link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
@@ -136,12 +139,15 @@ def status(
         there = session_groups(
             connection, query_params(found.name, origin, SystemClock().now_us(), found.file.session_limits.hold_place_s)
         )
-    now, same_id = tally(there), flag_counts(there).flags.get(SAME_ID, 0)
+    now, flagged = tally(there), flag_counts(there).flags
+    same_id, problems = flagged.get(SAME_ID, 0), link_problems(database, found.name)
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
     if as_json:
         told = {"wanted": wanted_overall(caps), **_counts_json(now)}
-        print_json({"study": found.name, "state": held.state, **told, SAME_ID: same_id})
+        ids = {SAME_ID: same_id, UNREADABLE_ID: flagged.get(UNREADABLE_ID, 0)}
+        lost = [asdict(one) for one in problems]
+        print_json({"study": found.name, "state": held.state, **told, **ids, "link_problems": lost})
         return
     print_rehearsal(origin)
     if held.state in STATES:
@@ -157,11 +163,22 @@ def status(
         out.print(f"{done:,} of {wanted:,} participants wanted have completed the study.", highlight=False)
     if found.factors:
         out.print(_cells(found, now, caps))
+    _print_ids(same_id, problems)
+
+
+def _print_ids(same_id: int, problems: tuple[LinkProblem, ...]) -> None:
+    """Print what is unclear about recruiters' IDs: sessions under one ID, and the links of all origins without one."""
     if same_id:
         out.print(
             f"[yellow]{same_id:,} sessions have a recruiter's ID that another session had in another browser (flag "
             f"{SAME_ID}). Nothing proves that both are the same person's.[/yellow]"
         )
+    if not problems:
+        return
+    table = Table("links without a usable ID", "parameter", "refused", "sessions without ID", "what to do")
+    for one, why, advice in problem_rows(problems):
+        table.add_row(why, escape(one.parameter), f"{one.refused:,}", f"{one.started:,}", advice)
+    out.print(table)
 
 
 def _others(database: Database, study: str, origin: str) -> None:

@@ -92,7 +92,9 @@ def build_app(
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)
     tickets, per_address = Tickets(secret), settings.sessions_per_address_per_hour
-    arrival = StartPage(runtime, participants, links, cookies, offered, tickets, per_address=per_address, again=again)
+    arrival = StartPage(
+        runtime, database, participants, links, cookies, offered, tickets, per_address=per_address, again=again
+    )
 
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:

@@ -5,6 +5,7 @@
     straight_lined  all ratings of three or more sets, of three or more each, are the same
     missed_check    an attention check was failed
     leak            a reply told which model wrote it
+    unreadable_id   the link had an id that could not be taken: a placeholder, or what is no id
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
@@ -29,6 +30,8 @@ from experiments.study.study import Study
 LEAK = "leak"
 SAME_ID = "same_id"
 """The name of the flag, and of its key in the data of the event `enrolled`."""
+UNREADABLE_ID = "unreadable_id"
+"""The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter."""
 WORDS_A_MINUTE = 238
 TIMES_FASTER = 4
 QUESTION_S = 0.5
@@ -74,7 +77,8 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), _same_id(state))
+    about = (_same_id(state), _unreadable_id(state))
+    found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), *about)
     return tuple(flag for flag in found if flag is not None)
 
 
@@ -186,3 +190,11 @@ def _same_id(state: State) -> Flag | None:
         else f"this session's link proves the ID ({proof})"
     )
     return Flag(SAME_ID, f"Another session was started with the same recruiter ID in another browser; {how}.")
+
+
+def _unreadable_id(state: State) -> Flag | None:
+    found = state.enrolled.get(UNREADABLE_ID)
+    if not found:
+        return None
+    name = found.get("parameter") or "a parameter"
+    return Flag(UNREADABLE_ID, f"The ID in the link was not taken: {name} ({found['reason']}).")

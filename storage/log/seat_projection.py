@@ -19,7 +19,7 @@ from experiments.session.telemetry import without_indices
 from experiments.session.timing import deadlines
 from experiments.study.study import Study
 from experiments.views.funnel import furthest
-from experiments.views.quality_flags import LEAK, SAME_ID, flags, is_leak
+from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, flags, is_leak
 from storage import tables
 from storage.log.event_log import facts
 from storage.log.seats import SessionSummary, changes, insert_seat, stored_cell, update_seat
@@ -62,7 +62,8 @@ def _flags(study: Study, state: State, events: list[Event]) -> str:
     """All flags once the session has ended; before that, only those that do not depend on its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
-    early = {LEAK: any(is_leak(event) for event in events), SAME_ID: bool(state.enrolled.get(SAME_ID))}
+    early = {LEAK: any(is_leak(event) for event in events)}
+    early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)
 
 

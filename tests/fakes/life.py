@@ -112,7 +112,9 @@ class Server:
         offered = OpenStudies(self.runtime, database, [study])
         people = Participants(database, SECRET)
         links = Links(people, ProlificTokens(settings_for(folder)), TrialLinks(SECRET), RehearsalLinks(SECRET))
-        arrival = StartPage(self.runtime, people, links, cookies, offered, Tickets(SECRET), per_address=100_000)
+        arrival = StartPage(
+            self.runtime, database, people, links, cookies, offered, Tickets(SECRET), per_address=100_000
+        )
         self.app: ASGIApp = Starlette(routes=[*ParticipantApi(self.runtime, cookies).routes(), *arrival.routes()])
 
 

@@ -11,7 +11,8 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from sqlalchemy import create_engine, select
 
-from app.web.participant.recruiter_links import RECRUITERS, SIGNATURE, TOKEN
+from app.web.participant.link_ids import RECRUITERS
+from app.web.participant.recruiter_links import SIGNATURE, TOKEN
 from storage import tables
 from storage.registers.participants import Participants
 from tests.fakes import studies

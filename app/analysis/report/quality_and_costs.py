@@ -24,6 +24,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "missed_check": "failed an attention check",
         "leak": "had a reply that revealed which model wrote it",
         "same_id": "used a recruiter ID that another session had used",
+        "unreadable_id": "started from a link whose ID could not be taken",
     }
 )
 EVERYBODY = (

@@ -7,12 +7,14 @@ participants have links of their own (rehearsal_links.py).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import urlencode
 
+from starlette.datastructures import QueryParams
+
+from app.web.participant.link_ids import RECRUITERS, UnreadableId, UnreadableReason, clean_id, read_ids
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from app.web.participant.rehearsal_links import PARAMETER, RehearsalLinks, RehearsedVisitor
 from app.web.participant.trial_links import Trial, TrialLinks
@@ -20,10 +22,9 @@ from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 
-ID = re.compile(r"[\w.@:+=~-]{1,100}")
-"""The form of an id. A placeholder that the recruiter did not fill in, such as {{%PROLIFIC_PID%}}, does not match."""
 LAB = "p"
 """The parameter of a personal link."""
+LAB_CHANNEL = "lab"
 SIGNATURE = "parley_sig"
 """The parameter with the signature of a signed link."""
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
@@ -31,19 +32,6 @@ TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkParameters:
-    """The names of the parameters for the person's id and the submission's id in a recruiter's links."""
-
-    id: str
-    submission: str = ""
-
-
-RECRUITERS: Mapping[str, LinkParameters] = {
-    "prolific": LinkParameters("PROLIFIC_PID", "SESSION_ID"),
-    "connect": LinkParameters("participantId", "assignmentId"),
-    "sona": LinkParameters("survey_code"),
-}
 PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
     "prolific": ("Prolific", "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"),
     "sona": ("SONA", "?survey_code=%SURVEY_CODE%"),
@@ -52,21 +40,21 @@ PLACEHOLDERS: Mapping[str, tuple[str, str]] = {
 adds its parameters itself."""
 SIGNED = ("panel", "sona", "connect", "prolific")
 """The channels whose links can be signed. A lab's personal links are always signed."""
-SONA_OWN = LinkParameters("id")
-"""SONA's usual `?id=%SURVEY_CODE%`. It applies only to studies whose channels include SONA, as other recruiters use the
-same name."""
+Refusal = Literal[UnreadableReason, "missing", "other_recruiter", "unproven", "invalid_proof"]
+"""Why a study does not accept a link."""
 
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaim:
     """The identity that a link claims, if any, and the kind of its proof.
 
-    `forged`: the link has an invalid proof. `untold`: it has a token that cannot be verified at the moment. `trial`: it
-    is a link to preview or pilot the study (trial_links.py). `rehearsed` is a rehearsed participant
-    (rehearsal_links.py). Every study accepts both.
+    `unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
+    token that cannot be verified at the moment. `trial`: it is a link to preview or pilot the study (trial_links.py).
+    `rehearsed` is a rehearsed participant (rehearsal_links.py). Every study accepts both.
     """
 
     person: ParticipantId | None = None
+    unreadable: UnreadableId | None = None
     proof: Proof = "none"
     forged: bool = False
     untold: bool = False
@@ -104,29 +92,28 @@ class Links:
         self._trials = trials
         self._rehearsals = rehearsals
 
-    async def claim(self, query: Mapping[str, str], study: Study) -> IdentityClaim:
+    async def claim(self, query: QueryParams, study: Study) -> IdentityClaim:
         """The identity that a link to a study claims."""
         wanted, apart = study.file.recruitment, self._claim_apart(query, study)
         if apart is not None:
             return apart
-        for recruiter, parameters in _parameters(wanted):
-            given = _id(query, parameters.id)
-            if recruiter == "lab":
-                token = query.get(parameters.id, "").strip()
-                if token and (not wanted.channels or recruiter in wanted.channels):
-                    label = self._participants.labelled(study.name, token) or ""
-                    return (
-                        IdentityClaim(ParticipantId("lab", label), "personal link")
-                        if ID.fullmatch(label)
-                        else IdentityClaim(forged=True)
-                    )
-            elif recruiter == "prolific" and TOKEN in query and self._tokens.believed:
-                return await self._signed_there(query, given)
-            elif given:
-                return self._signed_here(
-                    query, study, ParticipantId(recruiter, given, _id(query, parameters.submission))
-                )
-        return IdentityClaim()
+        personal = query.get(LAB, "").strip()
+        if personal and LAB_CHANNEL in wanted.channels:
+            return self._personal(study, personal)
+        read = read_ids(query.multi_items(), wanted)
+        claim = IdentityClaim(read.person, read.unreadable)
+        signs = not wanted.channels or "prolific" in wanted.channels
+        if signs and TOKEN in query and self._tokens.believed:
+            return await self._signed_there(query[TOKEN], claim)
+        if read.person is None and personal and not wanted.channels:
+            return self._personal(study, personal)
+        return self._signed_here(query, study, claim)
+
+    def _personal(self, study: Study, token: str) -> IdentityClaim:
+        label = clean_id(self._participants.labelled(study.name, token) or "")
+        if not label:
+            return IdentityClaim(forged=True)
+        return IdentityClaim(ParticipantId(LAB_CHANNEL, label), proof="personal link")
 
     def _claim_apart(self, query: Mapping[str, str], study: Study) -> IdentityClaim | None:
         """The claim of a link to preview, pilot or rehearse a study; None for a participant's link."""
@@ -134,56 +121,48 @@ class Links:
             visitor = self._rehearsals.read(query[PARAMETER], study.name)
             if visitor is None:
                 return IdentityClaim(forged=True)
-            return IdentityClaim(visitor.person, "signed link" if visitor.person else "none", rehearsed=visitor)
+            proof: Proof = "signed link" if visitor.person else "none"
+            return IdentityClaim(visitor.person, proof=proof, rehearsed=visitor)
         trial, invalid = self._trials.read(query, study.name)
         return IdentityClaim(trial=trial, forged=invalid) if trial or invalid else None
 
-    def _signed_here(self, query: Mapping[str, str], study: Study, person: ParticipantId) -> IdentityClaim:
-        if SIGNATURE not in query:
-            return IdentityClaim(person)
+    def _signed_here(self, query: QueryParams, study: Study, claim: IdentityClaim) -> IdentityClaim:
+        """The claim with the signature of the link, if it has one."""
+        person = claim.person
+        if person is None or SIGNATURE not in query:
+            return claim
         good = self._participants.signed(study.name, person.recruiter, person.id, query[SIGNATURE])
-        return IdentityClaim(person, "signed link") if good else IdentityClaim(person, forged=True)
+        return replace(claim, proof="signed link") if good else replace(claim, forged=True)
 
-    async def _signed_there(self, query: Mapping[str, str], given: str) -> IdentityClaim:
+    async def _signed_there(self, token: str, claim: IdentityClaim) -> IdentityClaim:
         """The identity in Prolific's token; ids elsewhere in the link are ignored."""
-        names = RECRUITERS["prolific"]
-        plain = ParticipantId("prolific", given, _id(query, names.submission)) if given else None
-        told = await self._tokens.read(query[TOKEN])
+        told = await self._tokens.read(token)
         if isinstance(told, KeysUnavailable):
-            return IdentityClaim(plain, untold=True)
-        if id_ := _id(told, names.id):
-            return IdentityClaim(ParticipantId("prolific", id_, _id(told, names.submission)), "prolific token")
-        return IdentityClaim(plain, forged=True)
+            return replace(claim, untold=True)
+        names = RECRUITERS["prolific"]
+        id_, submission = (clean_id(str(told.get(name, ""))) for name in (names.id, names.submission))
+        if id_:
+            return IdentityClaim(ParticipantId("prolific", id_, submission), proof="prolific token")
+        return replace(claim, forged=True)
 
 
 def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
     """The query string of a signed link."""
-    name = next(its.id for called, its in _parameters(study.file.recruitment) if called == recruiter)
+    name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
     return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
 
 
-def is_allowed(claim: IdentityClaim, wanted: Recruitment) -> bool:
-    """Whether a study accepts a link with this claim."""
+def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:
+    """Why a study does not accept a link with this claim; None if it does."""
     if claim.forged:
-        return False
+        return "invalid_proof"
     if claim.trial or claim.rehearsed:
-        return True
+        return None
     if claim.person is None:
-        return "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")
+        needs_none = "open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")
+        if claim.unreadable is None:
+            return None if needs_none else "missing"
+        return None if needs_none and wanted.unreadable_id == "report" else claim.unreadable.reason
     if wanted.channels and claim.person.recruiter not in wanted.channels:
-        return False
-    return claim.proven or wanted.id_proof == "optional"
-
-
-def _id(values: Mapping[str, object], name: str) -> str:
-    given = values.get(name)
-    return given.strip() if isinstance(given, str) and ID.fullmatch(given.strip()) else ""
-
-
-def _parameters(wanted: Recruitment) -> list[tuple[str, LinkParameters]]:
-    """Every recruiter with the parameters of its links, the study's own channels first."""
-    known = {**RECRUITERS, "panel": LinkParameters(wanted.id_parameter), "lab": LinkParameters(LAB)}
-    every = [(name, parameters) for name, parameters in known.items()]
-    if "sona" in wanted.channels:
-        every.append(("sona", SONA_OWN))
-    return sorted(every, key=lambda item: item[0] not in wanted.channels)
+        return "other_recruiter"
+    return None if claim.proven or wanted.id_proof == "optional" else "unproven"

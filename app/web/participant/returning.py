@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from app.session.transitions import LoadedSession
 from app.web.participant.recruiter_links import IdentityClaim
 from app.web.participant.session_cookie import SessionCookie
 from experiments.study.study import Study
-from experiments.views.quality_flags import SAME_ID
+from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.registers.origins import Origin
 from storage.registers.participants import MOST_GAP, Participants
 
@@ -91,10 +91,12 @@ class Returning:
         self, study: str, who: IdentityClaim, found: ReturnResult, again: int
     ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any]]:
         """The identity to store for a new session, and further data of its event `enrolled`: the kind of proof, and
-        whether other sessions have started under the id (in a further attempt: whether the session before it says so).
+        whether other sessions have started under the id (in a further attempt: whether the session before it says so),
+        and an id that was not taken.
         `again` is how often the insertion has failed because another session took the same number."""
+        unreadable = {UNREADABLE_ID: asdict(who.unreadable)} if who.unreadable else {}
         if who.person is None:
-            return None, {}
+            return None, unreadable
         last = self._participants.unproven(study, who.person)
         number = found.attempt if who.proven else last + 1 + (secrets.randbelow(MOST_GAP) if again else 0)
         if found.before is not None:
@@ -102,7 +104,7 @@ class Returning:
         else:
             others = bool(last) or self._participants.known(study, who.person) is not None
         identity = self._participants.entry(study, who.person, number, proven=who.proven)
-        return identity, {"proof": who.proof, **({SAME_ID: True} if others else {})}
+        return identity, {"proof": who.proof, **({SAME_ID: True} if others else {}), **unreadable}
 
     async def _session(self, stream: str | None, study: Study) -> LoadedSession | None:
         live = await self._runtime.reload(stream) if stream else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -26,18 +27,20 @@ from app.session.replies.request import SCRIPTED
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.open_studies import OpenStudies, OpenStudy
-from app.web.participant.recruiter_links import IdentityClaim, Links, is_allowed, recruiter_labels
+from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.tickets import Tickets
 from app.web.rate_limit import GcraLimiter
-from app.web.throttled_log import MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
+from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
 from experiments.study.study import Study
 from storage.accounts.login_throttle import client_network
-from storage.errors import Conflict
+from storage.db.engine import Database
+from storage.errors import Conflict, StorageError
+from storage.registers.link_problems import count_link_problem
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
 
@@ -63,6 +66,7 @@ class StartPage:
     def __init__(
         self,
         runtime: SessionService,
+        database: Database,
         participants: Participants,
         links: Links,
         cookies: SessionCookie,
@@ -81,10 +85,13 @@ class StartPage:
         self._new = GcraLimiter(per_address / HOUR_S, per_address)
         self._cookies = cookies
         self._offered = offered
-        self._not_secure, self._many_forged, self._many_new = (
+        self._database = database
+        self._counted = GcraLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._not_secure, self._many_forged, self._many_new, self._link_problem = (
             ThrottledWarning(NOT_SECURE),
             ThrottledWarning(MANY_FORGED),
             ThrottledWarning(MANY_NEW),
+            ThrottledWarning(LINK_PROBLEM),
         )
 
     def routes(self) -> list[Route]:
@@ -103,7 +110,10 @@ class StartPage:
         study = offer.study
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who)
-        if found.live is None and not is_allowed(who, study.file.recruitment):
+        why = refusal(who, study.file.recruitment) if found.live is None else None
+        if why is not None:
+            if request.method == "GET" and not who.untold:
+                await self._count(request, study, who, why)
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
@@ -133,7 +143,7 @@ class StartPage:
         study = offer.study
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
         found = await self._returning.found(request, study, who)
-        if found.live is None and not is_allowed(who, study.file.recruitment):
+        if found.live is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
@@ -168,6 +178,8 @@ class StartPage:
         try:
             live, new = await self._enrol(offer, who, stream, found, language)
             begun = begun or new
+            if new and who.unreadable is not None:
+                await self._count(request, offer.study, who, who.unreadable.reason, started=True)
         except Refused:
             return closed_page(offer.study, language)
         except StudyError as error:
@@ -214,7 +226,7 @@ class StartPage:
         if offer is None:
             return not_found_page(request) if names else no_studies_page(request)
         query, wanted = request.url.query, offer.study.file.recruitment
-        if query or is_allowed(IdentityClaim(), wanted) or self._cookies.read(request, offer.study.name):
+        if query or refusal(IdentityClaim(), wanted) is None or self._cookies.read(request, offer.study.name):
             return RedirectResponse(f"/s/{names[0]}?{query}".rstrip("?"), 303)
         language = negotiate_request(request, offer.study.file)
         return _around(offer.study, "link_needed.html.j2", language, recruiters=recruiter_labels(wanted))
@@ -228,6 +240,22 @@ class StartPage:
             self._many_forged.warn()
             return missing_id_page(study, language, status=429)
         return missing_id_page(study, language)
+
+    async def _count(
+        self, request: Request, study: Study, who: IdentityClaim, why: Refusal, *, started: bool = False
+    ) -> None:
+        """Count a link whose id was not taken, for researchers; of one address only as many as a class has."""
+        if not self._counted.allow(_near(request), time.monotonic()):
+            return
+        name = who.unreadable.parameter if who.unreadable else ""
+        done = "a session started without it" if started else "refused (403)"
+        self._link_problem.warn(study.name, why, name or "-", done, study.name)
+        now_us = self._runtime.now_us()
+        try:
+            count = partial(count_link_problem, self._database, study.name, why, name, now_us, started=started)
+            await asyncio.to_thread(count)
+        except StorageError as error:
+            log.error("%s", error)
 
     async def _comes_again(self, live: LoadedSession, person: ParticipantId) -> None:
         """Store the participant's new submission id. The log gets a note without the id."""

@@ -54,7 +54,14 @@ class Recruitment(StrictModel):
     links made by `parley links`), open (no id). All by default. Other links lead to a page that explains why the study
     cannot start."""
     id_parameter: Slug = "pid"
-    """The URL parameter that contains the id in a panel's links."""
+    """The URL parameter that contains the id in a panel's links, in any case. The usual names of other panels are
+    read as well."""
+    unreadable_id: Literal["report", "refuse"] = "report"
+    """What happens when a link has an id that cannot be taken: a placeholder that the recruiter did not fill in, a
+    value that is no id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts
+    without an id and has the flag `unreadable_id`. `refuse`: a page says that the link has no valid id. Either is
+    counted in `parley status` and in the console. Only studies that accept links without an id can `report`; others
+    refuse the link."""
     repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
     """What happens when a participant whose session has ended comes with a new submission. `resume`: the last page is
     shown again. `refuse`: a page explains that the study can be taken only once. `new_session`: a new session starts,

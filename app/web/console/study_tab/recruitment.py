@@ -15,6 +15,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates
 from app.web.console.tab import TabLocation, dropdown
+from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
 from app.web.participant.trial_links import TrialLinks
 from app.web.qr_code import as_svg
@@ -22,6 +23,7 @@ from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell
 from experiments.study.study import Study
 from storage.log.seats import cell_key
+from storage.registers.link_problems import link_problems
 from storage.registers.origins import Origin
 from storage.registers.study_status import set_status
 from storage.reports.sessions import LIVE, outcomes
@@ -97,7 +99,9 @@ class RecruitmentSection:
             self._closing: gr.update(visible=False),
             self._ask: self._desk.html("study_close.html.j2", name=seen.name, going=going),
             self._about: self._desk.html(
-                "study_about.html.j2", study=study, people=people, links=links, limits=limits, seen=seen
+                "study_about.html.j2",
+                **{"study": study, "people": people, "links": links, "limits": limits, "seen": seen},
+                problems=problem_rows(link_problems(self._desk.database, seen.name)),
             ),
             self._form: gr.update(visible=bool(study) and visitor.owner),
             self._where: gr.update(choices=pairs(study) if study else [], value=[]),

@@ -15,11 +15,13 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.study_tab.recruitment import quota_note, quota_set
 from app.web.console.tab import LocationValues, TabLocation, dropdown
+from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from storage.errors import StorageError
 from storage.log.seats import cell_key
+from storage.registers.link_problems import link_problems
 from storage.registers.origins import ONLY_NAMED, Origin
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.monitoring import StudyMonitor, StudyMonitors
@@ -119,6 +121,7 @@ class MonitorTab:
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.load(study, origin, self._desk.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
+        values["problems"] = problem_rows(link_problems(self._desk.database, study.name))
         rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {
             self._head: self._desk.html("live_head.html.j2", **values),
