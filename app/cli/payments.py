@@ -216,6 +216,13 @@ def _print_left_out(run: PaymentRun) -> None:
             f"Complete, but not paid: {len(second)} (session {numbers}). Another session with the same ID is paid, and "
             "nothing proves that both are the same person's. Review them, and pay by hand if that is right."
         )
+    nobodys = [payee for payee in run.payees if payee.outcome == "complete" and not payee.id]
+    if nobodys:
+        numbers = ", ".join(f"{payee.number:,}" for payee in nobodys)
+        _say(
+            f"Complete, but without an ID, so in no list of a recruiter: {len(nobodys)} (session {numbers}). "
+            "`parley status` shows which links had no usable ID."
+        )
     failed = sum(payee.checks_failed > 0 for payee in run.payees if payee.outcome == "complete")
     if failed:
         _say(f"{failed} complete sessions failed an attention check: review them before you approve.")

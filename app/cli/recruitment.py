@@ -175,7 +175,7 @@ def _print_ids(same_id: int, problems: tuple[LinkProblem, ...]) -> None:
         )
     if not problems:
         return
-    table = Table("links without a usable ID", "parameter", "refused", "sessions without ID", "what to do")
+    table = Table("links without a usable ID", "parameter", "refused", "sessions started", "what to do")
     for one, why, advice in problem_rows(problems):
         table.add_row(why, escape(one.parameter), f"{one.refused:,}", f"{one.started:,}", advice)
     out.print(table)

@@ -1,4 +1,7 @@
-"""A console with something in every room: simulated sessions of the demo, and a draft, behind its login."""
+"""A console with something in every room: simulated sessions of the demo, links without an id, and a draft.
+
+It is behind its login.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from app.session.service import SessionService
 from app.studies.drafts import Drafts
 from app.studies.loader import load_study
 from storage.db.engine import open_database
+from storage.registers.link_problems import count_link_problem
 from storage.registers.study_versions import publish_on_start
 from tests.fakes.accounts import ada_and_bob
 from tests.fakes.served import Process, settings_for
@@ -44,5 +48,7 @@ async def _fill(folder: Path, url: str) -> None:
     runtime.prepare(study)
     async for _ in simulate(runtime, clock, study, SESSIONS, "filled"):
         pass
+    for number, reason in enumerate(("unfilled", "unknown", "missing")):
+        count_link_problem(database, STUDY, reason, "PROLIFIC_PID" * (number < 1), START_US, started=bool(number % 2))
     await runtime.close()
     database.dispose()

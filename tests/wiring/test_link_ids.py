@@ -13,9 +13,12 @@ from sqlalchemy import Engine
 from storage import tables
 from storage.registers.link_problems import MOST, count_link_problem, link_problems
 from storage.registers.participants import ParticipantId, Participants
+from tests.fakes.accounts import BETTER, ada_and_bob
 from tests.fakes.commanding import parley
+from tests.fakes.console import whole
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.proofs import sessions, study
+from tests.fakes.researcher import Researcher
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -56,6 +59,8 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
                     await bot.arrive("small", link)
                     enrolled = facts(served.database, bot.stream)[0].data
                     assert enrolled["unreadable_id"] == {"reason": reason, "parameter": parameter}
+                    if reason == "unknown":
+                        await bot.finish()
         assert len(sessions(served)) == (len(LOST) if started else 0)
         assert query(served.database, "SELECT * FROM participant_identity") == []
         found = {
@@ -69,6 +74,9 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
         assert {(one["reason"], one["refused"], one["started"]) for one in shown["link_problems"]} == {
             (reason, refused, begun) for reason, _, refused, begun in found
         }
+        if started:
+            paid = parley("payments", "small", "--dry-run", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
+            assert f"without an ID, so in no list of a recruiter: 1 (session {len(LOST)})" in paid
         printed = parley("status", "small", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
         assert "PROLIFIC_PID" in printed
         stored = repr(query(served.database, "SELECT * FROM link_problem"))
@@ -87,6 +95,25 @@ async def test_a_study_that_names_its_recruiters_refuses_and_counts_every_other_
         assert len({page.text for page in pages}) == 1, "the page does not depend on the link"
         found = {(one.reason, one.parameter): one.refused for one in link_problems(served.database, "small")}
         assert found == {(reason, parameter): 2 for _, reason, parameter in links}
+
+
+async def test_the_console_shows_what_was_lost_and_no_id(tmp_path: Path) -> None:
+    """Under Studies and under Monitoring, to owners and analysts alike."""
+    settings = settings_for(tmp_path)
+    async with serving(settings, study(tmp_path)) as served, HttpBot(served.url, "1") as bot:
+        await bot.arrive("small", f"?ref={PID}")
+        with ada_and_bob(settings.database_url), whole(settings, served.database) as app:
+            async with Researcher(app=app) as researcher:
+                await researcher.log_in("bob", BETTER)
+                overview = str((await researcher.open(study="small", tab="studies"))["study-about"])
+                room = await researcher.enter("monitoring")
+                watched = str(room["live-body"])
+                assert 'data-count="link-problems"><b>1</b>' in str(room["live-head"])
+                for shown in (overview, watched):
+                    assert 'data-reason="unknown"' in shown
+                    assert "<code>ref</code>" in shown
+                assert "unreadable id" in watched, "the flag of the session"
+                assert not any(PID.encode() in heard for heard in researcher.heard)
 
 
 async def test_of_one_address_only_so_many_links_are_counted(tmp_path: Path) -> None:
