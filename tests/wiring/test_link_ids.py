@@ -75,12 +75,13 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
             (reason, refused, begun) for reason, _, refused, begun in found
         }
         if started:
-            paid = parley("payments", "small", "--dry-run", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
+            paid = parley("payments", "small", "-o", "out", "--dry-run", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
             assert f"without an ID, so in no list of a recruiter: 1 (session {len(LOST)})" in paid
         printed = parley("status", "small", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
         assert "PROLIFIC_PID" in printed
         stored = repr(query(served.database, "SELECT * FROM link_problem"))
-    assert any("unfilled" in message and "PROLIFIC_PID" in message for message in caplog.messages)
+    for _, reason, parameter in LOST:
+        assert any(reason in message and parameter in message for message in caplog.messages), reason
     assert PID not in stored + caplog.text
 
 

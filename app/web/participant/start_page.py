@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import defaultdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,11 +88,13 @@ class StartPage:
         self._offered = offered
         self._database = database
         self._counted = GcraLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
-        self._not_secure, self._many_forged, self._many_new, self._link_problem = (
+        self._not_secure, self._many_forged, self._many_new = (
             ThrottledWarning(NOT_SECURE),
             ThrottledWarning(MANY_FORGED),
             ThrottledWarning(MANY_NEW),
-            ThrottledWarning(LINK_PROBLEM),
+        )
+        self._link_problems: defaultdict[tuple[str, Refusal], ThrottledWarning] = defaultdict(
+            partial(ThrottledWarning, LINK_PROBLEM)
         )
 
     def routes(self) -> list[Route]:
@@ -249,7 +252,7 @@ class StartPage:
             return
         name = who.unreadable.parameter if who.unreadable else ""
         done = "a session started without it" if started else "refused (403)"
-        self._link_problem.warn(study.name, why, name or "-", done, study.name)
+        self._link_problems[study.name, why].warn(study.name, why, name or "-", done, study.name)
         now_us = self._runtime.now_us()
         try:
             count = partial(count_link_problem, self._database, study.name, why, name, now_us, started=started)
