@@ -40,7 +40,7 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    found = [*_unproven(study), *_unseen(study), *_quoted(study)]
+    found = [*_unproven(study), *_unidentified(study), *_unseen(study), *_quoted(study)]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))
@@ -91,6 +91,16 @@ def _unproven(study: Study) -> Iterator[str]:
             f"recognize participants. An id in a link of {' or '.join(known_to_others)} is no proof: in another "
             "browser it starts a new session. Use signed links (`parley links --ids`; at Prolific, secure external "
             "URLs) and write `id_proof: required`, or use the flag same_id."
+        )
+
+
+def _unidentified(study: Study) -> Iterator[str]:
+    """A bonus is paid by the recruiter's id."""
+    wanted = study.file.recruitment
+    if study.file.bonus and ("open" in wanted.channels or (not wanted.channels and wanted.id_proof == "optional")):
+        yield (
+            "bonus: a bonus is paid by the recruiter's ID, and this study also starts from links without one. Name its "
+            "recruiters in recruitment.channels (without `open`): other links then lead to a page with the reason."
         )
 
 

@@ -127,3 +127,19 @@ def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:
 def test_a_rule_about_who_comes_again_needs_proofs(recruitment: dict[str, Any], advised: bool) -> None:
     found = advice(study_of(CONSENT, recruitment=recruitment), 20)
     assert [one.partition(":")[0] for one in found] == ["recruitment.repeat_participation"] * advised
+
+
+@pytest.mark.parametrize(
+    ("recruitment", "advised"),
+    [
+        ({}, True),
+        ({"channels": ["panel", "open"]}, True),
+        ({"channels": ["panel"]}, False),
+        ({"id_proof": "required"}, False),
+    ],
+)
+def test_a_bonus_needs_ids(recruitment: dict[str, Any], advised: bool) -> None:
+    pays = {"bonus": [{"per": "completion", "amount": 1}]}
+    found = advice(study_of(CONSENT, recruitment=recruitment, **pays), 20)
+    assert [one.partition(":")[0] for one in found] == ["bonus"] * advised
+    assert advice(study_of(CONSENT, recruitment=recruitment), 20) == []
