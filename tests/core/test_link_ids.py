@@ -1,6 +1,7 @@
 """Ids in recruiters' links: every spelling of a name is read, what is no id is never taken, and nothing is passed over
 unsaid."""
 
+import re
 import unicodedata
 from urllib.parse import parse_qsl
 
@@ -41,6 +42,12 @@ def test_a_name_is_read_in_every_spelling(by: str, words: list[str]) -> None:
     for name in spellings(words):
         for prefix in ("", "amp;"):
             assert read_ids([(prefix + name, PID)], ANY) == LinkIds(ParticipantId(by, PID)), name
+
+
+def test_a_second_question_mark_begins_no_value() -> None:
+    for link in (f"lang=de?PROLIFIC_PID={PID}&SESSION_ID=t", f"a=b?c=d?prolific_pid={PID}&SESSION_ID=t"):
+        assert read(link) == LinkIds(ParticipantId("prolific", PID, "t"))
+    assert read("pid=a?b") == LinkIds(unreadable=UnreadableId("malformed", "pid"))
 
 
 def test_the_submission_is_read_as_the_person_is() -> None:
@@ -142,7 +149,8 @@ def test_any_link_gives_a_clean_id_or_none(items: list[tuple[str, str]], channel
         assert ID.fullmatch(found.person.id)
         assert found.person.id == unicodedata.normalize("NFC", found.person.id)
         assert clean_id(found.person.id) == found.person.id
-        assert found.person.id in {clean_id(value) for _, value in items}
+        parts = [part for _, value in items for part in (value, *re.split(r"[?=]", value))]
+        assert found.person.id in map(clean_id, parts)
 
 
 @given(st.sampled_from([p.id for p in RECRUITERS.values()] + sorted(GENERAL)), st.text(max_size=140))

@@ -85,6 +85,7 @@ _PLACEHOLDER = re.compile(r"[\[{<$%#]")
 _QUOTED = re.compile(r"""(["'“‘«])(.*)(["'”’»])""", re.DOTALL)
 _TOKEN = re.compile(r"[0-9a-f]{24}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=(.*\d){3})(?=.*[a-z])[\w-]{10,}", re.I)
 """What looks like an id: Prolific's 24 hexadecimal digits, a UUID, ten or more letters and digits."""
+_QUESTION_MARK = re.compile(r"\?([A-Za-z][\w.-]*)=")
 _REPORTED = re.compile(r"[A-Za-z][A-Za-z_.-]{0,29}\d{0,2}")
 """Names of parameters that may be reported; others could be ids themselves."""
 _LAST_WORD_ID = re.compile(r"(?i:(^|[\W_])[pu]?id$)|[a-z]P?I[Dd]$|(?i:[gu]uid$)")
@@ -116,7 +117,7 @@ def clean_id(text: str) -> str:
 
 def read_ids(items: Iterable[tuple[str, str]], wanted: Recruitment) -> LinkIds:
     """The ids in the parameters of a link, in their order, as a study wants them read."""
-    given = [(name.removeprefix("amp;"), value) for name, value in items]
+    given = [pair for name, value in items for pair in _split(name.removeprefix("amp;"), value)]
     for names in _groups(wanted):
         values = [(name, value) for name, value in given if _plain(name) in names]
         if values:
@@ -126,6 +127,13 @@ def read_ids(items: Iterable[tuple[str, str]], wanted: Recruitment) -> LinkIds:
             recruiter = next(by for called, by in names.items() if read in _ids_under(values, called))
             return _with_submission(given, recruiter, read)
     return LinkIds(unreadable=next(_lookalikes(given), None))
+
+
+def _split(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """A parameter, and those after a second `?`, with which recruiters add theirs to an address with a query."""
+    first, *others = _QUESTION_MARK.split(value)
+    yield name, first
+    yield from zip(others[::2], others[1::2], strict=True)
 
 
 def _with_submission(given: Sequence[tuple[str, str]], recruiter: str, id_: str) -> LinkIds:
