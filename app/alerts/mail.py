@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import smtplib
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
 
 from app.alerts.lifecycle import Notice
 from app.alerts.text import body, subject
 from app.backends.wire.http_client import trusted
-from app.config.settings import Settings
+from app.config.settings import Settings, env_name
 from app.errors import NotDelivered
 
 WITHIN_S = 15.0
@@ -40,7 +43,21 @@ class Mail:
         message.set_content(body(notice, self._settings.console_address))
         return message
 
+    def log_in(self) -> str:
+        """Connect as for a mail, log in, and send none; returns what the server answered. Raises NotDelivered."""
+        with self._session() as server:
+            return _accepted(server.noop())
+
     def _send(self, message: EmailMessage) -> str:
+        with self._session() as server:
+            _accepted(server.mail(self._from))
+            for address in self._to:
+                _accepted(server.rcpt(address))
+            return _accepted(server.data(message.as_bytes()))
+
+    @contextmanager
+    def _session(self) -> Iterator[smtplib.SMTP]:
+        """An encrypted connection with a login, as set; what goes wrong with it raises NotDelivered."""
         settings = self._settings
         try:
             with self._connected() as server:
@@ -49,14 +66,23 @@ class Mail:
                 if settings.smtp_password is not None:
                     server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
                 server.ehlo_or_helo_if_needed()
-                _accepted(server.mail(self._from))
-                for address in self._to:
-                    _accepted(server.rcpt(address))
-                return _accepted(server.data(message.as_bytes()))
+                yield server
+        except smtplib.SMTPAuthenticationError as error:
+            why = f"it refused {env_name('smtp_user')} or {env_name('smtp_password')}"
+            raise NotDelivered(f"{why} ({_said(error.smtp_code, error.smtp_error)})") from None
         except smtplib.SMTPResponseException as error:
             raise NotDelivered(f"it answered {_said(error.smtp_code, error.smtp_error)}") from None
         except (smtplib.SMTPException, OSError) as error:
-            raise NotDelivered(f"no connection ({type(error).__name__}: {error})") from None
+            advice = next((words for kind, words in self._advice() if isinstance(error, kind)), "")
+            raise NotDelivered(f"no connection ({type(error).__name__}: {error}){advice}") from None
+
+    def _advice(self) -> Iterator[tuple[type[Exception], str]]:
+        """What an error of a connection probably means, the most special kind first."""
+        other = {"starttls": "tls", "tls": "starttls", "none": "tls"}[self._settings.smtp_tls]
+        wrong_way = f". Is {env_name('smtp_tls')}={other} right for port {self._settings.smtp_port}?"
+        yield ssl.SSLCertVerificationError, ". Name the authority of its certificate in SSL_CERT_FILE"
+        yield smtplib.SMTPNotSupportedError, f". The server does not offer this; {env_name('smtp_tls')} says how"
+        yield from ((kind, wrong_way) for kind in (ssl.SSLError, TimeoutError, smtplib.SMTPServerDisconnected))
 
     def _connected(self) -> smtplib.SMTP:
         host, port = self._settings.smtp_host, self._settings.smtp_port

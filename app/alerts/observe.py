@@ -67,7 +67,7 @@ class Observer:
             inactive=tuple(one for study, origin in running for one in self._inactive(study, origin, now_us)),
             budgets=tuple(level for study, status in open_ for level in self._budgets(study, status, now_us)),
             full=tuple(study.name for study, status in open_ if self._is_full(study, status, now_us)),
-            disks=tuple(_disks(self._folders)),
+            disks=tuple(disks(self._folders)),
         )
 
     def _load(self, names: Iterable[str]) -> Iterator[Study]:
@@ -108,7 +108,7 @@ def _model_calls(study: str, origin: str, model: str, reasons: dict[str | None, 
     return ModelCalls(study, origin, model, sum(reasons.values()), failed)
 
 
-def _disks(folders: Iterable[Path]) -> Iterator[Disk]:
+def disks(folders: Iterable[Path]) -> Iterator[Disk]:
     """Each disk once, by the first of the folders that it has."""
     seen = set()
     for folder in folders:

@@ -81,6 +81,7 @@ PANELS = {
         "simulator-quality": Entry("simulator_quality", "Compare simulated users with people."),
     },
     "Operate": {
+        "doctor": Entry("doctor", "Look for what is wrong on this machine."),
         "settings": Entry("study", "List every setting with its value."),
         "user": Entry("accounts", "Manage the accounts of the console."),
         "backup": Entry("database", "Back up an SQLite database while Parley runs."),

@@ -17,6 +17,7 @@ import typer
 from app.cli.logging_setup import set_up
 from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
+from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.studies.loader import find, read_yaml
 from storage.db.database_url import sqlite_path
@@ -142,6 +143,15 @@ def _exists(file: Path) -> bool:
         return file.exists()
     except OSError as error:  # a folder that may not be entered
         raise unwritable(file, error) from error
+
+
+def with_saved(settings: Settings) -> tuple[Settings, Database | None]:
+    """The settings with the servers that are saved in the database, and the database; None if there is none yet."""
+    file = sqlite_path(settings.database_url)
+    if file and not _exists(file):
+        return settings, None
+    database = open_database(settings.database_url)
+    return with_saved_servers(settings, database), database
 
 
 def finish(work: Coroutine[Any, Any, Result]) -> Result:

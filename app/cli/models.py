@@ -13,16 +13,13 @@ from app.backends.model_ref import ModelRef, parse_model_ref
 from app.calls.caller import Attempt
 from app.calls.model_pool import ModelPool
 from app.cli.commands import group
-from app.cli.common import AsJson, finish, out, print_json, settings_in_use
+from app.cli.common import AsJson, finish, out, print_json, settings_in_use, with_saved
 from app.clock import SystemClock
-from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.session.replies.buffer import ReplyBuffer
 from app.session.replies.model_check import check_model, settings_of
 from app.studies.loader import load_study
 from experiments.study.study import Study
-from storage.db.database_url import sqlite_path
-from storage.db.engine import open_database
 
 models = group("models")
 
@@ -53,21 +50,13 @@ def send_test(
     the error, with what to do. Each model is called once, and nothing is stored. The exit code is 2 if a model failed.
     Names in `{{...}}` in a system prompt are sent as they stand.
     """
-    settings = _with_servers(settings_in_use())
+    settings = with_saved(settings_in_use())[0]
     found, refs = _study_and_models(study, model or [])
     attempts = finish(_tried(settings, refs, found.file.currency if found else "", shown=not as_json))
     if as_json:
         print_json([_row(ref, attempt, found, settings) for ref, attempt in zip(refs, attempts, strict=True)])
     if any(attempt.result.error for attempt in attempts):
         raise typer.Exit(2)
-
-
-def _with_servers(settings: Settings) -> Settings:
-    """The settings with the servers of the database, if there is one."""
-    file = sqlite_path(settings.database_url)
-    return (
-        settings if file and not file.exists() else with_saved_servers(settings, open_database(settings.database_url))
-    )
 
 
 def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:

@@ -17,17 +17,24 @@ from storage.db.private_files import create, unwritable
 
 def load_secret(settings: Settings) -> str:
     """The key that signs cookies: the setting, or a file beside the SQLite database, made at the first start."""
-    if settings.secret is not None:
-        return settings.secret.get_secret_value()
-    file = sqlite_path(settings.database_url)
-    if file is None:
+    found = secret_in_use(settings)
+    if found is not None:
+        return found
+    path = _file(settings)
+    if path is None:
         raise SettingsError(
             "PARLEY_SECRET is not set. With PostgreSQL it is required, and the same for every process: 32 characters"
         )
-    path = file.with_suffix(".secret")
-    if not path.exists():
-        _write_once(path, secrets.token_urlsafe(32))
+    _write_once(path, secrets.token_urlsafe(32))
     return path.read_text(encoding="ascii").strip()
+
+
+def secret_in_use(settings: Settings) -> str | None:
+    """The secret, if there is one already; nothing is made."""
+    if settings.secret is not None:
+        return settings.secret.get_secret_value()
+    path = _file(settings)
+    return path.read_text(encoding="ascii").strip() if path and path.exists() else None
 
 
 def secret_for(settings: Settings, database: Database) -> str:
@@ -35,6 +42,12 @@ def secret_for(settings: Settings, database: Database) -> str:
     secret = load_secret(settings)
     verify_secret(database, secret, SystemClock().now_us)
     return secret
+
+
+def _file(settings: Settings) -> Path | None:
+    """The file beside an SQLite database; None for PostgreSQL."""
+    file = sqlite_path(settings.database_url)
+    return None if file is None else file.with_suffix(".secret")
 
 
 def _write_once(path: Path, text: str) -> None:

@@ -455,6 +455,19 @@ def names_in_use(env_file: str = ENV_FILE) -> list[str]:
     return sorted({*os.environ, *(name.upper() for name in in_file)})
 
 
+def overridden(env_file: str = ENV_FILE) -> list[str]:
+    """Give the names of the settings to which the environment gives another value than the .env file."""
+    in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
+    here = {name.upper(): _unquoted(value) for name, value in os.environ.items()}
+    names = {name.upper(): _unquoted(value) for name, value in in_file.items()}
+    return sorted(name for name, value in names.items() if name.startswith(PREFIX) and here.get(name, value) != value)
+
+
+def certificate_variables() -> dict[str, str]:
+    """Give the variables by which OpenSSL finds further certificate authorities, as far as they are set."""
+    return {name: value for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if (value := os.environ.get(name))}
+
+
 def unknown(environ_names: Iterable[str]) -> list[str]:
     """A warning for each PARLEY_* variable that is not a setting, with the one that was probably meant."""
     known = [env_name(field) for field in Settings.model_fields]

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.i18n.negotiation import from_accept_language
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
 from app.web.rate_limit import GcraLimiter
-from app.web.throttled_log import ELSEWHERE, TOO_MANY, ThrottledWarning
+from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
 from storage.accounts.login_throttle import client_network
 
 MOST_BODY = 192 * 1024
@@ -122,7 +122,7 @@ class SecurityMiddleware:
             if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
                 told = Headers(scope=scope)
                 self._elsewhere.warn(told.get("origin"), told.get("host"))
-                return PlainTextResponse("another site may not ask this", 403)
+                return PlainTextResponse(ANOTHER_SITE, 403)
             if int(headers.get(b"content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
         if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):

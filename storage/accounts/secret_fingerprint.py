@@ -19,17 +19,23 @@ _deed = tables.deeds.c
 
 def verify_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
     """Take the secret that a database is used with for the first time; raises StorageError for any other than that."""
+    if not refuse_other_secret(database, secret):
+        adopt_secret(database, secret, clock_us)
+
+
+def refuse_other_secret(database: Database, secret: str) -> bool:
+    """Whether a database is used with this secret; False if it was used with none yet. Raises StorageError if it is
+    used with another."""
     wanted = select(_deed.about).where(_deed.who == WHO, _deed.what == WHAT).order_by(_deed.id.desc()).limit(1)
     with database.connect() as connection:
         known = connection.execute(wanted).scalar()
-    if known is None:
-        adopt_secret(database, secret, clock_us)
-    elif known != _fingerprint(secret):
+    if known is not None and known != _fingerprint(secret):
         raise StorageError(
             "the secret (PARLEY_SECRET, or the file beside an SQLite database) is not the one that this database was "
             "used with. With another secret no running session can continue and no recruiter's ID can be read. Set "
             "the earlier secret, the same for all processes. If it is lost: parley db accept-secret"
         )
+    return known is not None
 
 
 def adopt_secret(database: Database, secret: str, clock_us: Callable[[], int]) -> None:
