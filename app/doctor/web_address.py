@@ -13,7 +13,7 @@ from urllib.request import getproxies
 
 import httpx2
 
-from app.backends.wire.http_client import proxy_of, trusted_authorities
+from app.backends.wire.http_client import proxy_of, trusted
 from app.config.model_servers import Server
 from app.config.settings import Settings, certificate_variables, env_name
 from app.doctor.addresses import PORTS, connects, is_loopback
@@ -92,7 +92,7 @@ def _answer(method: str, address: str, origin: str) -> httpx2.Response | Finding
     headers = {"origin": origin, "content-type": "application/json", "user-agent": "parley"}
     try:
         with httpx2.Client(
-            trust_env=False, timeout=WITHIN_S, proxy=proxy_of(address), verify=trusted_authorities()
+            trust_env=False, timeout=WITHIN_S, proxy=proxy_of(address), verify=trusted()
         ) as client:
             return client.request(method, address, headers=headers, content=b"{}" if method == "POST" else None)
     except (httpx2.HTTPError, OSError, SettingsError) as fault:
