@@ -31,6 +31,8 @@ from app.errors import SettingsError
 from app.studies.loader import load_study
 from experiments.study.study import Study
 from problems.errors import ParleyError
+from storage.db.database_url import sqlite_path
+from storage.errors import StorageError
 from storage.registers.studies import Studies
 
 Area = tuple[str, Callable[[], Iterable[Finding]]]
@@ -83,11 +85,17 @@ def _findings(references: list[str], mail_to: str) -> Iterator[tuple[str, Findin
     yield from _run([("settings", check_environment)])
     try:
         settings = configuration.load()
-    except SettingsError as fault:
-        for line in str(fault).splitlines()[1:]:
+    except (SettingsError, UnicodeError) as fault:
+        first, *each = str(fault).splitlines()
+        for line in each or [first]:
             yield "settings", error(line.strip(), "Correct this setting; nothing else can be looked at before.")
         return
     set_up(settings)
+    try:
+        sqlite_path(settings.database_url)
+    except StorageError as fault:
+        yield "database", error(f"{fault}.", "Correct this setting; nothing else can be looked at before.")
+        return
     known, studies, faults = _studies(settings, references)
     yield from (("studies", fault) for fault in faults)
     deployment = Deployment(known, tuple(studies))

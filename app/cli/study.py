@@ -16,7 +16,7 @@ from rich.tree import Tree
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use
+from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use, with_saved
 from app.cli.http_server import listen, open_when_up, require_free_port
 from app.cli.study_links import print_links
 from app.cli.translations import print_languages
@@ -25,6 +25,7 @@ from app.config.settings import Settings
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
+from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.study.json_schema import json_schema
@@ -121,11 +122,14 @@ def check(
     ] = 300,
     as_json: AsJson = False,
 ) -> None:
-    """Prints all errors of the file at once; exits with 2 if there is one."""
+    """Prints all errors of the file at once; exits with 2 if there is one.
+
+    A model server that the study names and that is neither set nor saved in the console is an error too.
+    """
     if as_json:
         _check_as_json(study, bots, participants if cost else 0, reply_tokens)
         return
-    found = load_study(study)
+    found = _load_checked(study)
     tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
     to_rich_tree(outline(found), tree)
     out.print(tree)
@@ -141,10 +145,22 @@ def check(
     out.print(f"[green]No errors.[/green] Hash {found.hash[:12]}.")
 
 
+def _load_checked(reference: str) -> Study:
+    """A study whose model servers there are; raises StudyError. Settings and database are read only if it names one."""
+    study = load_study(reference)
+    names = set(named_servers(study).values())
+    if names:
+        settings = settings_in_use()
+        known = settings if names <= settings.model_servers.keys() else with_saved(settings)[0]
+        if faults := list(server_faults(study, known)):
+            raise StudyError(reference, faults)
+    return study
+
+
 def _check_as_json(reference: str, bots: int, participants: int, reply_tokens: int) -> None:
     """Print the result of a check as JSON; exits with 2 if there are errors. `participants` is 0 for no estimate."""
     try:
-        found = load_study(reference)
+        found = _load_checked(reference)
         trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
     except StudyError as error:
         print_json({"study": error.name, "errors": [{"where": one.where, "what": one.what} for one in error.found]})

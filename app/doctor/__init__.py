@@ -1,5 +1,4 @@
 """What `parley doctor` looks at: everything around Parley that can be wrong on a machine, a file for each part.
 
-A check is a function that takes a Deployment and gives Findings. It changes nothing, sends no message to a model and
-costs nothing.
+A check gives Findings. It changes nothing, sends no message to a model and costs nothing.
 """

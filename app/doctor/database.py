@@ -15,6 +15,8 @@ from storage.errors import StorageError
 from storage.log.seats import last_us
 from storage.migrations.migrate import migration_status
 
+URL = env_name("database_url")
+
 
 def check_database(deployment: Deployment) -> Iterator[Finding]:
     """Raises StorageError for a database that cannot be opened or written."""
@@ -22,6 +24,9 @@ def check_database(deployment: Deployment) -> Iterator[Finding]:
     file = sqlite_path(settings.database_url)
     if file is None and settings.secret is None:
         yield error(f"{env_name('secret')} is not set, and PostgreSQL needs it.", "Set it, the same for every process.")
+    if file is not None and not file.absolute().parent.is_dir():
+        yield error(f"There is no folder {file.absolute().parent} for the database.", f"Make it, or change {URL}.")
+        return
     if file is not None and not file.exists():
         yield ok(f"There is no database {file.resolve()} yet; `parley serve` or `parley up` makes it there.")
         return

@@ -12,11 +12,11 @@ from pathlib import Path
 from dotenv.parser import parse_stream
 
 from app.config.settings import ENV_FILE, names_in_use, overridden, unknown
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Finding, error, ok, warning
 from problems.plugins import nowhere
 
 
-def check_environment(_: Deployment | None = None) -> Iterator[Finding]:
+def check_environment() -> Iterator[Finding]:
     """The folder, `.env`, misspelled variables, and packages that offer what nobody looks for."""
     yield ok(f"Parley {version('parley')}, Python {platform.python_version()}, in the folder {Path.cwd()}.")
     yield from check_env_file(Path(ENV_FILE))

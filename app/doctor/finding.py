@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -33,9 +32,6 @@ class Deployment:
 
     settings: Settings
     studies: tuple[Study, ...] = ()
-
-
-Check = Callable[[Deployment], Iterable[Finding]]
 
 
 def ok(what: str) -> Finding:

@@ -20,7 +20,7 @@ from app.backends.registry import configuration_errors
 from app.backends.wire.http_client import client
 from app.backends.wire.streaming import WHOLE, bearer
 from app.config.model_servers import Server
-from app.config.settings import Settings, env_name
+from app.config.settings import Settings
 from app.doctor.addresses import other_loopback
 from app.doctor.finding import Deployment, Finding, error, ok, warning
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
@@ -29,6 +29,7 @@ from problems.errors import did_you_mean
 
 WITHIN_S = 15
 TEST = "`parley models test STUDY` sends each model of a study a message."
+KEY_REFUSED = ("status_401", "status_403")
 KINDS = ("openai", "anthropic")
 
 
@@ -91,7 +92,7 @@ async def _state(settings: Settings, name: str, server: Server, kinds: Sequence[
     answer: ListedModels | BackendError | SettingsError = SettingsError(f"{name} was not asked.")
     for kind in kinds:
         answer = await _ask(settings, server, kind)
-        if not isinstance(answer, BackendDenied):
+        if not (isinstance(answer, BackendDenied) and answer.reason in KEY_REFUSED):
             break
     return ServerState(name, server, answer)
 
@@ -166,7 +167,7 @@ def _judge(state: ServerState) -> Iterator[Finding]:
             yield ok(f"{name}: {url} answers{accepted}; it lists {len(models or ())} models.")
         case BackendDenied(reason="status_404") | BackendRejected(reason="status_405"):
             yield warning(f"{name}: {url} answers, but has no list of models.", f"{_address(url)} {TEST}")
-        case BackendDenied():
+        case BackendDenied(reason="status_401" | "status_403"):
             key = "the key is refused" if state.server.key else "it wants a key"
             yield error(f"{name}: {url} answers, but {key}. {answer}", "Correct the key in the settings.")
         case BackendUnavailable(reason="connection" | "timeout" | "timeout_connect"):
@@ -211,6 +212,4 @@ def check_studies(deployment: Deployment) -> Iterator[Finding]:
         if not faults:
             yield ok(f"The study {study.name} has all settings that its models need.")
     if not deployment.studies:
-        yield ok(
-            f"No study was named, and none is published. Name one: `parley doctor STUDY`. ({env_name('studies_dir')})"
-        )
+        yield ok("No study was named, and none is published. Name one to look at its models: `parley doctor STUDY`.")

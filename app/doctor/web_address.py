@@ -179,9 +179,9 @@ def _proxy(variable: str, given: str, example: str) -> Finding:
     parts = urlsplit(used)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
     shown = f"{parts.scheme}://{host}:{port}"
-    if (fault := connects(host, port)) is not None:
+    if (refused := connects(host, port)) is not None:
         return error(
-            f"{variable} names the proxy {shown}, and there is no connection to it ({fault}).",
+            f"{variable} names the proxy {shown}, and there is no connection to it ({refused}).",
             f"Correct {variable}, or name the model servers in NO_PROXY.",
         )
     without = "" if "://" in given else ", named without http://"

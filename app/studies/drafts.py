@@ -10,7 +10,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -179,6 +179,11 @@ def check_text(text: str, folder: Path) -> CheckResult:
     return CheckResult(study, advice=(*advice(study, None), *_untranslated(study)))
 
 
+def with_issues(text: str, issues: Sequence[ValidationIssue]) -> CheckResult:
+    """What a text is worth that has no other errors than these, which are found from outside of it."""
+    return _faulty(issues, parse_yaml(text))
+
+
 def _untranslated(study: Study) -> Iterator[str]:
     for tag in study.file.offered:
         if lacking := missing_translations(study, tag):
@@ -186,7 +191,7 @@ def _untranslated(study: Study) -> Iterator[str]:
 
 
 def _faulty(
-    faults: Iterator[ValidationIssue] | list[ValidationIssue] | tuple[ValidationIssue, ...],
+    faults: Iterable[ValidationIssue],
     page: YamlDocument | None = None,
 ) -> CheckResult:
     return CheckResult(None, tuple(_located(fault, page.span(fault.where) if page else None) for fault in faults))

@@ -185,6 +185,7 @@ AS_JSON = {
     "check": ("demo", "--bots", "1"),
     "costs": ("demo",),
     "diff": (str(STUDIES / "demo.yaml"),),
+    "doctor": None,  # in test_doctor.py
     "items": (str(ITEMS / "questions.csv"),),
     "metadata": ("demo",),
     "model-calls": ("demo",),

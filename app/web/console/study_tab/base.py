@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 from gradio.components import Component
 
-from app.studies.drafts import CheckResult, Drafts, LocatedIssue, check_text
+from app.studies.drafts import CheckResult, LocatedIssue, check_text, with_issues
 from app.studies.loader import FILE
+from app.studies.server_names import server_faults
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from experiments.session.study_status import StudyStatus
@@ -88,17 +89,19 @@ def load_view(desk: ConsoleContext, name: str) -> StudyView:
     """The current state of a study."""
     published, drafts = versions(desk.database, name), desk.drafts
     text = drafts.text(name) if name in drafts.names() else None
-    worth = check(drafts, name, text) if text is not None else None
+    worth = check(desk, name, text) if text is not None else None
     study = desk.study(name) if published or text is None else None
     described = dataset_info_of(desk.database, name)
     return StudyView(name, operations_of(desk.database, name), published, study, text, worth, described)
 
 
-def check(drafts: Drafts, name: str, text: str) -> CheckResult:
+def check(desk: ConsoleContext, name: str, text: str) -> CheckResult:
     """Check a draft's text as `parley check` does, and that it keeps the draft's name."""
-    folder = drafts.folder(name)
+    folder = desk.drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
-    return _checked(text, folder, tuple(beside))
+    found = _checked(text, folder, tuple(beside))
+    faults = list(server_faults(found.study, desk.settings)) if found.study else []
+    return with_issues(text, faults) if faults else found
 
 
 @lru_cache(maxsize=32)

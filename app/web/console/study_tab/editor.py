@@ -113,7 +113,7 @@ class EditorSection:
         if mark_of(self._desk.drafts.text(name)) not in (mark, mark_of(text)):
             raise SettingsError(ELSEWHERE)
         self._desk.drafts.save(name, text)
-        worth = check(self._desk.drafts, name, text)
+        worth = check(self._desk, name, text)
         newer = worth.study is not None and load_view(self._desk, name).changed
         return {
             self._worth: self._shown(worth, saved=True),
@@ -124,7 +124,7 @@ class EditorSection:
 
     def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
-        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        study = check(self._desk, name, self._desk.drafts.text(name)).study
         if study is None or not study.file.models:
             why = (
                 "The study has no model."
@@ -163,7 +163,7 @@ class EditorSection:
 
     def _publish(self, visitor: CurrentUser, name: str, hash_: Any) -> Updates:
         """Publish the reviewed study; raises SettingsError if the draft has changed since."""
-        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        study = check(self._desk, name, self._desk.drafts.text(name)).study
         if study is None or study.hash != hash_:
             raise SettingsError("The draft has changed since you reviewed it. Review it again before you publish.")
         done = publish(self._desk.database, study, by="researcher", at_us=self._desk.clock.now_us())

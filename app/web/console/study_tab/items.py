@@ -195,7 +195,7 @@ class ItemsSection:
         }
 
     def _page_of(self, name: str, problem: Problem) -> str:
-        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        study = check(self._desk, name, self._desk.drafts.text(name)).study
         about = StudyContext(study.file.title, study.file.language) if study else StudyContext(name)
         fields = (choice(problem.options),) if problem.options else ()
         panel = Panel(blocks=(ProblemBlock(problem.text),), fields=fields)
