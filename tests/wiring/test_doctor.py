@@ -21,12 +21,15 @@ from app.doctor import database as database_check
 from app.doctor import extras
 from app.doctor.clock import WARN_S, WRONG_S, check_clock
 from app.doctor.finding import Level
+from storage.accounts.model_servers import SavedServer, save_server
+from storage.db.engine import open_database
 from storage.db.probe import Probe
 from tests.fakes.alert_receivers import Mailbox, mailbox
 from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import Done, parley
+from tests.fakes.let_go import let_go
 from tests.fakes.model_list import KEY, Listing, model_list
-from tests.fakes.served import Served, serving_aside, settings_for
+from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
 
 FREE = {"PARLEY_PORT": "0", "PARLEY_CONSOLE_PORT": "0", "PARLEY_ALERT_DISK_FREE_GB": "0"}
@@ -298,6 +301,18 @@ def test_a_study_that_names_a_server_which_is_not_set_is_an_error_here_and_of_ch
     parley("publish", file, folder=tmp_path)
     assert examine(**lab(listing)).about("studies", "error", "mine", "'labb'"), "published ones are looked at too"
     assert parley("check", study(tmp_path), "--bots", "1", folder=tmp_path, **lab(listing)).returncode == 0
+
+
+def test_a_server_that_an_owner_has_saved_is_known_to_check_and_asked(
+    examine: Examine, tmp_path: Path, listing: Listing
+) -> None:
+    env = {"PARLEY_SECRET": SECRET}
+    parley("publish", "demo", folder=tmp_path)
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    save_server(database, SECRET, SavedServer("lab", "other", listing.url, "ada", 1, b""), KEY, lambda: 1)
+    let_go(database)
+    assert parley("check", study(tmp_path), "--bots", "0", folder=tmp_path, **env).returncode == 0
+    assert examine("mine.yaml", **env).about("model servers", "ok", "lab", "accepts the key")
 
 
 def test_a_study_with_errors_is_found(examine: Examine, tmp_path: Path) -> None:

@@ -97,11 +97,16 @@ def load_view(desk: ConsoleContext, name: str) -> StudyView:
 
 def check(desk: ConsoleContext, name: str, text: str) -> CheckResult:
     """Check a draft's text as `parley check` does, and that it keeps the draft's name."""
-    folder = desk.drafts.folder(name)
-    beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
-    found = _checked(text, folder, tuple(beside))
+    found = check_file(desk, name, text)
     faults = list(server_faults(found.study, desk.settings)) if found.study else []
     return with_issues(text, faults) if faults else found
+
+
+def check_file(desk: ConsoleContext, name: str, text: str) -> CheckResult:
+    """The same, whatever model servers are set."""
+    folder = desk.drafts.folder(name)
+    beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
+    return _checked(text, folder, tuple(beside))
 
 
 @lru_cache(maxsize=32)

@@ -16,7 +16,7 @@ from app.errors import SettingsError
 from app.studies.drafts import CheckResult
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Refresh, StudyView, Updates, check, load_view
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, check, check_file, load_view
 from app.web.console.study_tab.versions import changes
 from app.web.console.tab import TabLocation
 from storage.registers.study_versions import difference, publish
@@ -124,7 +124,7 @@ class EditorSection:
 
     def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
-        study = check(self._desk, name, self._desk.drafts.text(name)).study
+        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         if study is None or not study.file.models:
             why = (
                 "The study has no model."

@@ -21,7 +21,7 @@ from app.studies.pool_text import pools_in, with_pool
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_replay import inert_page
-from app.web.console.study_tab.base import Refresh, StudyView, Updates, check
+from app.web.console.study_tab.base import Refresh, StudyView, Updates, check_file
 from app.web.console.tab import TabLocation, dropdown, text
 from app.web.participant.view import StudyContext
 from experiments.study.base_model import Slug
@@ -195,7 +195,7 @@ class ItemsSection:
         }
 
     def _page_of(self, name: str, problem: Problem) -> str:
-        study = check(self._desk, name, self._desk.drafts.text(name)).study
+        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         about = StudyContext(study.file.title, study.file.language) if study else StudyContext(name)
         fields = (choice(problem.options),) if problem.options else ()
         panel = Panel(blocks=(ProblemBlock(problem.text),), fields=fields)
