@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx2
 import orjson
 
 from app.backends.anthropic import ANTHROPIC_URL, VERSION
@@ -171,7 +173,7 @@ def _judge(state: ServerState) -> Iterator[Finding]:
             key = "the key is refused" if state.server.key else "it wants a key"
             yield error(f"{name}: {url} answers, but {key}. {answer}", "Correct the key in the settings.")
         case BackendUnavailable(reason="connection" | "timeout" | "timeout_connect"):
-            yield error(f"{name}: {answer}", _unreachable(url))
+            yield error(f"{name}: {answer}", _unreachable(url, str(answer)))
         case _:
             yield error(f"{name}: {url} answers, but refuses. {answer}", TEST)
 
@@ -180,13 +182,30 @@ def _address(url: str) -> str:
     return "" if url.endswith("/v1") else "Check that the address ends where the API begins, for most in `/v1`."
 
 
-def _unreachable(url: str) -> str:
+def _unreachable(url: str, why: str) -> str:
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        return (
+            "Name the certificate of the server's authority in SSL_CERT_FILE. If the server's certificate has expired "
+            "or is not yet valid, look at the clock first."
+        )
+    if "ssl" in why.lower() and url.startswith("https://") and _speaks_http(url):
+        return "The server speaks http at this port: write http:// in place of https://, or use its port for https."
     if (other := other_loopback(url)) is not None:
         return f"Something listens at {other}: write this address in the settings."
     return (
         "Start the server, or correct its address. In a container, 127.0.0.1 is the container itself: use the name of "
         "the host."
     )
+
+
+def _speaks_http(url: str) -> bool:
+    """Whether a server answers without encryption; nothing secret is sent."""
+    parts = urlsplit(url)
+    try:
+        httpx2.get(f"http://{parts.netloc}/", timeout=WITHIN_S, trust_env=False)
+    except httpx2.HTTPError:
+        return False
+    return parts.port is not None
 
 
 def _unlisted(name: str, listed: Sequence[str], studies: Sequence[Study]) -> Iterator[Finding]:

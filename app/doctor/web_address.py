@@ -203,7 +203,7 @@ def _authority_file(file: Path) -> Finding:
     ends = [ssl.cert_time_to_seconds(str(one["notAfter"])) for one in authorities]
     if ends and max(ends) < time():
         return error(f"All certificates in SSL_CERT_FILE={file} have expired.", "Get the authority's new certificate.")
-    return ok(f"SSL_CERT_FILE={file} has {len(ends)} certificates of authorities.")
+    return ok(f"SSL_CERT_FILE={file} has certificates: {context.cert_store_stats()['x509']}.")
 
 
 def _authority_folder(folder: Path) -> Finding:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from socket import AF_INET, AF_INET6
 from threading import Thread
 from time import time
@@ -29,8 +31,8 @@ class Listing:
 
 
 @contextmanager
-def model_list(host: str = "127.0.0.1") -> Iterator[Listing]:
-    """Serve until the block ends."""
+def model_list(host: str = "127.0.0.1", certificate: Path | None = None) -> Iterator[Listing]:
+    """Serve until the block ends; by TLS with a `certificate`, a file that has its key too."""
     listing = Listing()
 
     class Handler(BaseHTTPRequestHandler):
@@ -55,7 +57,11 @@ def model_list(host: str = "127.0.0.1") -> Iterator[Listing]:
         address_family = AF_INET6 if ":" in host else AF_INET
 
     server = Server((host, 0), Handler)
-    listing.url = f"http://{f'[{host}]' if ':' in host else host}:{server.server_port}/v1"
+    if certificate is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    listing.url = f"http{'s' if certificate else ''}://{f'[{host}]' if ':' in host else host}:{server.server_port}/v1"
     thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     try:

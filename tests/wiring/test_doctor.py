@@ -320,6 +320,22 @@ def test_a_study_with_errors_is_found(examine: Examine, tmp_path: Path) -> None:
     assert examine("bad.yaml").about("studies", "error", "consnt", "parley check bad.yaml")
 
 
+def test_a_private_authority_is_needed_for_a_server_with_its_certificate(examine: Examine, tmp_path: Path) -> None:
+    file = self_signed(tmp_path / "lab.pem")
+    with model_list(certificate=file) as listing:
+        found = examine(**lab(listing))
+        assert found.about("model servers", "error", "lab", "SSL_CERT_FILE")
+        assert listing.asked == [], "the key was not sent"
+        found = examine(**lab(listing), SSL_CERT_FILE=str(file))
+        assert found.about("way out", "ok", str(file), "certificates: 1")
+        assert found.about("model servers", "ok", "lab", "accepts the key")
+
+
+def test_https_for_a_server_that_speaks_http_is_found(examine: Examine, listing: Listing) -> None:
+    listing.url = listing.url.replace("http:", "https:")
+    assert examine(**lab(listing)).about("model servers", "error", "lab", "http:// in place of https://")
+
+
 @pytest.fixture
 def certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = self_signed(tmp_path / "mail.pem")
