@@ -88,16 +88,15 @@ def _console(url: str) -> Iterator[Finding]:
         yield _something_else(CONSOLE, url, answer)
 
 
-def _answer(method: str, address: str, origin: str) -> httpx2.Response | Finding:
-    headers = {"origin": origin, "content-type": "application/json", "user-agent": "parley"}
+def _answer(method: str, address: str, url: str) -> httpx2.Response | Finding:
+    parts = urlsplit(url)
+    headers = {"origin": f"{parts.scheme}://{parts.netloc}", "content-type": "application/json", "user-agent": "parley"}
     try:
-        with httpx2.Client(
-            trust_env=False, timeout=WITHIN_S, proxy=proxy_of(address), verify=trusted()
-        ) as client:
+        with httpx2.Client(trust_env=False, timeout=WITHIN_S, proxy=proxy_of(address), verify=trusted()) as client:
             return client.request(method, address, headers=headers, content=b"{}" if method == "POST" else None)
     except (httpx2.HTTPError, OSError, SettingsError) as fault:
         return warning(
-            f"There is no connection from this machine to {origin} ({fault}).",
+            f"There is no connection from this machine to {url} ({fault}).",
             "Check the name and the proxy, and open the address in a browser elsewhere: some networks do not let a "
             "machine reach its own public address.",
         )

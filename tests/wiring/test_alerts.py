@@ -402,7 +402,8 @@ async def test_a_private_authority_counts_for_alerts_if_it_is_named(
     certificate = self_signed(tmp_path / "there.pem")
     if trusted:
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    async with webhook(certificate) as posted, mailbox(certificate) as box:
+    with mailbox("tls", certificate) as box:
+        async with webhook(certificate) as posted:
         to = {"webhook": {"alert_webhook_url": posted.url}, "mail": mail_settings(box, smtp_tls="tls")}
         (found,) = channels_of(Settings(_env_file=None, **to[channel]))
         if trusted:
