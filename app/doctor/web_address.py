@@ -72,7 +72,7 @@ def _participants(url: str) -> Iterator[Finding]:
             f"{PUBLIC}={url} reaches Parley, but the proxy does not pass the header Host: every click is refused.",
             "nginx: `proxy_set_header Host $http_host;`. See the operator's guide, Behind a proxy.",
         )
-    elif answer.headers.get("content-type", "").startswith("application/json") and not answer.is_server_error:
+    elif answer.status_code == httpx2.codes.UNAUTHORIZED and '"words"' in answer.text:  # for a page without a session
         yield ok(f"{PUBLIC}={url} reaches Parley, and the proxy passes the header Host.")
     else:
         yield _something_else(PUBLIC, url, answer)
