@@ -459,7 +459,7 @@ def overridden(env_file: str = ENV_FILE) -> list[str]:
     """Give the names of the settings to which the environment gives another value than the .env file."""
     in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
     here = {name.upper(): _unquoted(value) for name, value in os.environ.items()}
-    names = {name.upper(): _unquoted(value) for name, value in in_file.items()}
+    names = {name.upper(): _unquoted(value or "") for name, value in in_file.items()}
     return sorted(name for name, value in names.items() if name.startswith(PREFIX) and here.get(name, value) != value)
 
 

@@ -10,6 +10,7 @@ from app.doctor.finding import Deployment, Finding, error, ok
 from storage.accounts.secret_fingerprint import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import open_database
+from storage.db.network_file import refuse_network_share
 from storage.db.probe import probe
 from storage.errors import StorageError
 from storage.log.seats import last_us
@@ -27,6 +28,8 @@ def check_database(deployment: Deployment) -> Iterator[Finding]:
     if file is not None and not file.absolute().parent.is_dir():
         yield error(f"There is no folder {file.absolute().parent} for the database.", f"Make it, or change {URL}.")
         return
+    if file is not None:
+        refuse_network_share(file)
     if file is not None and not file.exists():
         yield ok(f"There is no database {file.resolve()} yet; `parley serve` or `parley up` makes it there.")
         return

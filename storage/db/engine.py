@@ -32,7 +32,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DatabaseError, OperationalError
 
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
-from storage.db.network_file import network_filesystem
+from storage.db.network_file import refuse_network_share
 from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
@@ -132,12 +132,7 @@ def _own(file: Path | None) -> None:
     alone, as it says who took part."""
     if file is None:
         return
-    if share := network_filesystem(file):
-        raise StorageError(
-            f"{file.absolute()}: {share[0]} is a network share ({share[1]}), on which SQLite loses data without an "
-            "error. Use a file on a disk of this machine (PARLEY_DATABASE_URL=sqlite:////var/lib/parley/parley.db), or "
-            "PostgreSQL. Backups may be on a share"
-        )
+    refuse_network_share(file)
     try:
         new = not file.exists()
         if new and file.absolute().parent.is_dir():  # without a folder, opening it tells why

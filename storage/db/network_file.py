@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from storage.errors import StorageError
+
 MOUNTS = Path("/proc/self/mounts")
 """What is mounted, on Linux (fstab(5)); other systems have no such file, and nothing is found out there."""
 NETWORK = re.compile(
@@ -34,3 +36,13 @@ def network_filesystem(file: Path) -> tuple[Path, str] | None:
         if real.is_relative_to(mounted) and len(mounted.parts) >= len(found[0].parts):
             found = mounted, kind
     return found if NETWORK.fullmatch(found[1]) else None
+
+
+def refuse_network_share(file: Path) -> None:
+    """Raise StorageError for a file that is, or would be, on a network share."""
+    if share := network_filesystem(file):
+        raise StorageError(
+            f"{file.absolute()}: {share[0]} is a network share ({share[1]}), on which SQLite loses data without an "
+            "error. Use a file on a disk of this machine (PARLEY_DATABASE_URL=sqlite:////var/lib/parley/parley.db), or "
+            "PostgreSQL. Backups may be on a share"
+        )

@@ -404,13 +404,13 @@ async def test_a_private_authority_counts_for_alerts_if_it_is_named(
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     with mailbox("tls", certificate) as box:
         async with webhook(certificate) as posted:
-        to = {"webhook": {"alert_webhook_url": posted.url}, "mail": mail_settings(box, smtp_tls="tls")}
-        (found,) = channels_of(Settings(_env_file=None, **to[channel]))
-        if trusted:
-            await found.send(NOTICE)
-        else:
-            with pytest.raises(NotDelivered):
+            to = {"webhook": {"alert_webhook_url": posted.url}, "mail": mail_settings(box, smtp_tls="tls")}
+            (found,) = channels_of(Settings(_env_file=None, **to[channel]))
+            if trusted:
                 await found.send(NOTICE)
+            else:
+                with pytest.raises(NotDelivered):
+                    await found.send(NOTICE)
     assert len(posted.requests) + len(box.messages) == trusted
 
 
