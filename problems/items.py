@@ -197,6 +197,7 @@ def _problem(
         options=options,
         answer=_answer(_text_cell(row, columns.answer), options, base),
         tags={_plain(name): _text_cell(row, name) for name in tagged if name in row.cells},
+        place=row.where,
     )
 
 

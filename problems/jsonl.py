@@ -9,6 +9,7 @@ dataset is "custom". A finished conversation to rate has a dialogue, and its tex
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -35,7 +36,7 @@ def parse(text: str, where: str) -> tuple[Problem, ...]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                read.append((number, _problem(line)))
+                read.append((number, replace(_problem(line), place=f"line {number}")))
             except ProblemError as error:
                 faults += [f"line {number}: {fault}" for fault in error.faults or (str(error),)]
     faults += repeated((number, problem.id) for number, problem in read)

@@ -50,8 +50,6 @@ _INLINE = re.compile(
     r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<([^<>\n]*)>|([^\s()<>]+))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
-_TAG = re.compile(r"<(img|picture|svg|video|audio|source|embed|object|iframe)\s[^<>]*=", re.IGNORECASE)
-"""A tag with an attribute: a text about HTML may name `<img>` as such."""
 _SIGNS: Sequence[tuple[int, bytes, str]] = (
     (0, b"%PDF", "a PDF"),
     (0, b"ID3", "a sound"),
@@ -144,24 +142,6 @@ def embeds(text: str) -> list[Embed]:
     tokens = _tokens(shortened(text)) if "![" in text else ()
     sources = ((token.content, str(token.attrs["src"])) for token in tokens if token.type == "image")
     return [Embed(alt, _KEY.sub(lambda key: uris.get(key[0], key[0]), source)) for alt, source in sources]
-
-
-def unshowable(text: str) -> Iterator[str]:
-    """What else a text asks for that the page does not show, a sentence each: tags that embed something, and links to
-    sounds, videos and documents beside the study."""
-    for token in _tokens(shortened(text)) if "<" in text or "](" in text else ():
-        if token.type == "text" and (tag := _TAG.search(token.content)):
-            yield (
-                f"holds the HTML tag <{tag[1].lower()}>, which is shown as typed. For a picture write "
-                "![what it shows](file.png)"
-            )
-        elif token.type == "link_open":
-            target = unquote(str(token.attrs["href"]))
-            if not _SCHEME.match(target) and not target.startswith(("#", "/")) and _medium(target):
-                yield (
-                    f"links to {target!r}, {_medium(target)}. Files beside a study are not served, except pictures: "
-                    "write a link that begins with https://"
-                )
 
 
 def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:

@@ -66,6 +66,8 @@ class Problem:
     """What a study may filter by, e.g. {"topic": "Algebra"}."""
     dialogue: tuple[DialogueMessage, ...] = ()
     """The finished conversation that is rated, oldest message first; `text` then says what it is about."""
+    place: str = field(default="", compare=False, repr=False)
+    """Where it stands in its file, such as `line 7`, for errors; empty if that is not known. No part of the problem."""
 
     @property
     def response(self) -> str | None:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from app.cli.commands import command
 from app.cli.common import AsJson, out, print_json
+from app.studies.page_texts import texts_of_problems
 from app.studies.pictures import FoundPictures
 from problems.items import Items, understand
 from problems.problem import Problem
@@ -52,7 +53,8 @@ def items(
     given = _columns(column or [])
     found = understand(read_table(path), given, path.stem)
     pictures = FoundPictures()
-    pictures.add_items("", found.problems, [path if path.is_dir() else path.parent])
+    for text in texts_of_problems("", found.problems):
+        pictures.add(text, [path if path.is_dir() else path.parent])
     found = replace(found, faults=(*found.faults, *map(str, pictures.faults)))
     if as_json:
         print_json(

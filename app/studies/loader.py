@@ -88,15 +88,16 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
     pools = _pools(raw, path.parent, load, faults)
     unread = [repr(str(name)) for name in raw.get("problems") or () if str(name) not in pools] if faults else []
     faults += _validate_external(raw)
+    protocols = read_protocols(path.parent)
     try:
-        study = resolve_translations(raw, read_protocols(path.parent), pools)
+        study = resolve_translations(raw, protocols, pools)
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not any(name in fault.what for name in unread)]
         if error.name != str(raw.get("study", "study")):  # a protocol's
             found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
-    pictures = find_pictures(study, raw, path.parent)
+    pictures = find_pictures(study, raw, protocols, path.parent)
     if faults := [*faults, *pictures.faults]:
         raise StudyError(str(path), faults)
     return with_pictures(study, pictures.by_key, pictures.files)

@@ -1,22 +1,21 @@
-"""The pictures that the texts of a study ask for, read from the folders of the study and of its items."""
+"""The pictures that the texts of a study ask for, read from the folders of the study and of its items; and what else
+texts ask for that the page does not show."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from app.rendering.losses import losses
+from app.studies.page_texts import PageText, texts_of_problems, texts_of_study
 from experiments.errors import ValidationIssue
 from experiments.study.study import Study
-from experiments.views.translatable_texts import texts_of
 from problems.errors import ProblemError
-from problems.pictures import Picture, embeds, key_of, read_picture, unshowable
-from problems.problem import Problem
+from problems.pictures import Picture, embeds, key_of, read_picture
 from problems.registry import ITEMS, SAMPLE, place
-
-NOT_MARKDOWN = ("title", "button", "decline", "phase")
-"""Keys whose texts the page shows without Markdown."""
 
 
 @dataclass(slots=True)
@@ -27,82 +26,61 @@ class FoundPictures:
     files: dict[str, bytes] = field(default_factory=dict)
     faults: list[ValidationIssue] = field(default_factory=list)
 
-    def add(self, where: str, name: str, text: str, folders: Sequence[Path], *, quoted: bool = False) -> None:
-        """Read the pictures of a text. A text that is only `quoted`, as in a finished conversation, may hold anything:
-        what is no picture is shown as it was written."""
-        faults = [] if quoted else list(unshowable(text))
-        for embed in embeds(text):
+    def add(self, found: PageText, folders: Sequence[Path]) -> None:
+        """Read the pictures of a text, and find what else it asks for that the page does not show."""
+        faults = [] if found.quoted else list(map(str, losses(found.text, found.form)))
+        if found.form != "plain":
+            faults += self._read(found, folders)
+        about = f"{found.name} " if found.name else ""
+        self.faults += [ValidationIssue(found.where, f"{about}{fault}") for fault in faults]
+
+    def _read(self, found: PageText, folders: Sequence[Path]) -> Iterator[str]:
+        for embed in embeds(found.text):
             try:
                 picture, content = read_picture(embed.source, folders)
             except ProblemError as error:
-                faults += [] if quoted else [f"asks for a picture that cannot be shown: {error}"]
+                if not found.quoted:
+                    yield f"asks for a picture that cannot be shown: {error}"
                 continue
-            if not embed.alt.strip() and not quoted:
-                faults.append(
+            if not embed.alt.strip() and not found.quoted:
+                yield (
                     f"has a picture, {embed.source[:60]!r}, without alternative text. Write what it shows between the "
                     "brackets, for participants who cannot see it: ![what it shows](file.png)"
                 )
             known = self.by_key.setdefault(key_of(embed.source), picture)
             if known != picture:
-                faults.append(
+                yield (
                     f"asks for {embed.source!r}, which is one picture here and another elsewhere in the study. "
                     "Rename one of them"
                 )
             self.files[picture.sha256] = content
-        about = f"{name} " if name else ""
-        self.faults += [ValidationIssue(where, f"{about}{fault}") for fault in faults]
-
-    def add_items(self, where: str, problems: Sequence[Problem], folders: Sequence[Path]) -> None:
-        """Read the pictures of problems."""
-        for problem in problems:
-            for part, text, quoted in _problem_texts(problem):
-                self.add(where, f"{problem.id!r}{part}", text, folders, quoted=quoted)
 
 
-def find_pictures(study: Study, raw: Mapping[str, Any], folder: Path) -> FoundPictures:
-    """All pictures of a study whose file is in `folder`."""
+def find_pictures(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any], folder: Path) -> FoundPictures:
+    """All pictures of a study whose file is in `folder`, and all that its texts ask for and the page does not show."""
     found = FoundPictures()
     for pool, problems in study.pools.items():
-        found.add_items(f"problems.{pool}", problems, [*_items_folder(raw["problems"][pool], folder), folder])
-    for where, text in _study_texts(study, raw):
-        if where.rpartition(".")[2] in NOT_MARKDOWN and embeds(text):
-            fault = "has a picture, and is shown without Markdown. Put the picture into a text or a question"
-            found.faults.append(ValidationIssue(where, fault))
-        else:
-            found.add(where, "", text, [folder])
+        given = raw["problems"][pool]
+        file, folders = _items_file(given, folder), [folder]
+        if file is not None:
+            folders = [file if file.is_dir() else file.parent, folder]
+        for text in texts_of_problems(f"problems.{pool}", problems):
+            found.add(_in_file(text, file), folders)
+    for text in texts_of_study(study, raw, protocols):
+        found.add(text, [folder])
     return found
 
 
-def _items_folder(given: Mapping[str, Any], base: Path) -> Iterator[Path]:
-    if "items" not in given:
-        path = place(str(given.get("source", ITEMS)), str(given.get("path", SAMPLE)), base)
-        yield path if path.is_dir() else path.parent
+def _in_file(text: PageText, file: Path | None) -> PageText:
+    """The text of a problem, named with the file that it stands in; of an item of the study file, with its path."""
+    if file is not None:
+        return replace(text, name=f"{file.name}, {text.name}")
+    item = re.match(r"item (\d+), ", text.name)
+    return (
+        replace(text, where=f"{text.where}.items[{int(item[1]) - 1}]", name=text.name[item.end() :]) if item else text
+    )
 
 
-def _problem_texts(problem: Problem) -> Iterator[tuple[str, str, bool]]:
-    """The texts of a problem, each with its part and whether it is only quoted."""
-    spoken = {message.text for message in problem.dialogue}
-    yield "", problem.text, problem.text in spoken
-    yield from ((f", option {option.key},", option.text, False) for option in problem.options)
-    yield from ((f", message {number},", one.text, True) for number, one in enumerate(problem.dialogue, 1))
-
-
-def _study_texts(study: Study, raw: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts of the study itself and of its translations, each with its place in the file."""
-    places = {text: where for where, text in _strings(raw, "")}
-    file = study.file
-    translated = [text for words in file.translations.values() for text in words.values()]
-    for text in dict.fromkeys((*texts_of(study), file.contact, *translated)):
-        yield places.get(text, ""), text
-
-
-def _strings(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Every text of a file with its path, such as `flow[3].text`."""
-    if isinstance(value, str):
-        yield where, value
-    elif isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _strings(part, f"{where}.{key}" if where else str(key))
-    elif isinstance(value, list):
-        for number, part in enumerate(value):
-            yield from _strings(part, f"{where}[{number}]")
+def _items_file(given: Mapping[str, Any], base: Path) -> Path | None:
+    """The file or folder that a pool is read from; None for items in the study file."""
+    return None if "items" in given else place(str(given.get("source", ITEMS)), str(given.get("path", SAMPLE)), base)

@@ -67,17 +67,22 @@ def _all(study: Study) -> Iterator[str]:
 
 def texts_in(part: StrictModel) -> Iterator[str]:
     """The texts of a step, a question or another part of a study."""
+    yield from (text for _, _, text in placed_texts_in(part))
+
+
+def placed_texts_in(part: StrictModel) -> Iterator[tuple[StrictModel, str, str]]:
+    """Each of these texts with the part that holds it (such as a question of a step) and the key there."""
     for name, value in vars(part).items():
         if name not in NOT_READ:
-            yield from _strings(value)
+            yield from _placed(part, name, value)
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _placed(part: StrictModel, name: str, value: Any) -> Iterator[tuple[StrictModel, str, str]]:
     if isinstance(value, str):
-        yield value
+        yield part, name, value
     elif isinstance(value, StrictModel):
-        yield from texts_in(value)
+        yield from placed_texts_in(value)
     elif isinstance(value, Mapping):
-        yield from (text for item in value.values() for text in _strings(item))
+        yield from (found for item in value.values() for found in _placed(part, name, item))
     elif isinstance(value, list | tuple):
-        yield from (text for item in value for text in _strings(item))
+        yield from (found for item in value for found in _placed(part, name, item))

@@ -7,9 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
+from app.rendering import markdown
+from app.rendering.maths import mathml
 from app.web.participant.view import PageUpdate, StudyContext, conversation_chars, render_page
-from app.web.rendering import markdown
-from app.web.rendering.maths import mathml
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
 from experiments.study.screen import (
     ChatMessage,

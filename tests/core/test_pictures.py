@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ai_alone.plan import AiAloneRequest, cells
+from app.rendering import markdown
 from app.studies.loader import load_study
-from app.web.rendering import markdown
 from experiments.errors import StudyError
 from experiments.study.lint import advice
 from experiments.study.resolve import restore
@@ -29,7 +29,6 @@ from problems.pictures import (
     embeds,
     picture_of,
     read_picture,
-    unshowable,
 )
 from storage.yaml_text import yaml_text
 from tests.fakes import pictures
@@ -173,18 +172,6 @@ def test_the_page_shows_no_picture_that_was_not_found(parts: list[str]) -> None:
     text = "".join(parts)
     shown = markdown.html(text, pictures=PictureMap({"x.png": Picture("0" * 64, "image/png", 1, 1)})).count("<img ")
     assert shown == len(embeds(text))
-
-
-@pytest.mark.parametrize(
-    "text", ['<img src="a.png">', "<video src=a.mp4 >", "[the paper](paper.pdf)", "[it](talk.mp3)"]
-)
-def test_what_the_page_cannot_show_is_named(text: str) -> None:
-    assert len(list(unshowable(text))) == 1
-    assert list(unshowable(f"`{text}`")) == []
-
-
-def test_a_text_that_only_speaks_of_html_is_none() -> None:
-    assert list(unshowable("Which tag is right, <img> or <image>? See [MDN](https://developer.mozilla.org).")) == []
 
 
 def test_a_model_reads_the_alternative_text_and_never_an_address() -> None:

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from app.web.rendering import markdown
+from app.rendering import markdown
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.latex import BROKEN, latex

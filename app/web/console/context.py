@@ -20,13 +20,13 @@ from app.clock import Clock
 from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
 from app.errors import NotAllowed
+from app.rendering import markdown
 from app.session.service import Sessions
 from app.studies.drafts import Drafts
 from app.web.console import formatting
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.console.downloads import Downloads
 from app.web.console.model_tests import ModelTests
-from app.web.rendering import markdown
 from experiments.session.outcomes import status_label
 from experiments.study.study import Study
 from problems.errors import ParleyError

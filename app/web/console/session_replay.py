@@ -32,7 +32,7 @@ from storage.reports.sessions import SessionRecord
 FONTS = re.compile(r"@font-face \{[^}]*\}")
 """The parts of a style that would load a font."""
 PICTURE = re.compile(r'(?<=<img src=")picture/([0-9a-f]{64})(?=")')
-"""The address of a picture as `app.web.rendering.markdown` writes it."""
+"""The address of a picture as `app.rendering.markdown` writes it."""
 PARTS = ("head", "left", "talk", "chat", "side")
 RATED = "rated"
 FOCUS = " autofocus>"

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from markupsafe import Markup, escape
 
-from app.web.rendering import markdown
-from app.web.rendering.markdown import MOST_MARKS, as_code, markup, too_complex
+from app.rendering import markdown
+from app.rendering.markdown import MOST_MARKS, as_code, markup, too_complex
 from experiments.study.screen import ChatMessage, ChatView, ReplyView, RoundView, Screen, TranscriptBlock
 from problems.pictures import PictureMap, shortened
 

@@ -23,12 +23,12 @@ from starlette.routing import Route
 
 from app.i18n.catalogues import catalogue
 from app.i18n.negotiation import from_accept_language
+from app.rendering import markdown
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.participant.session_cookie import MOST_KNOWN, SessionCookie
 from app.web.participant.sse import ReplyStream, plain_response, rendered_reply
 from app.web.participant.view import ScreenView, conversation_chars, page_words, study_context_of
-from app.web.rendering import markdown
 from experiments.errors import Refused
 from experiments.session.telemetry import AnyRecord
 from experiments.study.screen import Screen, typed

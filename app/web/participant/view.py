@@ -22,9 +22,9 @@ from markupsafe import Markup
 from pydantic import BaseModel
 
 from app.i18n.catalogues import Catalogue, catalogue
+from app.rendering import markdown
 from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
-from app.web.rendering import markdown
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock

@@ -24,7 +24,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
-from app.web.rendering.maths import mathml
+from app.rendering.maths import mathml
 from problems.pictures import PictureMap, shortened
 
 MAX_CHARS = 40_000
@@ -164,7 +164,7 @@ def extended(text: str, *, dollars: bool) -> tuple[str, str]:
     open_line = marked.count("\n", 0, opened)
     last = max((begin for begin in begins if begin <= open_line), default=0)
     sure, rest = ("\n".join(some) for some in ([*lines[:last], ""], lines[last:]))
-    return _unmarked(sure, env["formulas"]), _unmarked(rest, env["formulas"])
+    return unmarked(sure, env["formulas"]), unmarked(rest, env["formulas"])
 
 
 def markup(text: str) -> int:
@@ -224,15 +224,16 @@ def _with_formulas(tokens: Sequence[Token], formulas: Mapping[str, _Formula]) ->
                 else:
                     yield Token("formula", "math", 0, content=formula.latex, meta={"display": formula.display})
             continue
-        token.content, token.info = _unmarked(token.content, formulas), _unmarked(token.info, formulas)
+        token.content, token.info = unmarked(token.content, formulas), unmarked(token.info, formulas)
         for name, value in token.attrs.items():
-            token.attrs[name] = _unmarked(value, formulas) if isinstance(value, str) else value
+            token.attrs[name] = unmarked(value, formulas) if isinstance(value, str) else value
         if token.children is not None:
             token.children = list(_with_formulas(token.children, formulas))
         yield token
 
 
-def _unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
+def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
+    """A text with the marks of formulas replaced by their sources."""
     return _MARK.sub(lambda mark: formulas[mark[0]].source if mark[0] in formulas else mark[0], text)
 
 
@@ -281,7 +282,9 @@ def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, op
     return f"{renderer.renderToken(tokens, index, options, env)}</div>\n"
 
 
-class _Parser(MarkdownIt):
+class Parser(MarkdownIt):
+    """The page's Markdown. `written` is for the texts of researchers, without it a text is shown as it was typed."""
+
     def __init__(self, *, written: bool = False, images: bool = False) -> None:
         super().__init__("commonmark", {"html": False, "breaks": not written, "maxNesting": MAX_NESTING})
         self.enable(["table", "strikethrough"])
@@ -305,6 +308,6 @@ class _Parser(MarkdownIt):
         return bool(_LEADS.match(url))
 
 
-_FULL, _PLAIN = _Parser(written=True, images=True), _Parser()
-_QUOTED = _Parser(images=True)
+_FULL, _PLAIN = Parser(written=True, images=True), Parser()
+_QUOTED = Parser(images=True)
 """For options and for the finished conversations of a study: as typed, with the study's pictures."""

@@ -38,20 +38,41 @@ _TEXT = re.compile(r"\\(?:text|mbox)\s*\{(?:[^{}]|\{[^{}]*\})*\$(?:[^{}]|\{[^{}]
 _DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
 _TAG = re.compile(r"<(/?)[^<>]*?(/?)>")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
+_POSITION = re.compile(r"^\d+: ")
 
 
 @lru_cache(maxsize=4096)
 def mathml(latex: str, *, display: bool = False) -> str:
     """A formula as MathML, in display style if `display`; its source in a `code` element if it cannot be converted."""
-    latex = latex.strip()
-    source = f'<code translate="no">{escape(latex)}</code>'
+    try:
+        return _drawn(latex.strip(), display).replace(">", ' translate="no">', 1)
+    except _NotDrawn:
+        return f'<code translate="no">{escape(latex.strip())}</code>'
+
+
+def not_drawn(latex: str, *, display: bool = False) -> str:
+    """Why `mathml` gives the source of a formula; empty if it draws it."""
+    try:
+        _drawn(latex.strip(), display)
+    except _NotDrawn as error:
+        return str(error)
+    return ""
+
+
+class _NotDrawn(Exception):
+    """A formula is shown as its source. The text is the reason."""
+
+
+def _drawn(latex: str, display: bool) -> str:
     if len(latex) > MAX_CHARS:
-        return source
+        raise _NotDrawn(f"it has {len(latex):,} characters; at most {MAX_CHARS:,} are drawn")
     try:
         drawn = _CONVERTER.convert_with_local_state(_supported(latex, display), displaystyle=display)
-    except LatexError:
-        return source
-    return source if _too_large(drawn) else drawn.replace(">", ' translate="no">', 1)
+    except LatexError as error:
+        raise _NotDrawn(_POSITION.sub("", str(error)).rstrip(".")) from None
+    if _too_large(drawn):
+        raise _NotDrawn("it is too large, nested too deeply, or has a space wider than the page")
+    return drawn
 
 
 def _supported(latex: str, display: bool) -> str:

@@ -1,0 +1,114 @@
+"""Every text that the author of a study shows to participants, with how the page shows it and where it stands.
+
+How a text is shown follows from its key. Keys that are in neither list are questions, options and labels of answers;
+tests/wiring/test_losses.py compares the lists with the pages themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.rendering.losses import Form
+from experiments.session.telemetry import disclosure
+from experiments.steps.chat import OnFailure
+from experiments.study.base_model import StrictModel
+from experiments.study.fields import Field
+from experiments.study.resolve import nodes_of
+from experiments.study.schema import Phase
+from experiments.study.step import Step
+from experiments.study.study import Study
+from experiments.views.translatable_texts import normalize_whitespace, placed_texts_in
+from problems.problem import Problem
+
+PLAIN = frozenset(
+    {"title", "button", "decline", "assistant_label", "assistant_labels", "user_label", "no_reply_text"}
+    | {"better", "tie", "bad"}
+)
+"""Keys whose texts the page shows without Markdown."""
+BLOCKS = frozenset({"text", "pages", "warning", "stop_text"})
+"""Keys whose texts it shows as blocks of Markdown, except in questions."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """A text, its path in the study file (empty if it comes from elsewhere), and how the page shows it."""
+
+    where: str
+    text: str
+    form: Form
+    name: str = ""
+    """What the text is where the path does not say it: `line 7, 'q1', option A`."""
+    quoted: bool = False
+    """Whether it is only quoted, as a message of a finished conversation is, which may hold anything."""
+
+
+def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any]) -> Iterator[PageText]:
+    """The texts of the study file and of its protocols, and their translations."""
+    places = _places(protocols) | dict(reversed([*_strings(raw, "")]))  # of equal texts the first
+    forms: dict[str, set[Form]] = {}
+    for form, text in dict.fromkeys(_forms(study)):
+        forms.setdefault(normalize_whitespace(text), set()).add(form)
+        where, name = places.get(text, ("", ""))
+        yield PageText(where, text, form, name)
+    for tag, words in study.file.translations.items():
+        for text, translated in words.items():
+            for form in sorted(forms.get(normalize_whitespace(text), ())):
+                where, name = places.get(translated, (f"translations.{tag}", ""))
+                yield PageText(where, translated, form, name)
+
+
+def texts_of_problems(where: str, problems: Sequence[Problem]) -> Iterator[PageText]:
+    """The texts of problems from a pool or a file of items."""
+    for problem in problems:
+        name = f"{problem.place}, {problem.id!r}" if problem.place else repr(problem.id)
+        spoken = {message.text for message in problem.dialogue}
+        yield PageText(where, problem.text, "blocks", name, problem.text in spoken)
+        for option in problem.options:
+            yield PageText(where, option.text, "line", f"{name}, option {option.key},")
+        for number, message in enumerate(problem.dialogue, 1):
+            yield PageText(where, message.text, "blocks", f"{name}, message {number},", quoted=True)
+
+
+def _forms(study: Study) -> Iterator[tuple[Form, str]]:
+    yield "plain", study.file.title
+    yield "line", study.file.contact
+    yield "blocks", disclosure(study)
+    for node in nodes_of(study.flow):
+        if isinstance(node, Phase):
+            yield "plain", node.phase
+        elif isinstance(node, Step):
+            for part in (node, *node.worded()):
+                yield from ((_form(held, key), text) for held, key, text in placed_texts_in(part))
+    for ending in study.file.outcomes.values():
+        yield from ((_form(held, key), text) for held, key, text in placed_texts_in(ending))
+
+
+def _form(part: StrictModel, key: str) -> Form:
+    if isinstance(part, Field):
+        return "line"
+    if key in PLAIN or (isinstance(part, OnFailure) and key == "text"):
+        return "plain"
+    return "blocks" if key in BLOCKS else "line"
+
+
+def _places(protocols: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The texts of protocols, each named by its protocol and its path there."""
+    return {
+        text: ("", f"the protocol {name!r}, {where},")
+        for name, raw in protocols.items()
+        for text, (where, _) in _strings(raw, "")
+    }
+
+
+def _strings(value: Any, where: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Every text of a file with its path, such as `flow[3].text`."""
+    if isinstance(value, str):
+        yield value, (where, "")
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _strings(part, f"{where}.{key}" if where else str(key))
+    elif isinstance(value, list):
+        for number, part in enumerate(value):
+            yield from _strings(part, f"{where}[{number}]")

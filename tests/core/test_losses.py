@@ -1,0 +1,276 @@
+r"""What a text asks for and the page does not show: found by the renderer's own verdict, and nothing else refused."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.rendering import markdown
+from app.rendering.losses import Form, losses
+from app.rendering.maths import not_drawn
+from app.studies.drafts import check_text
+from app.studies.loader import load_study, shipped
+from experiments.errors import StudyError, ValidationIssue
+from problems.errors import ProblemError
+from storage.yaml_text import yaml_text
+
+ASKED: dict[str, tuple[str, str]] = {
+    "bold": ("a <b>word</b>", "<b>"),
+    "break": ("a<br>b", "<br>"),
+    "closed at once": ("a<br/>b", "<br>"),
+    "paragraphs": ("<p>a\n<p>b", "<p>"),
+    "script": ("<script>alert(1)</script>", "<script>"),
+    "event handler": ("<b onclick=go()>go", "<b>"),
+    "style": ('<span style="color: red">a', "<span>"),
+    "frame": ('<iframe src="https://example.org"></iframe>', "<iframe>"),
+    "sound": ('<audio controls src="a.mp3"></audio>', "<audio>"),
+    "video": ('a\n\n<video width="3"\n  src="a.mp4">', "<video>"),
+    "link in HTML": ('<a href="https://example.org">a</a>', "<a>"),
+    "comment": ("a <!-- not shown --> b", "comment"),
+    "script as a link": ("[a](javascript:alert(1))", "javascript:"),
+    "telephone": ("[a](tel:+4930123)", "tel:"),
+    "file beside the study": ("[the paper](paper.pdf)", "paper.pdf"),
+    "sound beside the study": ("[it](talk.mp3)", "talk.mp3"),
+    "page of the host": ("[more](/about)", "/about"),
+    "heading": ("[below](#part-2)", "#part-2"),
+    "blank in an address": ("![a](my chart.png)", "my chart.png"),
+    "command": (r"\(\foo{x}\)", r"\foo"),
+    "environment": (r"$$\begin{tikzcd}A \to B\end{tikzcd}$$", "tikzcd"),
+    "environment alone": (r"\begin{tabular}{ll}a&b\end{tabular}", "begin"),
+    "broken formula": (r"so \(\frac{1}{\)", r"\frac{1}{"),
+    "open formula": (r"so \(x + 1", r"\("),
+    "long formula": (r"\(" + "x" * 2_001 + r"\)", r"\("),
+    "outside of a formula": (r"the \textbf{large} one", r"\textbf"),
+    "letter outside of a formula": (r"the level \alpha", r"\alpha"),
+    "single dollars": ("where $x^2$ is", "$x^2$"),
+    "one letter": ("where $n$ is", "$n$"),
+    "footnote": ("a[^1]\n\n[^1]: A note.", "[^1]"),
+    "in an item of a list": ("- a\n- b <u>c</u>", "<u>"),
+    "in a table": ("| a |\n|---|\n| <u>c</u> |", "<u>"),
+}
+"""Texts that ask for something, and what the error has to name."""
+ASKED_IN_BLOCKS: dict[str, tuple[str, str]] = {
+    "task list": ("- [ ] a\n- [x] b", "task"),
+    "cells that are left out": ("| a | b |\n|---|---|\n| c | d | e |", "3 cells"),
+    "no table": ("| a | b |\n|---|\n| c | d |", "table"),
+    "too long": ("a" * 40_001, "40,001"),
+    "too deep": ("- " * 12 + "a", "nested"),
+}
+ASKED_IN_A_LINE: dict[str, tuple[str, str]] = {
+    "entity": ("AT&amp;T", "&amp;"),
+    "list": ("Which?\n\n- a\n- b", "list"),
+    "table": ("Which?\n\n| a |\n|---|\n| b |", "table"),
+    "code": ("Which?\n\n```\na\n```", "code"),
+    "heading": ("# Part\nWhich?", "heading"),
+}
+NOT_ASKED = (
+    "Which tag is right, <img> or <image>?",
+    "`<b>a</b>` and `\\foo{x}` and `$x^2$` and `[a](b.pdf)`",
+    "x < y and y > z, or a <b and c> d, List<String> too",
+    "It costs $5 and then $10, or US$ 3 and A$ 4; $HOME/$USER",
+    "See [MDN](https://developer.mozilla.org/x(y)), [us](mailto:a@example.org), <https://example.org>",
+    "[again](/s/demo)",
+    r"\<b\> and 2 \* 3 and C:\Users\me",
+    r"\(x^2\), \[\begin{pmatrix}1&2\end{pmatrix}\], $$\cancel{x}$$",
+    "f[1] and a[i][j]",
+    "> 5",
+    "- 5",
+    "[{{condition}}]({{link}})",
+    "![a](chart.png)",
+    "Fish & chips; R&D; ~5 and snake_case",
+)
+
+
+@pytest.mark.parametrize("form", ["blocks", "line"])
+@pytest.mark.parametrize("case", ASKED)
+def test_what_the_page_does_not_show_is_named(case: str, form: Form) -> None:
+    text, named = ASKED[case]
+    assert any(named in loss.what for loss in losses(text, form))
+
+
+@pytest.mark.parametrize("case", ASKED_IN_BLOCKS)
+def test_what_blocks_do_not_show_is_named(case: str) -> None:
+    text, named = ASKED_IN_BLOCKS[case]
+    assert any(named in loss.what for loss in losses(text, "blocks"))
+
+
+@pytest.mark.parametrize("case", ASKED_IN_A_LINE)
+def test_what_a_line_does_not_show_is_named(case: str) -> None:
+    text, named = ASKED_IN_A_LINE[case]
+    assert any(named in loss.what for loss in losses(text, "line"))
+    assert losses(text, "blocks") == ()
+
+
+@pytest.mark.parametrize("text", ["**a**", "`a`", r"\(x\)", "[a](https://b.example)", "![a](b.png)", r"a\_b", "a<br>b"])
+def test_a_text_without_markdown_has_none(text: str) -> None:
+    assert losses(text, "plain")
+
+
+@pytest.mark.parametrize("form", ["blocks", "line"])
+@pytest.mark.parametrize("text", NOT_ASKED)
+def test_nothing_else_is_refused(text: str, form: Form) -> None:
+    assert losses(text, form) == ()
+
+
+@pytest.mark.parametrize("text", ["Study 2: R&D", "a < b", "2 * 3", "snake_case", "50 % (or so)"])
+def test_an_ordinary_title_is_none_of_it(text: str) -> None:
+    assert losses(text, "plain") == ()
+
+
+def test_a_loss_has_the_line_of_its_text() -> None:
+    text = "One\n\n\\[\nx\n\\]\n\n- <u>a</u>\n- b\n\n  \\(\\foo\\)\n"
+    assert [loss.line for loss in losses(text, "blocks")] == [7, 10]
+
+
+def shown(text: str, form: Form) -> str:
+    return markdown.html(text) if form == "blocks" else markdown.line(text)
+
+
+PIECES = (
+    *("word ", "\n", "\n\n", "- ", "1. ", "> ", "| a | b |\n|---|---|\n", "| c ", "# ", "    ", "~~~\n", "```\n", "`"),
+    *("*", "**", "~~", "<b>", "</b>", "<br>", "<i x=1>", "<!-- c -->", "&amp;", "&lt;b&gt;", "\\<", "\\(", "\\)"),
+    *("\\[", "\\]", "$$", "$x$", "x^2", "\\foo{y}", "\\frac{1}{2}", "\\begin{align}", "\\end{align}", "[a]", "(b.pdf)"),
+    *("(https://b.example)", "(javascript:x)", "[^1]", "[ ] ", "\\"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["blocks", "line"]))
+def test_what_is_accepted_is_shown_without_loss(text: str, form: Form) -> None:
+    """Outside of code nothing on the page looks like markup that was not drawn, no formula is its source, and every
+    link leads somewhere."""
+    if losses(text, form):
+        return
+    page = shown(text, form)
+    assert set(re.findall(r'href="([^"]*)"', page)) <= {"https://b.example"}
+    formulas = re.findall(r"\\\((.*?)\\\)", re.sub(r"(`+).*?\1", "", text))
+    seen = unescape(re.sub(r"<[^>]*>", "", re.sub(r"(?s)<(code|pre|math)\b.*?</\1>", "", page)))
+    for typed in ("</b>", "<br>", "<i x=1>", "<!--", "\\foo{", "\\frac{", "\\begin{", "$x$", "[^1]", "javascript:x"):
+        if typed in seen:
+            assert typed.startswith("<"), (typed, page)
+            assert "\\<" in text or "&lt;" in text, page  # an author who escapes a tag wants to see it
+    if "`" not in text and "~~~" not in text and "    " not in text:
+        assert "<code" not in page or all(not not_drawn(latex) for latex in formulas), page
+        assert page.count("<code") == 0 or form == "line"
+
+
+def faults_of(folder: Path, **more: Any) -> list[ValidationIssue]:
+    """The errors of a study file."""
+    raw = {"study": "s", "title": "T", "flow": [{"step": "finish", "code": "X"}], **more}
+    path = folder / "study.yaml"
+    path.write_text(yaml_text(raw), encoding="utf-8")
+    try:
+        load_study(str(path))
+    except StudyError as error:
+        return list(error.found)
+    return []
+
+
+BAD = "So <u>this</u>"
+FINISH = {"step": "finish", "code": "X"}
+QUESTION = {"type": "single_choice", "name": "q", "text": "Which?", "options": ["a", "b"]}
+DOORS: dict[str, tuple[dict[str, Any], str]] = {
+    "title": ({"title": BAD}, "title"),
+    "contact": ({"contact": BAD}, "contact"),
+    "consent": ({"flow": [{"step": "consent", "text": BAD}, FINISH]}, "flow[0].text"),
+    "check box of a consent": (
+        {"flow": [{"step": "consent", "text": "a", "checkbox": BAD}, FINISH]},
+        "flow[0].checkbox",
+    ),
+    "button": ({"flow": [{"step": "info", "text": "a", "button": BAD}, FINISH]}, "flow[0].button"),
+    "pages": ({"flow": [{"step": "info", "pages": ["a", BAD]}, FINISH]}, "flow[0].pages[1]"),
+    "question": (
+        {"flow": [{"step": "survey", "questions": [QUESTION | {"text": BAD}]}, FINISH]},
+        "flow[0].questions[0].text",
+    ),
+    "help": (
+        {"flow": [{"step": "survey", "questions": [QUESTION | {"help": BAD}]}, FINISH]},
+        "flow[0].questions[0].help",
+    ),
+    "option": (
+        {"flow": [{"step": "survey", "questions": [QUESTION | {"options": {"a": "A", "b": BAD}}]}, FINISH]},
+        "flow[0].questions[0].options.b",
+    ),
+    "option of one sign": (
+        {"flow": [{"step": "survey", "questions": [QUESTION | {"options": ["$x$", "b"]}]}, FINISH]},
+        "flow[0].questions[0].options[0]",
+    ),
+    "phase": ({"flow": [{"phase": BAD, "flow": [{"step": "info", "text": "a"}]}, FINISH]}, "flow[0].phase"),
+    "outcome": ({"outcomes": {"no_consent": {"text": BAD}}}, "outcomes.no_consent.text"),
+    "translation": (
+        {"languages": ["de"], "translations": {"de": {"T": BAD}}},
+        "translations.de.T",
+    ),
+    "item of the study file": (
+        {"problems": {"q": {"items": [{"question": "a", "answer": "b"}, {"question": BAD, "answer": "b"}]}}},
+        "problems.q.items[1]",
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_text_of_an_author_counts(tmp_path: Path, door: str) -> None:
+    given_, where = DOORS[door]
+    (fault,) = faults_of(tmp_path, **given_)
+    assert fault.where == where
+    assert "<u>" in fault.what or "$x$" in fault.what
+    written = (tmp_path / "study.yaml").read_text(encoding="utf-8")
+    (located,) = check_text(written, tmp_path).faults  # the console's editor and builder
+    assert (located.where, located.what) == (fault.where, fault.what)
+    assert located.line is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "row"),
+    [
+        ("q.csv", "question,answer\na,b\n" + f'"{BAD}",b\n', "q.csv, line 3"),
+        ("q.jsonl", '{"question": "a"}\n{"question": "' + BAD + '"}\n', "q.jsonl, line 2"),
+    ],
+)
+def test_a_file_of_items_is_told_with_the_row(tmp_path: Path, name: str, content: str, row: str) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    (fault,) = faults_of(tmp_path, problems={"q": {"path": name}})
+    assert fault.where == "problems.q"
+    assert fault.what.startswith(row)
+
+
+def test_an_option_of_an_item_is_told_with_its_key(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,A,B,answer\na,yes,<u>no</u>,A\n", encoding="utf-8")
+    (fault,) = faults_of(tmp_path, problems={"q": {"path": "q.csv"}})
+    assert "line 2" in fault.what
+    assert "option B" in fault.what
+
+
+def test_a_message_of_a_conversation_is_only_quoted(tmp_path: Path) -> None:
+    line = '{"id": "t", "dialogue": [{"role": "user", "text": "<u>a</u> $x^2$"}], "text": "A conversation."}\n'
+    (tmp_path / "t.jsonl").write_text(line, encoding="utf-8")
+    assert faults_of(tmp_path, problems={"q": {"source": "jsonl", "path": "t.jsonl"}}) == []
+
+
+def test_a_translation_in_a_file_of_its_own_is_told_with_its_language(tmp_path: Path) -> None:
+    (tmp_path / "de.yaml").write_text(f"T: {BAD}\n", encoding="utf-8")
+    (fault,) = faults_of(tmp_path, languages=["de"], translations={"de": "de.yaml"})
+    assert fault.where.startswith("translations.de")
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_no_study_that_comes_with_parley_loses_anything(name: str) -> None:
+    assert load_study(name).name
+
+
+def test_a_problem_says_where_it_stands_and_is_the_same_without(tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text("question,answer\na,b\n", encoding="utf-8")
+    study = tmp_path / "study.yaml"
+    raw = {"study": "s", "title": "T", "problems": {"q": {"path": "q.csv"}}, "flow": [FINISH]}
+    study.write_text(yaml_text(raw), encoding="utf-8")
+    (problem,) = load_study(str(study)).pools["q"]
+    assert problem.place == "line 2"
+    assert "place" not in problem.to_json()
+    assert problem.from_json(problem.to_json()) == problem
+    with pytest.raises(ProblemError):
+        problem.from_json(problem.to_json() | {"place": "line 2"})
