@@ -35,6 +35,8 @@ _DRAWN_AS = {"flalign": "align*", "eqnarray": "align*", "split": "aligned", "ali
 _COLUMNS = re.compile(r"(\\begin\{alignat\*?\})\s*\{\d+\}|(?<=aligned\})\[[tcb]\]")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _TEXT = re.compile(r"\\(?:text|mbox)\s*\{(?:[^{}]|\{[^{}]*\})*\$(?:[^{}]|\{[^{}]*\})*\}")
+_OPERATOR = re.compile(r"\\operatorname\s*(\{(?:[^{}]|\{[^{}]*\})*[\\^_](?:[^{}]|\{[^{}]*\})*\})")
+"""An operator whose name has a command or an index; math-core takes letters only."""
 _DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
 _TAG = re.compile(r"<(/?)[^<>]*?(/?)>")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
@@ -80,6 +82,7 @@ def _supported(latex: str, display: bool) -> str:
     latex = _LABEL.sub("", _COLUMNS.sub(r"\1", latex))
     latex = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_DRAWN_AS.get(found[2], f'{found[2]}*')}}}", latex)
     latex = _TEXT.sub(lambda text: _DOLLARS.sub(r"}\1\\text{", text[0]), latex)
+    latex = _OPERATOR.sub(r"\\mathop{\\mathrm\1}", latex)
     if display and r"\tag" in latex and r"\begin{" not in latex:
         return f"\\begin{{equation*}}{latex}\\end{{equation*}}"
     return latex

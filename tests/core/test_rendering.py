@@ -44,6 +44,7 @@ CASES = {
     "matrix": (r"\(\begin{pmatrix}1&2\\3&4\end{pmatrix}\)", "mtable", "<mtd><mn>4</mn></mtd>"),
     "words in a formula": (r"\(\text{if $n$ is even}\)", "mtext", "<mi>n</mi>"),
     "less in a formula": (r"\(a<b \text{ and } \text{c<d}\)", "mtext", "<mtext>c&lt;d</mtext>"),
+    "an operator with an index": (r"\(\operatorname {N^{\leftarrow}} A\)", "msup", "<mi>A</mi>"),
     "no formula": (r"\(\nonsense{x}\)", "code", r"\nonsense{x}"),
     "money": ("It costs $5 and then $10.", "p", "$5 and then $10"),
     "table": ("| a | b |\n|---|---|\n| \\(|x|\\) | y |", 'div class="wide"', "<th>b</th>"),
