@@ -118,6 +118,8 @@ class Result:
     raw: str | None = None
     reasoning: str = ""
     """What the model thought before it replied."""
+    unopened: bool = False
+    """Whether reasoning came as text until its closing tag, because no opening tag marked it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from app.cli.common import AsJson, finish, out, print_json, settings_in_use, wit
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.replies.buffer import ReplyBuffer
-from app.session.replies.model_check import check_model, settings_of
+from app.session.replies.model_check import UNOPENED, check_model, settings_of
 from app.studies.loader import load_study
 from experiments.study.study import Study
 
@@ -107,6 +107,8 @@ def _print_result(ref: ModelRef, attempt: Attempt, currency: str, settings: Sett
     cost = free if attempt.cost is None else f"{attempt.cost:.6f} {currency}"
     parts = (f"first token {first_us / 1e6:.2f} s", f"whole reply {result.total_us / 1e6:.2f} s")
     out.print(Text(f"  {', '.join((*parts, end.model or 'no version named', tokens, cost))}", "dim"))
+    if result.unopened:
+        out.print(Text(f"  {UNOPENED}", "yellow"))
 
 
 def _row(ref: ModelRef, attempt: Attempt, study: Study | None, settings: Settings) -> Mapping[str, Any]:
@@ -128,4 +130,5 @@ def _row(ref: ModelRef, attempt: Attempt, study: Study | None, settings: Setting
         "currency": study.file.currency if study and ref.model.price else None,
         "reason": error.reason if error else None,
         "error": str(error) if error else None,
+        "advice": [UNOPENED] if result.unopened else [],
     }

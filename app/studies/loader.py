@@ -88,8 +88,8 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
     pools = _pools(raw, path.parent, load, faults)
     unread = [repr(str(name)) for name in raw.get("problems") or () if str(name) not in pools] if faults else []
     faults += _validate_external(raw)
-    protocols = read_protocols(path.parent)
     try:
+        protocols = read_protocols(path.parent)
         study = resolve_translations(raw, protocols, pools)
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.

@@ -23,7 +23,10 @@ import pytest
 from app.backends.base import PromptMessage, StreamEnd
 from app.backends.completion import complete
 from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from app.studies.loader import read_yaml
+from tests.fakes import studies
 from tests.fakes.asking import WAYS, Patience, asking, collect, create, said, settings_at
+from tests.fakes.commanding import parley
 from tests.fakes.model_server import serve
 
 pytestmark = [pytest.mark.foreign, pytest.mark.timeout(600)]
@@ -66,6 +69,7 @@ def answers(url: str) -> bool:
 
 @contextmanager
 def llmock(*given: str) -> Iterator[str]:
+    """The fault injector. Its verdict on a client is at `/_llmock/verdict`."""
     port = free_port()
     command = [str(BIN / "llmock"), "serve", "--port", str(port), "--log-level", "error", *given]
     with running(command, port, "/_llmock/requests", {}) as url:
@@ -154,6 +158,45 @@ def test_a_conversation_that_is_too_long_is_told_as_that(name: str, form: str) -
     with llmock("--context-window", "50") as url, pytest.raises(BackendRejected) as raised:
         asked(url + PATHS[name], name, form=form, messages=(PromptMessage("user", "word " * 500),), max_tokens=10)
     assert raised.value.reason == "context_length_exceeded"
+
+
+CHAOS = (
+    *("--error-rate", "429=0.15", "--error-rate", "503=0.1", "--error-rate", "500=0.05", "--error-rate", "400=0.05"),
+    *("--stream-fault", "truncate=0.1", "--stream-fault", "disconnect=0.1", "--stream-fault", "malformed=0.05"),
+    *("--rpm", "600"),
+)
+RESILIENT = {"PARLEY_RETRY_WAIT_S": "0.2", "PARLEY_MODEL_ATTEMPTS": "4", "PARLEY_BREAKER_FAILURES": "1000"}
+
+
+def verdict(url: str) -> dict[str, Any]:
+    """What the fault injector found wrong with the client."""
+    with urllib.request.urlopen(f"{url}/_llmock/verdict", timeout=30) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+@pytest.mark.parametrize("backend", ["openai", "anthropic"])
+@pytest.mark.parametrize("kind", ["live", "alone"])
+def test_chats_and_runs_alone_pass_the_verdict_of_a_fault_injector(kind: str, backend: str, tmp_path: Path) -> None:
+    """It fails clients that retry before Retry-After, retry what cannot succeed, retry without end, or take half a
+    stream for a reply. Its own table has the rest (README, The verdict)."""
+    raw = read_yaml(studies.chat(tmp_path, "talk"))
+    raw["models"] = {"only": {"backend": backend, "model": "model-1", "max_tokens": 200}}
+    raw["flow"][1] |= {"with": {"with_ai": {"on_failure": {"action": "skip", "after_retries": 3}}}}
+    studies.write(tmp_path, raw)
+    with llmock(*CHAOS) as url:
+        name = backend.upper()
+        env = {f"PARLEY_{name}_BASE_URL": url + PATHS[backend], f"PARLEY_{name}_API_KEY": KEY, **RESILIENT}
+        command = {
+            "live": ("simulate", "talk.yaml", "-n", "25"),
+            "alone": ("ai-alone", "run", "talk.yaml", "--repeats", "3", "--max-problems", "4"),
+        }[kind]
+        done = parley(*command, folder=tmp_path, **env)
+        assert done.returncode == 0 or kind == "alone", done.stderr
+        found = verdict(url)
+    assert found["requests"] > 30, found
+    assert found["faults"], found
+    assert (found["passed"], found["findings"]) == (True, []), found
 
 
 @pytest.fixture(scope="module")

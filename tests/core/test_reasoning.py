@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.backends.base import ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+from app.backends.wire.dialect import Dialect
 from app.backends.wire.reasoning import NAMES, ReasoningSplitter, split_reasoning
 
 WORDS = st.text(st.sampled_from("ab <>/\n`[]\u00e9"), max_size=30)
@@ -101,3 +102,29 @@ def test_where_thoughts_are_expected_a_complete_reply_without_them_is_a_reply(re
     deltas += splitter.split(StreamEnd(reason))
     thoughts, reply = ("".join(one.text for one in deltas if isinstance(one, k)) for k in (ReasoningDelta, TextDelta))
     assert (thoughts, reply) == found
+
+
+@pytest.mark.parametrize("model", [
+    "deepseek-ai/DeepSeek-R1", "deepseek-r1:70b", "DeepSeek-R1-Distill-Qwen-7B", "Qwen/QwQ-32B-AWQ", "r1-1776",
+    "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "mlx-community/MiniMax-M2.1-8bit-gs32", "nvidia/nemotron-3-nano",
+])  # fmt: skip
+def test_of_a_model_known_to_begin_with_thoughts_none_is_ever_given_as_text(model):
+    """Not even of its first reply."""
+    splitter = Dialect(model).splitter()
+    deltas = [given_ for one in pieces("So.\n</think>\n\nIt is 56.", list(range(30)))
+              for given_ in splitter.split(TextDelta(one))]  # fmt: skip
+    assert ReasoningEnd() not in deltas
+    assert "".join(one.text for one in deltas if isinstance(one, TextDelta)) == "It is 56."
+
+
+def test_a_server_that_sends_reasoning_apart_holds_nothing_up():
+    splitter = Dialect("deepseek-r1").splitter()
+    assert list(splitter.split(ReasoningDelta("So."))) == [ReasoningDelta("So.")]
+    assert list(splitter.split(TextDelta("It is "))) == [TextDelta("It is ")]
+
+
+@pytest.mark.parametrize("model", [
+    "gpt-5.2", "llama-3.3-70b", "qwen3-32b", "Qwen3-30B-A3B-Instruct-2507", "deepseek-chat", "nemotron-4-340b", "mine",
+])  # fmt: skip
+def test_replies_of_other_models_are_given_as_they_come(model):
+    assert list(Dialect(model).splitter().split(TextDelta("It is "))) == [TextDelta("It is ")]

@@ -125,6 +125,14 @@ def test_what_went_wrong_is_told_with_what_to_do(
     assert len(server.requests) == (2 if model == "fault:400-system" else 1), "it tries without a system prompt"
 
 
+def test_reasoning_that_no_tag_opens_is_found_before_a_participant_comes(folder: Path, server: Server) -> None:
+    (found,) = result(folder, "openai:fault:thoughts-unopened", server=server, code=0)
+    (sound,) = result(folder, "openai:fault:thoughts-tagged", server=server, code=0)
+    assert "reasoning_until" in "".join(found["advice"])
+    assert sound["advice"] == []
+    assert "reasoning_until" in test_(folder, "openai:fault:thoughts-unopened", server=server).stdout
+
+
 def test_a_server_that_does_not_listen(folder: Path) -> None:
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

@@ -12,7 +12,7 @@ import orjson
 
 from app.backends.base import JSON, PromptMessage, as_chat_messages
 from app.backends.wire.error_mapping import NO_SYSTEM
-from app.backends.wire.reasoning import ReasoningSplitter
+from app.backends.wire.reasoning import THINK_END, UNOPENED, ReasoningSplitter
 from app.errors import BackendRejected
 
 SystemRole = Literal["system", "developer", "user"]
@@ -40,7 +40,10 @@ class Dialect:
     refused: set[str] = field(default_factory=set)
     """What the server refuses: fields of the request, or `system`."""
     unopened: bool = False
-    """Whether replies were found to begin with reasoning that has no opening tag."""
+    """Whether replies begin with reasoning that has no opening tag: known of the model, or found in a reply."""
+
+    def __post_init__(self) -> None:
+        self.unopened = self.unopened or bool(UNOPENED.search(self.model))
 
     @property
     def adapted(self) -> tuple[str, ...]:
@@ -49,7 +52,7 @@ class Dialect:
 
     def splitter(self, until: str = "") -> ReasoningSplitter:
         """What takes the reasoning out of the next reply's text."""
-        return ReasoningSplitter(until or ("</think>" if self.unopened else ""))
+        return ReasoningSplitter(until or (THINK_END if self.unopened else ""))
 
     def remember(self, splitter: ReasoningSplitter) -> None:
         """Remember how a reply was found to be."""

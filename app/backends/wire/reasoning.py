@@ -2,7 +2,8 @@
 
 Pure. A block of reasoning stands at the beginning of the text (`<think>...</think>`), perhaps followed by another; tags
 anywhere else are text. Some templates write the opening tag themselves, so that the text begins with thoughts and only
-their end is marked: a closing tag at the end of a line, without an opening one before it.
+their end is marked: a closing tag at the end of a line, without an opening one before it. Of models known to have such
+a template the text is held back until that tag.
 """
 
 import re
@@ -17,6 +18,12 @@ OPENING = re.compile(rf"\s*(?:<({'|'.join(NAMES)})>|\[(THINK)\])", re.IGNORECASE
 TAG = re.compile(rf"</?(?:{'|'.join(NAMES)})>|\[/?THINK\]", re.IGNORECASE)
 LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 LONGEST_TAG = max(len(f"</{name}>") for name in NAMES)
+THINK_END = "</think>"
+UNOPENED = re.compile(r"deepseek-?r1|\br1-1776|\bqwq|qwen3\S*-thinking|minimax-m2|nemotron-3", re.IGNORECASE)
+"""Models whose chat template ends the prompt with `<think>`, so that their replies have the closing tag alone. Sources:
+mudler/LocalAI#4761 (DeepSeek R1 and its distillations), perplexityai/api-discussion#177 (R1 1776), the discussion 6 of
+Qwen/QwQ-32B-AWQ, the cards of Qwen3's `Thinking-2507` models, cubist38/mlx-openai-server#179 (MiniMax M2.1),
+logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send reasoning apart nothing is held back."""
 MOST_HELD = 1_000_000
 """After so many characters without the end of the reasoning they are taken for text."""
 _TAG_BEGINS = re.compile(r"(?:<[/a-z]*|\[[/THINK]*)\Z", re.IGNORECASE)
@@ -51,6 +58,9 @@ class ReasoningSplitter:
             case TextDelta(text):
                 self._held += text
                 yield from self._divided(last=False)
+            case ReasoningDelta(text) if text and self._state == "until" and not self._held.strip():
+                self._state = "start"  # the server sends reasoning apart, so that the text is the reply
+                yield delta
             case StreamEnd():
                 if self._state == "until" and delta.finish_reason == "stop" and self._end_of_reasoning() < 0:
                     self._state, self._said = "text", True

@@ -20,6 +20,11 @@ from app.session.replies.request import stream_reply
 from experiments.study.sections.model_spec import ModelSpec
 
 MESSAGE = "Reply with one short sentence."
+UNOPENED = (
+    "Its replies begin with reasoning that no opening tag marks. Write `options: {reasoning_until: '</think>'}` for "
+    "this model, or the first participant sees the reasoning until its closing tag comes."
+)
+"""What to do about a model whose test had reasoning in its text."""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 from app.backends.base import (
     Backend,
     PromptMessage,
+    ReasoningEnd,
     Request,
     StreamEnd,
 )
@@ -42,7 +43,7 @@ async def stream_reply(
     """
     started_us = clock.now_us()
     first_us: int | None = None
-    end, error = StreamEnd(""), None
+    end, error, unopened = StreamEnd(""), None, False
     reply.begin()
     try:
         async with reply.stopping.heeded(), aclosing(guarded_stream(lambda: backend.stream(request), limits)) as deltas:
@@ -51,6 +52,7 @@ async def stream_reply(
                     end = delta
                     continue
                 reply.take(delta)
+                unopened = unopened or isinstance(delta, ReasoningEnd)
                 first_us = (first_us or clock.now_us()) if reply.length else None
     except BackendError as failed:
         error = failed
@@ -61,7 +63,7 @@ async def stream_reply(
         reply.begin()  # removes the partial reply from the screen now, not at the next attempt
     first_token_us = None if first_us is None else first_us - started_us
     took_us = clock.now_us() - started_us
-    return Result(text, end, started_us, took_us, first_token_us, error, reasoning=reasoning)
+    return Result(text, end, started_us, took_us, first_token_us, error, reasoning=reasoning, unopened=unopened)
 
 
 def empty_reply_error() -> BackendError:

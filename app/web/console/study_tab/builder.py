@@ -20,6 +20,7 @@ from app.backends.model_ref import ModelRef
 from app.backends.providers import PROVIDERS
 from app.backends.registry import asks_servers, configuration_errors
 from app.errors import SettingsError
+from app.session.replies.model_check import UNOPENED
 from app.studies import builder_choices as choices
 from app.studies.builder import (
     MOST_FACTORS,
@@ -361,6 +362,7 @@ asks for codes.</p>"
             currency=answers.currency,
             at_us=self._desk.clock.now_us(),
             most=MOST_REPLY,
+            unopened=UNOPENED,
         )
 
 

@@ -13,6 +13,7 @@ from gradio.components import Component
 from app.backends.model_ref import ModelRef
 from app.backends.registry import configuration_errors
 from app.errors import SettingsError
+from app.session.replies.model_check import UNOPENED
 from app.studies.drafts import CheckResult
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
@@ -140,6 +141,7 @@ class EditorSection:
             currency=study.file.currency,
             at_us=self._desk.clock.now_us(),
             most=MOST_REPLY,
+            unopened=UNOPENED,
         )
         return {self._tested: shown}
 
