@@ -10,7 +10,7 @@ ParleyError
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from problems.errors import ParleyError, did_you_mean
 
@@ -22,15 +22,23 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
 
 
+LONGEST_PATH = 100
+"""The most characters of a path that an error shows; that of a translation has the whole text that is translated."""
+
+
 @dataclass(frozen=True, slots=True)
 class ValidationIssue:
     """One error in a study file: its path, such as `flow[3].questions[0].type`, what is wrong, and what is allowed."""
 
     where: str
     what: str
+    place: str = field(default="", compare=False)
+    """The line of the path, such as `line 12`, or `de.yaml, line 3` in a file beside the study; empty if not known."""
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}" if self.where else self.what
+        where = self.where if len(self.where) <= LONGEST_PATH else f"{self.where[:LONGEST_PATH]}..."
+        about = ", ".join(filter(None, (self.place, where)))
+        return f"{about}: {self.what}" if about else self.what
 
 
 class StudyError(ParleyError):

@@ -163,7 +163,12 @@ def _check_as_json(reference: str, bots: int, participants: int, reply_tokens: i
         found = _load_checked(reference)
         trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
     except StudyError as error:
-        print_json({"study": error.name, "errors": [{"where": one.where, "what": one.what} for one in error.found]})
+        print_json(
+            {
+                "study": error.name,
+                "errors": [{"where": one.where, "what": one.what, "place": one.place} for one in error.found],
+            }
+        )
         raise typer.Exit(2) from None
     minutes = trial.typical_minutes if trial else None
     each = fmean(trial.costs) if trial and participants else None

@@ -6,6 +6,7 @@ beside the study), the problems, and what only the backends and schemas can chec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -43,6 +44,7 @@ HINTS: Mapping[str, str] = {
     "expected ',' or": OPEN,
 }
 """What to look for, by what YAML says is wrong."""
+_TRANSLATION = re.compile(r"translations\.([\w-]+)\.(.+)", re.DOTALL)
 FILE = "study.yaml"
 """What a study file is called that has a folder of its own."""
 Load = Callable[[Mapping[str, Any], str, Path], tuple[Problem, ...]]
@@ -78,7 +80,13 @@ def find(reference: str) -> Path:
 def load_study(reference: str) -> Study:
     """Read, resolve and check a study; raises StudyError with every fault."""
     path = find(reference)
-    return study_of(read_yaml(path), path)
+    page = _page(path)
+    try:
+        return study_of(mapping_of(page, str(path)), path)
+    except StudyError as error:
+        if error.name != str(path):
+            raise
+        raise StudyError(error.name, [_placed(issue, page, path) for issue in error.found]) from None
 
 
 def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
@@ -105,14 +113,29 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
 
 def read_yaml(path: Path) -> dict[str, Any]:
     """A YAML file that holds a mapping; raises StudyError."""
+    return mapping_of(_page(path), str(path))
+
+
+def _page(path: Path) -> YamlDocument:
     try:
-        return mapping_of(parse_yaml(read_text(path)), str(path))
+        return parse_yaml(read_text(path))
     except NotYaml as error:
         raise StudyError(str(path), [yaml_issue(error)]) from None
     except NotText as error:
         raise StudyError(str(path), [text_issue(error)]) from None
     except ProblemError as error:
         raise StudyError(str(path), [ValidationIssue("", str(error).removeprefix(f"{path}: "))]) from None
+
+
+def _placed(issue: ValidationIssue, page: YamlDocument, path: Path) -> ValidationIssue:
+    """The error with its line, in the study file or in the file of a translation."""
+    translation = _TRANSLATION.match(issue.where)
+    file = page.value.get("translations", {}).get(translation[1]) if translation else None
+    if translation and isinstance(file, str):
+        span, name = _page(path.parent / file).span(translation[2]), f"{file}, "
+    else:
+        span, name = page.span(issue.where), ""
+    return replace(issue, place=f"{name}line {span.line}") if span else issue
 
 
 def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:

@@ -194,9 +194,9 @@ def test_chats_and_runs_alone_pass_the_verdict_of_a_fault_injector(kind: str, ba
         done = parley(*command, folder=tmp_path, **env)
         assert done.returncode == 0 or kind == "alone", done.stderr
         found = verdict(url)
-    assert found["requests"] > 30, found
-    assert found["faults"], found
-    assert (found["passed"], found["findings"]) == (True, []), found
+    assert found["attempts"] > found["calls"] > 20
+    assert found["faults_injected"] > 10
+    assert (found["passed"], found["findings"]) == (True, [])
 
 
 @pytest.fixture(scope="module")

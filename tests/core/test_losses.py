@@ -213,11 +213,17 @@ DOORS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def lines_of(folder: Path) -> list[str]:
+    return (folder / "study.yaml").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.parametrize("door", DOORS)
 def test_every_text_of_an_author_counts(tmp_path: Path, door: str) -> None:
     given_, where = DOORS[door]
     (fault,) = faults_of(tmp_path, **given_)
     assert fault.where == where
+    line = int(fault.place.removeprefix("line "))
+    assert ("<u>" if "<u>" in fault.what else "$x$") in "".join(lines_of(tmp_path)[line - 1 : line + 2])
     assert "<u>" in fault.what or "$x$" in fault.what
     written = (tmp_path / "study.yaml").read_text(encoding="utf-8")
     (located,) = check_text(written, tmp_path).faults  # the console's editor and builder
@@ -253,9 +259,9 @@ def test_a_message_of_a_conversation_is_only_quoted(tmp_path: Path) -> None:
 
 
 def test_a_translation_in_a_file_of_its_own_is_told_with_its_language(tmp_path: Path) -> None:
-    (tmp_path / "de.yaml").write_text(f"T: {BAD}\n", encoding="utf-8")
+    (tmp_path / "de.yaml").write_text(f"# German\nT: {BAD}\n", encoding="utf-8")
     (fault,) = faults_of(tmp_path, languages=["de"], translations={"de": "de.yaml"})
-    assert fault.where.startswith("translations.de")
+    assert (fault.where, fault.place) == ("translations.de.T", "de.yaml, line 2")
 
 
 @pytest.mark.parametrize("name", shipped())
