@@ -67,6 +67,8 @@ PANELS = {
         "note": Entry("notes", "Add a note to a session."),
         "exclude": Entry("notes", "Exclude a session from the data, or include it again."),
         "withdraw": Entry("participants", "Erase a participant's data."),
+        "person": Entry("people", "Export one person's data, or delete their recruiter ID."),
+        "retention": Entry("people", "Delete recruiter IDs and data whose period has passed."),
     },
     "Data and analysis": {
         "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),

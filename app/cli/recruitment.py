@@ -22,7 +22,9 @@ from app.cli.common import (
     print_rehearsal,
     settings_in_use,
 )
+from app.cli.people import retention_lines
 from app.clock import SystemClock
+from app.config.secret import secret_for
 from app.web.console.formatting import percent
 from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES, status_label
@@ -34,7 +36,9 @@ from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
 from storage.registers.link_problems import LinkProblem, link_problems
+from storage.payments.retention import retention_plan
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
+from storage.registers.participants import Participants
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
@@ -133,27 +137,37 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Cells are shown with the number of participants that the quotas want in them, and with their shares."""
-    database = existing_database(settings_in_use())
+    settings, now_us = settings_in_use(), SystemClock().now_us()
+    database = existing_database(settings)
     found = Studies(database).newest(name_of(study))
     with database.connect() as connection:
         there = session_groups(
-            connection, query_params(found.name, origin, SystemClock().now_us(), found.file.session_limits.hold_place_s)
+            connection, query_params(found.name, origin, now_us, found.file.session_limits.hold_place_s)
         )
     now, flagged = tally(there), flag_counts(there).flags
     same_id, problems = flagged.get(SAME_ID, 0), link_problems(database, found.name)
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
+    plan = retention_plan(database, Participants(database, secret_for(settings, database)), found, now_us)
     if as_json:
         told = {"wanted": wanted_overall(caps), **_counts_json(now)}
         ids = {SAME_ID: same_id, UNREADABLE_ID: flagged.get(UNREADABLE_ID, 0)}
         lost = [asdict(one) for one in problems]
-        print_json({"study": found.name, "state": held.state, **told, **ids, "link_problems": lost})
+        more = {"link_problems": lost, "retention": plan.as_json()}
+        print_json({"study": found.name, "state": held.state, **told, **ids, **more})
         return
     print_rehearsal(origin)
     if held.state in STATES:
         out.print(f"[yellow]{STATES[held.state].format(why=escape(held.closed_reason or ''))}[/yellow]")
     if not any(now.outcomes.values()):
         _others(database, found.name, origin)
+    _print_counts(found, now, caps)
+    _print_ids(same_id, problems)
+    for line in retention_lines(plan):
+        out.print(line, highlight=False)
+
+
+def _print_counts(study: Study, now: SessionCounts, caps: tuple[Quota, ...]) -> None:
     outcomes = Table("status", "sessions")
     for name in ("live", *OUTCOMES, "left"):
         outcomes.add_row(status_label(name), f"{now.outcomes.get(name, 0):,}")
@@ -161,9 +175,8 @@ def status(
     if (wanted := wanted_overall(caps)) is not None:
         done = now.outcomes.get("complete", 0)
         out.print(f"{done:,} of {wanted:,} participants wanted have completed the study.", highlight=False)
-    if found.factors:
-        out.print(_cells(found, now, caps))
-    _print_ids(same_id, problems)
+    if study.factors:
+        out.print(_cells(study, now, caps))
 
 
 def _print_ids(same_id: int, problems: tuple[LinkProblem, ...]) -> None:

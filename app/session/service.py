@@ -49,7 +49,7 @@ from app.session.transitions import (
     to_append,
 )
 from experiments.errors import Refused
-from experiments.events import Action, Event, PendingTask
+from experiments.events import Action, Actor, Event, PendingTask
 from experiments.session.annotations import ANNOTATED, Annotation
 from experiments.session.assignment import FULL
 from experiments.session.conversation import check_message_rate
@@ -127,10 +127,11 @@ class Sessions:
         """Write a note, or exclude or include a session. Raises NotPossible, or Refused if it is withdrawn."""
         await self.act(stream, remark(kind, text, who, self.now_us()))
 
-    async def withdraw(self, stream: str) -> bool:
-        """Erase a session on its participant's behalf; False if the engine refuses, as it was erased before."""
+    async def withdraw(self, stream: str, by: Actor = "researcher") -> bool:
+        """Erase a session on its participant's behalf, or, `by` the system, as its period has passed; False if the
+        engine refuses, as it was erased before."""
         try:
-            await self.act(stream, Action("withdraw", "", {}, self.now_us(), by="researcher"))
+            await self.act(stream, Action("withdraw", "", {}, self.now_us(), by=by))
         except Refused:
             return False
         return True

@@ -20,6 +20,7 @@ from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.i18n.negotiation import from_accept_language
+from app.session.retention import RetentionTask
 from app.session.service import SessionService
 from app.web import pictures
 from app.web.health import database_check, inside, liveness, readiness
@@ -96,9 +97,11 @@ def build_app(
         runtime, database, participants, links, cookies, offered, tickets, per_address=per_address, again=again
     )
 
+    retention = RetentionTask(runtime, database, participants, runtime.claims)
+
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(_sweep(runtime)), asyncio.create_task(watch.run())]
+        tasks = [asyncio.create_task(work) for work in (_sweep(runtime), watch.run(), retention.run())]
         for task in tasks:
             task.add_done_callback(_log_end)
         yield

@@ -19,6 +19,7 @@ from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
+from experiments.study.sections.retention import Period
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import kinds
 
@@ -266,6 +267,13 @@ class StudyFile(StrictModel):
     running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
+    keep_ids_for: Period | None = None
+    """How long a recruiter's id is kept after the last activity in its session, such as `90 days`. Then the link
+    between the person and the data is deleted; the data stay. An id with an open bonus payment is kept until it is
+    paid. For ever by default."""
+    keep_for: Period | None = None
+    """How long data are kept after the last activity in their session, such as `10 years`. Then they are erased as by a
+    withdrawal. For ever by default."""
     outcomes: dict[OutcomeName, EndPage] = {}
     """The last page and the completion code for each outcome. The last `finish` step may hold those of `complete`."""
     session_limits: SessionLimits = SessionLimits()

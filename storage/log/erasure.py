@@ -3,26 +3,35 @@
 What remains: its row in the register (study, hash, origin, ordinal), its tombstone, its seat with cell and outcome, the
 single event `withdrew`, the numbers of each reply attempt that the study's budget needs, and the keyed digest of the
 identity. By the digest a returning person gets the last page and no new session; the id itself is deleted.
+
+An identity can be deleted alone. Then its digest stays too, but no longer with the session: a returning person is
+recognised, and not even the deployment's secret and the id lead to the data.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from sqlite3 import OperationalError
 from types import MappingProxyType
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from experiments.events import Event
 from storage import tables
-from storage.db.engine import PATIENCE
+from storage.db.engine import PATIENCE, Database, writer
+from storage.registers.participants import UNLINKED
 from storage.schemas.registry import schemas
 
 _SESSION = select(tables.sessions.c.stream).where(tables.sessions.c.stream == bindparam("stream"))
 _ERASED = select(tables.erasures.c.stream).where(tables.erasures.c.stream == bindparam("stream"))
 NOT_EMPTIED = "SQLite's journal still holds what was erased, until it is next emptied"
+AT_ONCE = 500
+STREAM_CHARS = 36
+REASONS: Mapping[str, str] = MappingProxyType({"system": "kept for its period"})
+"""The reason of an erasure by who caused it, unless the participant withdrew."""
 log = logging.getLogger(__name__)
 REDACTED: Mapping[str, Any] = MappingProxyType(
     {"request": {}, "text": "", "path": "", "cause": None, "sent": None, "raw": None, "reasoning": None}
@@ -34,7 +43,12 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
     """Delete the data of a session, in the transaction that has written the event `withdrew`, which remains."""
     if connection.dialect.name == "postgresql":
         connection.execute(_SESSION.with_for_update(), {"stream": stream})
-    entry = {"stream": stream, "at_us": withdrew.at_us, "by": withdrew.by, "reason": "withdrew"}
+    entry = {
+        "stream": stream,
+        "at_us": withdrew.at_us,
+        "by": withdrew.by,
+        "reason": REASONS.get(withdrew.by, "withdrew"),
+    }
     connection.execute(insert(tables.erasures), [entry])
     before = tables.events.c
     connection.execute(delete(tables.events).where(before.stream == stream, before.seq < withdrew.seq))
@@ -51,6 +65,30 @@ def erase(connection: Connection, stream: str, withdrew: Event) -> None:
     connection.execute(update(seat).where(seat.c.stream == stream).values(nothing))
     person = tables.identities
     connection.execute(update(person).where(person.c.stream == stream).values(sealed=b""))
+
+
+def unlink_identities(database: Database, streams: Sequence[str]) -> int:
+    """Delete the recruiters' ids of sessions and every link from a person to them; returns how many had one.
+
+    The digests are written again in their own order and under new names, so that neither shows whose session is whose.
+    """
+    person = tables.identities
+    with writer(database) as connection:
+        with connection.begin():
+            found: list[dict[str, Any]] = []
+            for start in range(0, len(streams), AT_ONCE):
+                some = person.c.stream.in_(streams[start : start + AT_ONCE])
+                found += map(dict, connection.execute(select(person).where(some)).mappings())
+                connection.execute(delete(person).where(some))
+            found.sort(key=lambda row: str(row["digest"]))
+            if found:
+                connection.execute(insert(person), [{**row, "stream": _unlinked(), "sealed": b""} for row in found])
+        truncate_wal(connection)
+    return len(found)
+
+
+def _unlinked() -> str:
+    return f"{UNLINKED}{uuid4().hex}"[:STREAM_CHARS]
 
 
 def forget_annotations(connection: Connection, stream: str) -> None:

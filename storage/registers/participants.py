@@ -3,6 +3,7 @@
 A digest (HMAC-SHA-256 under the deployment's secret) recognises a returning person. The recruiter's id is encrypted
 with Fernet and used for payment files only. Neither is in the log or in an export. If a study allows repeated
 participation, each attempt has its own digest. After a withdrawal only the digest remains; the encrypted id is gone.
+If an id is deleted alone, the digest remains too, without the session (`storage/log/erasure.py`).
 
 Only a proven id (links.py) gives access to a session. A session that begins under an unproven id has its own digest,
 numbered after earlier ones of that id: researchers can find it by the id, but a visitor with that id cannot.
@@ -30,6 +31,8 @@ MOST_ATTEMPTS = 20
 MOST_GAP = 64
 AT_ONCE = 500
 """The number of digests per query."""
+UNLINKED = "unlinked-"
+"""How the stream begins, which is no session's, of a digest whose id was deleted alone."""
 MAC_BYTES = 16
 """The length of the signature in a personal or signed link (128 bits)."""
 
@@ -53,6 +56,11 @@ class ReturningParticipant:
     stream: str
     attempt: int
     same: bool
+
+    @property
+    def unlinked(self) -> bool:
+        """Whether the person has taken part, and the id was deleted, so that the session cannot be found any more."""
+        return self.stream.startswith(UNLINKED)
 
 
 class Participants:
@@ -88,8 +96,9 @@ class Participants:
         stored = self.reveal(stream)
         if stored is not None:
             mine = (stored.recruiter, stored.id) == (person.recruiter, person.id)
-        else:  # without an id, or withdrawn
-            mine = stream in self.sessions(study, person)
+        else:  # without an id, or withdrawn; or the id was deleted, and the session is the browser's own
+            its = self.sessions(study, person)
+            mine = stream in its or (not self._has_id(stream) and any(one.startswith(UNLINKED) for one in its))
         submission = stored.submission if stored else None
         return ReturningParticipant(stream, attempt + 1, same=not _another(person, submission)) if mine else None
 
@@ -178,6 +187,10 @@ class Participants:
                 wanted = _identity.digest.in_(digests[start : start + AT_ONCE])
                 query = select(_identity.digest, _identity.stream).where(_identity.study == study, wanted)
                 yield from ((row.digest, row.stream) for row in connection.execute(query))
+
+    def _has_id(self, stream: str) -> bool:
+        with self._engine.connect() as connection:
+            return connection.execute(select(_identity.stream).where(_identity.stream == stream)).first() is not None
 
     def _submission(self, stream: str) -> str | None:
         """The recruiter's id of a session's submission; None after a withdrawal."""

@@ -21,7 +21,7 @@ from app.web.participant.session_cookie import SessionCookie
 from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.registers.origins import Origin
-from storage.registers.participants import MOST_GAP, Participants
+from storage.registers.participants import MOST_GAP, ParticipantId, Participants, ReturningParticipant
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,13 @@ class Returning:
         if who.rehearsed or who.trial == "preview":
             return ReturnResult(await self._session(who.rehearsed.stream if who.rehearsed else None, study))
         own = await self._session(self._cookies.read(request, cookie_of(study, who)), study)
-        person, known = who.person, None
-        if person is None:
+        if who.person is None:
             return ReturnResult(None if own and self._again and own.screen.ended else own)
-        if who.proven:
-            known = await asyncio.to_thread(self._participants.known, study.name, person)
-        if known is None and own is not None:
-            its = own.stream, own.state.enrolled.get("attempt", 1)
-            known = await asyncio.to_thread(self._participants.returning, study.name, person, *its)
+        known = await self._known(study, who, who.person, own)
         if known is None:
             return ReturnResult(None)
+        if known.unlinked:
+            return ReturnResult(None, known.attempt, once=study.file.recruitment.repeat_participation != "new_session")
         live = own if own is not None and own.stream == known.stream else await self._session(known.stream, study)
         if live is None or (self._again and live.screen.ended):
             return ReturnResult(None, known.attempt, before=live)
@@ -79,6 +76,16 @@ class Returning:
         return ReturnResult(
             None, known.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=live
         )
+
+    async def _known(
+        self, study: Study, who: IdentityClaim, person: ParticipantId, own: LoadedSession | None
+    ) -> ReturningParticipant | None:
+        """The session under a proven id, or else the browser's `own` if it began under this id."""
+        known = await asyncio.to_thread(self._participants.known, study.name, person) if who.proven else None
+        if known is None and own is not None:
+            its = own.stream, own.state.enrolled.get("attempt", 1)
+            known = await asyncio.to_thread(self._participants.returning, study.name, person, *its)
+        return known
 
     async def first(self, study: Study, who: IdentityClaim, stream: str) -> LoadedSession | None:
         """The existing session that kept a new one from starting: the person's, or the one with this stream."""

@@ -1,0 +1,228 @@
+"""All that is stored of one person, to be handed to them on request (GDPR, Articles 15 and 20): JSON with a README.
+
+A person is somebody with a recruiter's id. Sessions that began under an unproven id in another browser may be somebody
+else's, so they are left out and listed. Without an id a person is known by one session alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from sqlalchemy import Connection, Select, Table, select
+
+from experiments.session.engine import fold
+from experiments.session.state import State
+from experiments.views.quality_flags import SAME_ID
+from experiments.views.transcript import remark
+from storage import tables
+from storage.datasets.describe.zip_file import BEGINNING, OWN, UNIX
+from storage.datasets.tidy.columns import Layout
+from storage.datasets.tidy.rows import TidySession, rows, time
+from storage.db.engine import Database
+from storage.errors import StorageError
+from storage.log.event_log import facts
+from storage.registers.participants import ParticipantId, Participants
+from storage.registers.studies import Studies
+from storage.reports.person_readme import readme
+from storage.reports.sessions import find_sessions
+
+DATA, README = "person.json", "README.md"
+GLOBAL = ("prolific", "connect")
+"""Recruiters whose ids are one person's in every study. Ids of the others are given for each study."""
+TABLES = ("answers", "ratings", "messages", "timings", "events", "model_calls")
+"""The tidy tables that are written, by the name of their part in the file."""
+REMARKS = ("noted", "flagged", "annotated", "excluded", "included")
+UNPROVEN, FIRST = "none", "first"
+_session, _seat, _identity = tables.sessions.c, tables.seats.c, tables.identities.c
+
+
+@dataclass(frozen=True, slots=True)
+class PersonSessions:
+    """The sessions of one person, and those under the same id that may be somebody else's, by their ids."""
+
+    streams: tuple[str, ...]
+    doubtful: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What tells whose a session is."""
+
+    stream: str
+    study: str
+    number: int
+    recruiter: str
+    whose: str
+
+
+def sessions_of_person(database: Database, people: Participants, name: str, study: str = "") -> PersonSessions:
+    """The sessions of the person with a recruiter's id, or of the person of a session, given its id or an id in
+    exported data; in one study or in all. Raises StorageError if there are none, or if the id may be several people's.
+    """
+    found = _known(database, find_sessions(database, people, name, study))
+    if not found:
+        raise StorageError(
+            f"no session found for {name!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data"
+        )
+    under_id = {stream for its in {one.study for one in found} for stream in people.called(its, name)}
+    if not under_id.issuperset(one.stream for one in found):
+        return person_of_session(database, people, found[0].stream)
+    recruiters = sorted({one.recruiter for one in found})
+    studies = sorted({one.study for one in found})
+    if len(recruiters) > 1:
+        raise StorageError(
+            f"{name!r} is an ID of several recruiters ({', '.join(recruiters)}), so perhaps of several people. "
+            "Give the ID of one of the sessions instead: the console lists them"
+        )
+    if len(studies) > 1 and recruiters[0] not in GLOBAL:
+        raise StorageError(
+            f"{name!r} is an ID in several studies ({', '.join(studies)}), and {recruiters[0]} gives its IDs for each "
+            "study, so they may be several people's. Choose one: --study NAME"
+        )
+    return _certain(found)
+
+
+def person_of_session(database: Database, people: Participants, stream: str) -> PersonSessions:
+    """The sessions of the person of a session, in its study."""
+    (own,) = _known(database, [stream])
+    person = people.reveal(stream)
+    if person is None:
+        return PersonSessions((stream,))
+    found = _certain(_known(database, people.sessions(own.study, ParticipantId(own.recruiter, person.id))))
+    if stream in found.streams:
+        return found
+    return PersonSessions((stream,), tuple(one for one in (*found.streams, *found.doubtful) if one != stream))
+
+
+def _certain(found: Sequence[_Known]) -> PersonSessions:
+    """In each study, those sessions under the id that were proven, or else those of the browser that had it first."""
+    sure: dict[str, str] = {}
+    for one in found:
+        if one.whose in ("", FIRST):
+            sure[one.study] = "" if one.whose == "" else sure.get(one.study, FIRST)
+    streams = tuple(one.stream for one in found if sure.get(one.study) == one.whose)
+    return PersonSessions(streams, tuple(one.stream for one in found if one.stream not in streams))
+
+
+def _known(database: Database, streams: Sequence[str]) -> list[_Known]:
+    """What is known of these sessions, by study and number."""
+    query = select(_session.stream, _session.study, _session.ordinal, _identity.recruiter)
+    query = query.outerjoin(tables.identities, _identity.stream == _session.stream)
+    query = query.where(_session.stream.in_(streams)).order_by(_session.study, _session.ordinal)
+    with database.connect() as connection:
+        return [
+            _Known(row.stream, row.study, row.ordinal, row.recruiter or "", _whose(connection, row.stream))
+            for row in connection.execute(query).all()
+        ]
+
+
+def _whose(connection: Connection, stream: str) -> str:
+    """Empty for the person of a proven id, `first` for the first browser with an unproven one, else the session."""
+    state = fold(facts(connection, stream))
+    if state.outcome == "withdrawn":  # nothing is known of a proof any more
+        return FIRST
+    if state.enrolled.get("proof") != UNPROVEN:
+        return ""
+    return stream if state.enrolled.get(SAME_ID) else FIRST
+
+
+def person_data(database: Database, people: Participants, found: PersonSessions, at_us: int) -> dict[str, Any]:
+    """All that is stored of a person, as JSON. Raises StorageError if the recruiter's id cannot be read."""
+    studies = Studies(database)
+    with database.connect() as connection:
+        sessions = [_session_data(connection, studies, people, stream) for stream in found.streams]
+    return {"made": time(at_us), "sessions": sessions}
+
+
+def write_person(data: Mapping[str, Any], file: BinaryIO) -> None:
+    """Write a person's data and the README as a zip file."""
+    contents = {README: readme(data), DATA: json.dumps(data, indent=2, ensure_ascii=False) + "\n"}
+    with ZipFile(file, "w") as archive:
+        for name, text in contents.items():
+            info = ZipInfo(name, BEGINNING)
+            info.compress_type, info.create_system, info.external_attr = ZIP_DEFLATED, UNIX, OWN
+            archive.writestr(info, text.encode())
+
+
+def _session_data(connection: Connection, studies: Studies, people: Participants, stream: str) -> dict[str, Any]:
+    query = select(_session.study, _session.hash, _session.ordinal, *_seat)
+    query = query.outerjoin(tables.seats, _seat.stream == _session.stream).where(_session.stream == stream)
+    seat = connection.execute(query).one()._asdict()
+    state, study = fold(facts(connection, stream)), studies.get(seat["hash"])
+    about = {
+        "study": seat["study"],
+        "title": study.file.title,
+        "study_version": study.file.version,
+        "contact": study.file.contact or None,
+        "session": stream,
+        "number": seat["ordinal"],
+    }
+    if state.outcome == "withdrawn":
+        return {**about, "outcome": "withdrawn", "erased": time(state.events[-1].at_us)}
+    person = people.reveal(stream)
+    identity = {"recruiter": person.recruiter, "id": person.id, "submission": person.submission} if person else None
+    layout = Layout(studies.taken(seat["study"], seat["origin"]))
+    attempts = [row._asdict() for row in connection.execute(_attempts(stream))]
+    record = TidySession(study, state, seat, _telemetry(connection, stream), attempts)
+    (whole,) = rows("sessions", record, layout)
+    ids = {name: value for name, value in whole.items() if name in ("session", *layout.ids)}
+    found = {table: [_filled(row, ids) for row in rows(table, record, layout)] for table in TABLES}
+    for call, attempt in zip(found["model_calls"], record.attempts, strict=True):
+        call |= {name: attempt[name] for name in ("text", "reasoning") if attempt[name]}
+    return {
+        **about,
+        "identity": identity,
+        "ids_in_exported_data": ids,
+        **_filled(whole, (*ids, *layout.factors)),
+        "conditions": dict(state.factors),
+        **found,
+        **_kept(connection, state, stream),
+    }
+
+
+def _kept(connection: Connection, state: State, stream: str) -> dict[str, Any]:
+    """What is stored beside the tidy tables: payments, remarks, what was typed and not sent, and the page's records."""
+    remarks = [remark(event) for event in state.events if event.kind in REMARKS]
+    return {
+        "payments": [
+            {"time": time(event.at_us), "amount": event.data["amount"], "file": event.data["file"]}
+            for event in state.events
+            if event.kind == "paid"
+        ],
+        "remarks": [{"time": time(one.at_us), "kind": one.kind, "text": one.text} for one in remarks],
+        "not_sent": [*_records(connection, tables.drafts, stream)],
+        "page_records": [*_records(connection, tables.telemetry, stream)],
+    }
+
+
+def _filled(row: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
+    """A row without its blank cells and some columns."""
+    return {name: value for name, value in row.items() if value is not None and name not in without}
+
+
+def _telemetry(connection: Connection, stream: str) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in connection.execute(_of(tables.telemetry, stream)):
+        found.setdefault(row.path, []).append({**row.data, "kind": row.kind})
+    return found
+
+
+def _of(table: Table, stream: str) -> Select[Any]:
+    return select(table).where(table.c.stream == stream).order_by(*table.primary_key)
+
+
+def _attempts(stream: str) -> Select[Any]:
+    t = tables.attempts.c
+    query = select(tables.attempts).where(t.stream == stream, t.cell.is_(None))
+    return query.order_by(t.started_us, t.turn, t.slot, t.number)
+
+
+def _records(connection: Connection, table: Table, stream: str) -> Iterator[dict[str, Any]]:
+    """The rows of a table about a session, with their times as text."""
+    for row in connection.execute(_of(table, stream)):
+        values = {name: value for name, value in row._asdict().items() if name not in ("stream", "batch")}
+        yield {"time": time(values.pop("at_us")), **values}
