@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -27,6 +27,7 @@ from app.cli.common import (
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from experiments.errors import suggestion
 from experiments.study.cells import parse_values
 from storage.accounts.accounts import Accounts
 from storage.accounts.roles import TERMINAL
@@ -39,6 +40,7 @@ from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, TrainSplit, 
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
+from storage.datasets.exports.screening import MODES
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
@@ -182,6 +184,14 @@ def export_(
         ),
     ] = SHARE,
     seed: Annotated[str, typer.Option(metavar="SEED", help=f"With {NAME}: the seed of that split.")] = "1",
+    screen: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(MODES),
+            help="Screen free text for personal data, such as addresses and phone numbers: `mark` lists the rows, "
+            "`mask` replaces what is found. README.md counts it.",
+        ),
+    ] = "",
     ids: Annotated[
         Path | None,
         typer.Option(
@@ -200,7 +210,8 @@ def export_(
     began = (moment_of(since), moment_of(until, end=True))
     selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
     request = ExportRequest(
-        name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part, tuple(formats or ())
+        *(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part),
+        *(tuple(formats or ()), _mode(screen, schema, to)),
     )
     if formats and (schema == NAME or to == STDOUT):
         raise StorageError(
@@ -224,6 +235,17 @@ def export_(
         _recruiter_ids(settings, database, request, ids)
     if zipped:
         out.print(f"{zip_export(to)}", highlight=False)
+
+
+def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:
+    if screen and (schema == NAME or (to == STDOUT and screen == "mark")):
+        raise StorageError(
+            f"--screen goes with the export of a released dataset or of {TIDY}, and `mark` only into a folder"
+        )
+    for mode in ("", *MODES):
+        if screen == mode:
+            return mode
+    raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
 
 
 def _recruiter_ids(settings: Settings, database: Database, request: ExportRequest, file: Path) -> None:
@@ -266,12 +288,19 @@ def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
         out.print(f"  {kept.step}: {kept.people:,} participants, {kept.answers:,} answers", highlight=False)
     if statuses and statuses.unknown:
         out.print(f"[yellow]{statuses.unknown} IDs of Prolific's export belong to no session of this study.[/yellow]")
+    _print_screening(exported)
     cells = sum(sum(file.formulas.values()) for file in exported.files)
     if cells and not exported.safe:
         out.print(
             f"[yellow]{cells:,} cells would run as formulas in a spreadsheet[/yellow] (README.md lists the columns); "
             "`--safe-for-spreadsheets` escapes them."
         )
+
+
+def _print_screening(exported: ExportManifest) -> None:
+    if exported.screening:
+        found = how_many(sum(one.number for one in exported.personal), "item")
+        out.print(f"{found} of personal data {exported.screening}ed; README.md lists the columns.", highlight=False)
 
 
 def _statuses(settings: Settings, database: Database, study: str, path: Path) -> Statuses:

@@ -49,6 +49,18 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class PersonalData:
+    """Personal data of a kind (exports/personal_data.py) in a column of a file: in the row of that number, from 1, and
+    how often."""
+
+    path: str
+    row: int
+    column: str
+    kind: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class FilterStep:
     """The numbers of participants and answers that remain after one step of a filter."""
 
@@ -105,3 +117,7 @@ class ExportManifest:
     """The publication metadata that were recorded for the study."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
+    screening: str = ""
+    """`mark` or `mask` if free text was screened for personal data."""
+    personal: tuple[PersonalData, ...] = ()
+    """The personal data that were found, never with their values."""

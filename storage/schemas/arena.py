@@ -87,8 +87,8 @@ PAIR_COLUMNS = (
     Column("model_b", TextColumn(), "The model on the right.", DRAWN),
     Column("winner", ChoiceColumn(WINNERS), "The vote.", CHOSEN, ("winner", "score")),
     Column("judge", TextColumn(), "The participant, as in arena_votes.csv.", "chance"),
-    Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model"),
-    Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model"),
+    Column("conversation_a", TALK, "The conversation of model_a.", "the participant and the model", free_text=True),
+    Column("conversation_b", TALK, "The conversation of model_b.", "the participant and the model", free_text=True),
     Column("turn", IntegerColumn(low=1), "How many messages the conversation had when the vote was given.", STUDY),
     Column("anony", TRUTH, "Whether the models' names were hidden; always true in Parley's data.", STUDY),
     Column(

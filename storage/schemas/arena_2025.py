@@ -82,10 +82,18 @@ COLUMNS = (
     Column("evaluation_session_id", TextColumn(), "The conversation: a random UUID.", "chance"),
     Column("evaluation_order", IntegerColumn(low=1), "The number of the vote in its conversation, from 1.", STUDY),
     Column(
-        "conversation_a", JsonColumn(_is_talk, WHAT, TALK), "The messages of model_a since the vote before.", TALKED
+        "conversation_a",
+        JsonColumn(_is_talk, WHAT, TALK),
+        "The messages of model_a since the vote before.",
+        TALKED,
+        free_text=True,
     ),
     Column(
-        "conversation_b", JsonColumn(_is_talk, WHAT, TALK), "The messages of model_b since the vote before.", TALKED
+        "conversation_b",
+        JsonColumn(_is_talk, WHAT, TALK),
+        "The messages of model_b since the vote before.",
+        TALKED,
+        free_text=True,
     ),
     Column(
         "full_conversation",
@@ -94,6 +102,7 @@ COLUMNS = (
         ),
         "All messages up to the vote, with the replies of both models to each.",
         TALKED,
+        free_text=True,
     ),
     Column("conv_metadata", OBJECT, f"Counts of tokens and of Markdown; {NULL}.", ANNOTATED),
     Column("category_tag", OBJECT, f"Categories of the conversation; {NULL}.", ANNOTATED),

@@ -36,7 +36,8 @@ class Column:
 
     `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
     released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
-    published files, but never in files that Parley exports.
+    published files, but never in files that Parley exports. `free_text` says that participants or models wrote it in
+    their own words, so that it may hold personal data.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Column:
     stored: str = ""
     optional: bool = False
     theirs: bool = False
+    free_text: bool = False
 
     @property
     def kind(self) -> Kind:

@@ -102,6 +102,7 @@ CONVERSATION_COLUMNS = (
         JsonColumn(_is_history, "a list of objects with the texts role and content", MESSAGES),
         "The messages in order; You is the participant, Bot the model.",
         "the participant and the model",
+        free_text=True,
     ),
     Column(
         "user_effort",

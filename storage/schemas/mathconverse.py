@@ -77,12 +77,14 @@ COLUMNS = (
         PythonLiteral(all_texts, "a list of texts, in Python syntax"),
         "The messages in order, each after `User: `.",
         CHOSEN,
+        free_text=True,
     ),
     Column(
         "model_responses",
         PythonLiteral(all_texts, "a list of texts, in Python syntax"),
         "The replies in order, each after `AI: `.",
         "the model",
+        free_text=True,
     ),
     Column(
         "time_taken", NumberColumn(low=0), "Seconds from the display of the problem to the last rating.", "the clock"

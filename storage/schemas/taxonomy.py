@@ -73,6 +73,7 @@ COLUMNS = (
         RATER,
         ("other",),
         stored="other",
+        free_text=True,
     ),
     Column(
         "Orig Idx", IntegerColumn(low=0, blank=True), "The message's number, from 0.", "the order", stored="orig_idx"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 from starlette.types import ASGIApp
@@ -89,3 +91,17 @@ async def test_a_stranger_gets_nothing_but_the_login(app: ASGIApp) -> None:
         stranger.adopt(known)
         for event in known.events:
             assert await stranger.fire(event, {}, must=False) == {}, event
+
+
+async def test_an_owner_fetches_one_persons_data_and_it_is_written_down(app: ASGIApp) -> None:
+    async with Researcher(app=app) as researcher:
+        await researcher.log_in("Ada", GOOD)
+        await researcher.open(study="short", tab="sessions", session="1")
+        told = await researcher.on("session-person-data", "click")
+        (link,) = re.findall(r'href="(/download/[^"]+)"', str(told))
+        answer = await researcher.send("GET", link)
+        with ZipFile(BytesIO(answer.content)) as archive:
+            found = b"".join(archive.read(name) for name in archive.namelist()).decode()
+        assert (PEOPLE[0] in found, SUBMISSION in found, PEOPLE[1] in found) == (True, True, False)
+        deeds = text((await researcher.enter("accounts"))["people-deeds"])
+        assert "ada exported a person" in deeds

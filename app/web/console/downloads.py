@@ -15,12 +15,13 @@ import secrets
 import shutil
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
+from typing import Any
 
 from filelock import FileLock
 from itsdangerous import BadSignature, SignatureExpired
@@ -36,7 +37,9 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
-from storage.db.private_files import hold_lock, new_folder
+from storage.db.private_files import create, hold_lock, new_folder
+from storage.errors import StorageError
+from storage.reports.person import write_person
 
 log = logging.getLogger(__name__)
 PREFIX, LOCK = "parley-downloads-", "lock"
@@ -188,8 +191,9 @@ class Downloads:
         """Make an export, in its own thread. Errors are logged and shown to the user, not raised."""
         job.said = BROKEN
         try:
-            with self._folder(job.export_request) as folder:
-                self._keep(visitor, job, self._packed(database, job, folder))
+            with self._folder() as own:
+                folder = own / f"{job.export_request.study}-{job.export_request.schema}"
+                self._keep(visitor, job.about, self._packed(database, job, folder), lambda: job.stopped)
             job.said = ""
         except _Stopped:
             job.said = STOPPED
@@ -203,8 +207,8 @@ class Downloads:
             job.done = True
 
     @contextmanager
-    def _folder(self, export_request: ExportRequest) -> Iterator[Path]:
-        """A private folder for an export, which is deleted afterwards."""
+    def _folder(self) -> Iterator[Path]:
+        """A private folder, which is deleted afterwards."""
         with self._lock:
             if self._own is None:
                 self._root = Path(mkdtemp(prefix=PREFIX))
@@ -213,7 +217,7 @@ class Downloads:
                 raise OSError(f"{self._root} cannot be locked, or another console process is checking it; try again")
         own = Path(mkdtemp(dir=self._root))
         try:
-            yield own / f"{export_request.study}-{export_request.schema}"
+            yield own
         finally:
             shutil.rmtree(own, ignore_errors=True)
 
@@ -233,8 +237,20 @@ class Downloads:
             raise _Stopped
         return packed, sessions
 
-    def _keep(self, visitor: CurrentUser, job: DownloadJob, made: tuple[Path, int]) -> None:
-        """Give an export its link, and let it expire."""
+    def offer_person(self, visitor: CurrentUser, name: str, about: str, data: Mapping[str, Any]) -> Link:
+        """The link to one person's data as a zip file."""
+        try:
+            with self._folder() as folder:
+                with create(folder / name) as file:
+                    write_person(data, file)
+                return self._keep(visitor, about, (folder / name, len(data["sessions"])))
+        except OSError as error:
+            raise StorageError(f"the file cannot be written: {error.strerror or error}") from error
+
+    def _keep(
+        self, visitor: CurrentUser, about: str, made: tuple[Path, int], stopped: Callable[[], bool] = lambda: False
+    ) -> Link:
+        """Give a file its link, and let it expire."""
         packed, sessions = made
         key = secrets.token_urlsafe(16)
         with packed.open("rb") as file:
@@ -244,7 +260,7 @@ class Downloads:
             token=str(self._tokens.dumps(key)),
             path=packed.parent.with_name(f"{key}.zip"),
             name=packed.name,
-            about=job.about,
+            about=about,
             sessions=sessions,
             bytes=packed.stat().st_size,
             sha256=sha256,
@@ -252,7 +268,7 @@ class Downloads:
         )
         packed.rename(link.path)
         with self._lock:
-            if job.stopped:
+            if stopped():
                 link.path.unlink()
                 raise _Stopped
             self._links[key] = link
@@ -260,6 +276,7 @@ class Downloads:
             timer.daemon = True
             timer.start()
             self._timers = [*filter(threading.Timer.is_alive, self._timers), timer]
+        return link
 
 
 def _sweep_killed() -> None:

@@ -15,6 +15,7 @@ from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
+from storage.datasets.describe.screening_report import MARKED, marked_rows
 from storage.datasets.describe.study_documents import STUDY, documents
 from storage.datasets.describe.tidy_documents import tidy_documents
 from storage.datasets.manifest import ExportManifest
@@ -22,7 +23,7 @@ from storage.db.checksums import NAME, is_ours, recorded, sums
 from storage.db.private_files import writing
 
 PAGE, BOOK, METADATA = "codebook.md", "codebook.json", "metadata.json"
-NAMES = (PAGE, BOOK, METADATA, STUDY, NAME)
+NAMES = (PAGE, BOOK, METADATA, STUDY, MARKED, NAME)
 """The describing files that nobody edits; `study.json` is replaced by one file per version if there are several."""
 
 
@@ -54,6 +55,7 @@ def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
         METADATA: (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
         **documents(exported.studies),
         **tidy_documents(exported),
+        **marked_rows(exported),
     }
 
 

@@ -26,6 +26,7 @@ from storage.datasets.describe.publication import (
     title,
 )
 from storage.datasets.describe.responsible_ai import collection_facts
+from storage.datasets.describe.screening_report import MARKED, screening_section
 from storage.datasets.describe.study_documents import file_name
 from storage.datasets.describe.summary_text import summary
 from storage.datasets.describe.tidy_documents import R_LINE, tidy_files
@@ -99,6 +100,7 @@ def dataset_card(exported: ExportManifest) -> str:
         _studies(exported),
         _sources(exported),
         _reading(exported),
+        screening_section(exported),
         _formulas(exported),
         _checking(),
         _use(exported),
@@ -129,6 +131,7 @@ def _files(exported: ExportManifest) -> str:
         ),
         *([cited] if publication(exported).authors else []),
         *(f"{code(name)}: {about}" for name, about in tidy_files(exported).items()),
+        *([f"{code(MARKED)}: where personal data were found"] if exported.screening == "mark" else []),
         f"{code(NAME)}: the checksum of every file except those that may be edited, which are this card and the files "
         "for citing and depositing",
     ]

@@ -21,9 +21,10 @@ from storage.datasets.exports.csv_cells import CsvCells
 from storage.datasets.exports.formats import check, copy_path, write
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
+from storage.datasets.exports.screening import Screening
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
-from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy
+from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalData
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -60,10 +61,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
         names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
         with writing(folder, names, tidy_names(plan.schema)) as paths:
-            files = tuple(
-                _write(connection, chosen, formats[chosen.path], paths, tell, safe=request.safe)
-                for chosen in plan.files
-            )
+            made = [_write(connection, chosen, formats[chosen.path], paths, tell, request) for chosen in plan.files]
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
         users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
@@ -76,7 +74,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         sessions=sessions,
         withdrawn=withdrawn,
         folder=folder,
-        files=files,
+        files=tuple(file for file, _ in made),
         studies=Studies(database).taken(request.study, plan.origin),
         sources=plan.sources,
         filtered=filtered,
@@ -85,6 +83,8 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         users=users,
         dataset=dataset,
         period=period,
+        screening=request.screen,
+        personal=tuple(one for _, found in made for one in found),
     )
     describe(exported)
     return exported
@@ -95,7 +95,7 @@ def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str 
     with database.connect() as connection:
         chosen = plan_export(connection, request).named(file)
         filter_files(connection, request, chosen)
-        return sum(map(len, _written(connection, chosen, out, safe=request.safe)))
+        return sum(map(len, _written(connection, chosen, out, request, _screening(chosen, request))))
 
 
 def _write(
@@ -104,23 +104,20 @@ def _write(
     formats: Sequence[str],
     paths: Mapping[str, Path],
     tell: Tell,
-    *,
-    safe: bool,
-) -> ExportedFile:
-    """Write a file and its copies to their temporary paths. The rows of the first copy are those just written, unless
-    the file spells them in its own way."""
-    name, seen = chosen.path, CsvCells(chosen.columns)
+    request: ExportRequest,
+) -> tuple[ExportedFile, Sequence[PersonalData]]:
+    """Write a file and its copies to their temporary paths; returns it and the personal data found in it. The rows of
+    the first copy are those just written, unless the file spells them in its own way."""
+    name, seen, screening = chosen.path, CsvCells(chosen.columns), _screening(chosen, request)
     together = bool(formats) and not chosen.is_spelled(connection)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        rows = _written(connection, chosen, hashed, partial(tell, name), safe=safe, typed=together, seen=seen)
+        rows = _written(connection, chosen, hashed, request, screening, partial(tell, name), typed=together, seen=seen)
         first = [_copy(chosen, formats[0], paths, rows)] if together else []
         deque(rows, maxlen=0)
     rest = formats[len(first) :]
-    others = (
-        _copy(chosen, format_, paths, chosen.stream(connection, texts=False, as_spelled=False)) for format_ in rest
-    )
-    return ExportedFile(
+    others = (_copy(chosen, format_, paths, _screened_values(connection, chosen, request)) for format_ in rest)
+    written = ExportedFile(
         table=chosen.table,
         path=name,
         columns=chosen.columns,
@@ -133,6 +130,17 @@ def _write(
         empty=seen.empty,
         copies=(*first, *others),
     )
+    return written, screening.found if screening else ()
+
+
+def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
+    return Screening(request.screen, chosen.path, chosen.columns) if request.screen else None
+
+
+def _screened_values(connection: Connection, chosen: FileRows, request: ExportRequest) -> Iterator[Rows]:
+    """The values of all rows for another copy."""
+    rows, screening = chosen.stream(connection, texts=False, as_spelled=False), _screening(chosen, request)
+    return screening.rows(rows) if screening else rows
 
 
 def formats_of(chosen: FileRows, plan: ExportPlan, request: ExportRequest) -> list[str]:
@@ -156,23 +164,25 @@ def _written(
     connection: Connection,
     chosen: FileRows,
     out: Any,
+    request: ExportRequest,
+    screening: Screening | None,
     tell: Callable[[int], None] = lambda rows: None,
     *,
-    safe: bool,
     typed: bool = False,
     seen: CsvCells | None = None,
 ) -> Iterator[Rows]:
     """Write the rows, and give each batch that is written; with `typed`, its cells are values."""
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
     texts = not chosen.json and not typed and chosen.texts
-    escaping = safe and not chosen.json
+    escaping = request.safe and not chosen.json
     if escaping:
         file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark
     header = [column.name for column in chosen.columns]
     writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
     count = 0
     tell(count)
-    for rows in chosen.stream(connection, texts=texts):
+    found = chosen.stream(connection, texts=texts)
+    for rows in screening.rows(found) if screening else found:
         if seen is not None:
             seen.see(rows)
         writer.rows(_escaped(rows, chosen.columns) if escaping else rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -36,7 +36,8 @@ class ExportRequest:
     `statuses` replaces Parley's own outcomes for completion. `safe` escapes cells that a spreadsheet would run.
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
     imported release is restricted to it, and a study's own sessions are written as it. `formats` are
-    further formats to write each file in (exports/formats).
+    further formats to write each file in (exports/formats). `screen` screens free text for personal data
+    (exports/screening.py): `mark` or `mask`.
     """
 
     study: str
@@ -47,6 +48,7 @@ class ExportRequest:
     selection: SessionFilter = ALL
     part: str = ""
     formats: tuple[str, ...] = ()
+    screen: Literal["", "mark", "mask"] = ""
 
 
 FileRows = RowSelection | SessionRows

@@ -130,6 +130,7 @@ VALUES = (
         ANY,
         "The answer as stored; several chosen options as a JSON list. Blank if there is none.",
         PARTICIPANT,
+        free_text=True,
     ),
     Column("number", NUMBER, "The same, if it is a number or an option that is one.", PARTICIPANT),
     Column("label", ANY, "The text of the chosen option or options, joined by `; `.", STUDY),
@@ -179,7 +180,7 @@ def _message_columns() -> tuple[Column, ...]:
         Column("role", choice("user", "assistant"), "Who wrote it: the participant or a model.", STUDY),
         SLOT,
         Column("model", ANY, "The model that gave the reply.", STUDY),
-        Column("text", ANY, "The message as the participant read it.", "the participant and the model"),
+        Column("text", ANY, "The message as the participant read it.", "the participant and the model", free_text=True),
         Column("ending", ChoiceColumn(ENDS), "Whether the message is complete.", MODEL),
     )
 
@@ -314,7 +315,8 @@ def wide_columns(studies: Sequence[Study]) -> Mapping[tuple[str, str], Column]:
 
 
 def _wide_column(column: str, path: str, field: Field) -> Column:
-    return Column(column, _form(field), f"The answer to `{field.name}` at `{path}`.", PARTICIPANT, (field.name,))
+    form, meaning = _form(field), f"The answer to `{field.name}` at `{path}`."
+    return Column(column, form, meaning, PARTICIPANT, (field.name,), free_text=form is ANY)
 
 
 def _form(field: Field) -> ColumnType:

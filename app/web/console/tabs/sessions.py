@@ -34,6 +34,7 @@ from experiments.views.quality_flags import flags
 from experiments.views.transcript import transcript_of
 from storage.errors import StorageError
 from storage.registers.origins import Origin
+from storage.reports.person import person_data, person_of_session
 from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, count_by_origin, read_session, sessions
 from storage.schemas.registry import released
 
@@ -105,6 +106,7 @@ class SessionsTab:
             *self._player.outputs,
             self._identity,
             self._reveal,
+            self._person_data,
         ]
         self.outputs = [*listed, *filters, *self._shown]
         self._wire(listed)
@@ -131,6 +133,9 @@ class SessionsTab:
         self._head = gr.HTML(elem_id="session-head", padding=False, apply_default_css=False)
         with gr.Row(elem_id="session-identity"):
             self._reveal = gr.Button("Show recruiter ID", elem_id="session-reveal", size="sm", visible=False)
+            self._person_data = gr.Button(
+                "Export this person's data", elem_id="session-person-data", size="sm", visible=False
+            )
             self._identity = gr.HTML(elem_id="session-id", padding=False, apply_default_css=False)
         with gr.Column(elem_id="session-actions", visible=False) as self._actions:
             self._said = gr.Textbox(label="Note, or reason for exclusion", elem_id="session-said", lines=1, max_lines=4)
@@ -159,6 +164,7 @@ class SessionsTab:
         on(self._list.click, self._open, here, opened, js=PICKED)
         on(self._back.click, lambda *_: {self._views: gr.update(selected="transcript")}, [], [self._views], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
+        on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
         after = [self._said, *self._shown, *listed]
         for button, act in (
             (self._note, self._noted),
@@ -239,7 +245,7 @@ class SessionsTab:
         return {**self._nothing(), **self._told(visitor, session)}
 
     def _nothing(self) -> dict[Component, Any]:
-        hidden = dict.fromkeys((self._views, self._actions, self._reveal), gr.update(visible=False))
+        hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
         return {**dict.fromkeys((self._head, self._story, self._identity), ""), **hidden, **self._player.nothing()}
 
     def _told(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
@@ -271,6 +277,7 @@ class SessionsTab:
             self._include: gr.update(visible=entry.excluded is not None),
             **self._player.show(session),
             self._reveal: gr.update(visible=visitor.owner),
+            self._person_data: gr.update(visible=visitor.owner),
         }
 
     def _show_id(self, visitor: CurrentUser, study: str, number: str) -> Updates:
@@ -279,6 +286,16 @@ class SessionsTab:
         return {
             self._identity: self._desk.html("identity.html.j2", person=self._desk.participants.reveal(entry.stream))
         }
+
+    def _export_person(self, visitor: CurrentUser, study: str, number: str) -> Updates:
+        """A link to all that is stored of the person of a session."""
+        desk, entry = self._desk, self._read(study, _number(number) or 0).entry
+        found = person_of_session(desk.database, desk.participants, entry.stream)
+        data = person_data(desk.database, desk.participants, found, desk.clock.now_us())
+        desk.audit(visitor, "exported a person's data", f"{study} No. {entry.number}")
+        about = f"one person's data, from session {entry.number} of {study}"
+        link = desk.downloads.offer_person(visitor, f"person-{study}-{entry.number}.zip", about, data)
+        return {self._identity: desk.html("person_data.html.j2", link=link, found=found)}
 
     def _noted(self, visitor: CurrentUser, study: str, number: str, text: str, *sent: Any) -> Updates:
         return self._say(visitor, LocationValues(study, number), "noted", text, sent)

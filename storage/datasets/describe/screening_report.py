@@ -1,0 +1,48 @@
+"""What the screening for personal data found: a section of the card, and a list of the rows. No value is repeated."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Mapping
+from io import StringIO
+
+from storage.datasets.describe.markdown import code, join, table
+from storage.datasets.manifest import ExportManifest
+
+MARKED = "personal_data.csv"
+"""The list of rows, of an export that marks."""
+HEADER = ("file", "row", "column", "kind", "count")
+HOW: Mapping[str, str] = {
+    "mark": f"The data are exact; `{MARKED}` lists the rows, counted from 1 without the header.",
+    "mask": "Each is replaced by its kind in capitals and brackets, such as `[EMAIL]`; everything else is exact.",
+}
+LIMITS = (
+    "Patterns and checksums find addresses of mail, profiles and computers, phone numbers, bank accounts, payment "
+    "cards, recruiters' ids and dates of birth, and sometimes take another number for one. They find no names, places "
+    "or circumstances: read the texts, or let a model look (`parley annotate`, annotator `personal_data`)."
+)
+
+
+def screening_section(exported: ExportManifest) -> str:
+    """What was found, by file, column and kind; empty if nothing was screened."""
+    if not exported.screening:
+        return ""
+    found = Counter[tuple[str, str, str]]()
+    for one in exported.personal:
+        found[one.path, one.column, one.kind] += one.number
+    rows = ((code(path), code(column), kind, f"{number:,}") for (path, column, kind), number in found.items())
+    said = table(("file", "column", "kind", "found"), rows) if found else "Nothing was found."
+    how = HOW[exported.screening] if found else ""
+    return join("## Personal data", "Free text was screened for personal data.", how, said, LIMITS)
+
+
+def marked_rows(exported: ExportManifest) -> Mapping[str, bytes]:
+    """The file with the rows in which something was found, by its name; none unless the export marks."""
+    if exported.screening != "mark":
+        return {}
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows((one.path, one.row, one.column, one.kind, one.number) for one in exported.personal)
+    return {MARKED: text.getvalue().encode()}

@@ -1,0 +1,86 @@
+"""Exports whose free text is screened: marked or masked, in the release's files and in tidy tables, never repeated."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from storage.datasets.describe.screening_report import HEADER, MARKED
+from storage.datasets.exports.finetuning import NAME as FINETUNING
+from storage.datasets.imports.detect_files import ReleaseFile
+from storage.datasets.imports.importer import deviations
+from storage.db.checksums import recorded
+from storage.db.engine import Database
+from tests.fakes.commanding import Done, parley
+from tests.fakes.visits import Visits, begin
+
+pytestmark = pytest.mark.anyio
+MAIL, PHONE = "anna.m@example.org", "+49 30 1234567"
+
+
+@pytest.fixture
+async def visits(tmp_path: Path, database: Database) -> Visits:
+    """Somebody who signs all that they write."""
+    found = begin(tmp_path, database)
+    await found.take_part("5f3a0c6e9d1b2a7c4e8f0d12", f"Yours, {MAIL} ({PHONE})")
+    await found.runtime.close()
+    return found
+
+
+def export(visits: Visits, schema: str, to: str, *more: str) -> Path:
+    done = _export(visits, schema, to, *more)
+    assert done.returncode == 0, done.stderr
+    return visits.folder / to
+
+
+def _export(visits: Visits, schema: str, to: str, *more: str) -> Done:
+    return parley("export", "short", "--schema", schema, "-o", to, *more, folder=visits.folder)
+
+
+def everything(folder: Path) -> str:
+    return "\n".join(file.read_text(encoding="utf-8") for file in folder.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("schema", ["chatbench", "tidy"])
+async def test_a_mask_leaves_nothing_and_keeps_the_schema(visits: Visits, schema: str) -> None:
+    plain = export(visits, schema, "plain")
+    masked = export(visits, schema, "masked", "--screen", "mask", "--format", "jsonl")
+    text = everything(masked)
+    assert MAIL in everything(plain)
+    assert (MAIL in text, PHONE in text) == (False, False)
+    assert text.count("[EMAIL]") > 1
+    assert not (masked / MARKED).exists()
+    assert "## Personal data" in (masked / "README.md").read_text(encoding="utf-8")
+    if schema == "chatbench":
+        assert all(isinstance(one, ReleaseFile) for one in deviations("chatbench", [masked]))
+    for file in (one for one in plain.rglob("*.csv") if "messages" not in one.name and "nswers" not in one.name):
+        assert (masked / file.relative_to(plain)).read_text() == file.read_text(), "nothing else is touched"
+
+
+async def test_a_mark_lists_the_rows_and_leaves_the_data_exact(visits: Visits) -> None:
+    plain, marked = export(visits, "tidy", "plain"), export(visits, "tidy", "marked", "--screen", "mark")
+    assert MARKED in recorded(marked)
+    (head, *rows) = csv.reader(StringIO((marked / MARKED).read_text()))
+    assert tuple(head) == HEADER
+    for path, row, column, kind, count in rows:
+        cells = [*csv.DictReader(StringIO((marked / path).read_text()))][int(row) - 1]
+        assert cells[column].count({"email": MAIL, "phone": PHONE}[kind]) == int(count)
+        assert (marked / path).read_text() == (plain / path).read_text()
+    assert {(column, kind) for _, _, column, kind, _ in rows} == {
+        (column, kind) for column in ("text", "value", "comment") for kind in ("email", "phone")
+    }
+    card = (marked / "README.md").read_text()
+    assert (MAIL in card, MARKED in card) == (False, True)
+
+
+async def test_what_is_printed_is_masked_too_and_other_wishes_are_refused(visits: Visits) -> None:
+    printed = _export(visits, "chatbench", "-", "--file", "conversations.json", "--screen", "mask").stdout
+    assert "[EMAIL]" in json.dumps(json.loads(printed))
+    assert MAIL not in printed
+    for schema, to, mode in (("tidy", "out", "hide"), ("tidy", "-", "mark"), (FINETUNING, "out", "mask")):
+        done = _export(visits, schema, to, "--screen", mode)
+        assert (done.returncode, "--screen" in done.stderr) == (2, True), done.stderr
