@@ -242,9 +242,8 @@ def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:
         raise StorageError(
             f"--screen goes with the export of a released dataset or of {TIDY}, and `mark` only into a folder"
         )
-    for mode in ("", *MODES):
-        if screen == mode:
-            return mode
+    if screen in ("", "mark", "mask"):
+        return screen
     raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
 
 

@@ -29,13 +29,12 @@ from problems.errors import ProblemError
 from problems.text import read_text
 from storage.db.engine import writer
 from storage.db.private_files import writing
-from storage.errors import StorageError
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 from storage.reports.reproducibility import recompute_draws
-from storage.reports.sessions import find_sessions
+from storage.reports.sessions import find_sessions, not_found
 
 
 @command("links")
@@ -149,9 +148,7 @@ def withdraw(
     people = Participants(database, secret_for(settings, database))
     found = find_sessions(database, people, person, name_of(study) if study else "")
     if not found:
-        raise StorageError(
-            f"no session found for {person!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data"
-        )
+        raise not_found(person)
     for stream in found:
         if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
             continue

@@ -28,7 +28,7 @@ from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
 from storage.registers.studies import Studies
 from storage.reports.person_readme import readme
-from storage.reports.sessions import find_sessions
+from storage.reports.sessions import find_sessions, not_found
 
 DATA, README = "person.json", "README.md"
 GLOBAL = ("prolific", "connect")
@@ -65,9 +65,7 @@ def sessions_of_person(database: Database, people: Participants, name: str, stud
     """
     found = _known(database, find_sessions(database, people, name, study))
     if not found:
-        raise StorageError(
-            f"no session found for {name!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data"
-        )
+        raise not_found(name)
     under_id = {stream for its in {one.study for one in found} for stream in people.called(its, name)}
     if not under_id.issuperset(one.stream for one in found):
         return person_of_session(database, people, found[0].stream)

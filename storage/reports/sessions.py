@@ -249,6 +249,14 @@ def _called(text: str) -> ColumnElement[bool]:
 _session, _fact = tables.sessions.c, tables.events.c
 
 
+def not_found(name: str) -> StorageError:
+    """The error for a name by which `find_sessions` finds none."""
+    return StorageError(
+        f"no session found for {name!r}; allowed: a recruiter's ID, a session's ID, or an ID in exported data. A "
+        "recruiter's ID that was deleted (`keep_ids_for`) leads to no session any more"
+    )
+
+
 def find_sessions(database: Database, people: Participants, name: str, study: str = "") -> tuple[str, ...]:
     """The streams of the sessions that are called so, in one study or in any; imported ones are nobody's here."""
     with database.connect() as connection:

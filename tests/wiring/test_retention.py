@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -130,6 +131,14 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
     (plan,) = await task(visits).once()
     assert ([one.number for one in plan.data], plan.unpaid) == ([1], ())
     await visits.runtime.close()
+
+
+async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
+    """The sessions are of January 2026, long ago for its clock."""
+    async with serving(settings_for(visits.folder), visits.folder / "short.yaml"):
+        while any(visits.people.reveal(stream) for stream in visits.streams.values()):
+            await asyncio.sleep(0.05)
+    assert AuditLog(visits.database, visits.clock.now_us).read(SERVER)[0].what == "deleted recruiter IDs by age"
 
 
 async def test_the_command_says_what_it_would_delete_and_deletes_it(visits: Visits) -> None:

@@ -109,7 +109,7 @@ def _raw_data(exported: ExportManifest) -> str:
 
 def _withdrawn(exported: ExportManifest) -> str:
     withdrawn = exported.withdrawn
-    return f" {count(withdrawn, 'session was', 'sessions were')} withdrawn and erased." if withdrawn else ""
+    return f" {count(withdrawn, 'session was', 'sessions were')} withdrawn, or erased by age." if withdrawn else ""
 
 
 def _selection(exported: ExportManifest) -> Iterator[str]:

@@ -45,7 +45,7 @@ def participants_text(exported: ExportManifest) -> str:
     """The number and origin of the sessions, and how many were withdrawn."""
     found = f", {_counted(exported)}" if exported.sessions else ""
     gone = (
-        f" {count(exported.withdrawn, 'more session was', 'more sessions were')} withdrawn and erased."
+        f" {count(exported.withdrawn, 'more session was', 'more sessions were')} withdrawn, or erased by age."
         if exported.withdrawn
         else ""
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 from ipaddress import ip_address
 from types import MappingProxyType
 
@@ -112,11 +113,11 @@ def mask(text: str) -> tuple[str, Counter[str]]:
         for kind, pattern, check in _COMPILED:
             if NEEDS.get(kind, "0") not in some:
                 continue
-            text = pattern.sub(lambda match, kind=kind, check=check: _masked(match, kind, check, found), text)
+            text = pattern.sub(partial(_masked, kind, check, found), text)
     return text, found
 
 
-def _masked(match: re.Match[str], kind: str, check: Callable[[str], bool], found: Counter[str]) -> str:
+def _masked(kind: str, check: Callable[[str], bool], found: Counter[str], match: re.Match[str]) -> str:
     """The mark and what is left of a match: words before, and numbers after, without which the checksum is right."""
     *before, text = (match[0],) if not match.re.groups else match.groups()
     end = len(text)
