@@ -242,9 +242,10 @@ def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:
         raise StorageError(
             f"--screen goes with the export of a released dataset or of {TIDY}, and `mark` only into a folder"
         )
-    if screen in ("", "mark", "mask"):
-        return screen
-    raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
+    known: dict[str, Literal["", "mark", "mask"]] = {"": "", **{mode: mode for mode in MODES}}
+    if screen not in known:
+        raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
+    return known[screen]
 
 
 def _recruiter_ids(settings: Settings, database: Database, request: ExportRequest, file: Path) -> None:

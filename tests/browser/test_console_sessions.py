@@ -116,6 +116,18 @@ def go_to_a_reply(ada: AtConsole, last: int) -> None:
     raise AssertionError("no reply in this session")
 
 
+def test_one_persons_data_are_fetched(ada: AtConsole, audit: Audit) -> None:
+    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
+    ada.quiet()
+    ada.page.get_by_role("button", name="Export this person's data").press("Enter")
+    link = ada.at("session-id").locator("a[download]")
+    link.wait_for(timeout=LONG_MS)
+    audit(ada.page)
+    with ada.page.expect_download() as fetched:
+        link.click()
+    assert fetched.value.suggested_filename == f"person-{STUDY}-1.zip"
+
+
 def test_a_link_is_copied(ada: AtConsole, audit: Audit) -> None:
     ada.page.goto(f"{ada.url}/?study={STUDY}&tab=studies")
     row = ada.at("study-about").locator(".links > div", has_text="Pilot")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import gradio as gr
 from gradio.components import Component
@@ -32,6 +32,10 @@ MOST_CHARS = 160
 """The most characters of a cell that a preview shows."""
 
 
+SCREENED = (("Leave as it is", ""), ("Find, and list the rows", "mark"), ("Find, and mask it", "mask"))
+"""The ways to screen free text for personal data."""
+
+
 class ExportTab:
     """Exports."""
 
@@ -54,6 +58,8 @@ class ExportTab:
                     label="Safe for spreadsheets (formulas are escaped, so some cells differ from the data)",
                     container=False,
                 )
+                self._screen = dropdown(label="Personal data in free text", elem_id="data-screen")
+                self._screen.choices, self._screen.value = list(SCREENED), ""
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
             self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
@@ -62,7 +68,7 @@ class ExportTab:
         self._timer = gr.Timer(ASK_S, active=False)
         self._shown = [self._outlook, self._file, self._preview]
         self._made = [self._links, self._stop, self._timer]
-        self.outputs = [self._none, self._all, *self._form, self._safe, *self._shown, *self._made]
+        self.outputs = [self._none, self._all, *self._form, self._safe, self._screen, *self._shown, *self._made]
         self._wire()
 
     def _make_form(self) -> None:
@@ -96,7 +102,7 @@ class ExportTab:
             [*(one.input for one in pickers), *typed], self._look, [*asked, self._file], [*self._form, *self._shown]
         )
         desk.bind(self._file.input, self._look_into, [*asked, self._file], [self._preview])
-        desk.bind(self._button.click, self._make, [*asked, self._safe], self._made)
+        desk.bind(self._button.click, self._make, [*asked, self._safe, self._screen], self._made)
         desk.bind(self._stop.click, self._halt, (), self._made)
         desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
@@ -107,6 +113,7 @@ class ExportTab:
             told = self._desk.html("data_none.html.j2")
             return {self._none: told, self._all: gr.update(visible=False), **self._progress(visitor)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
+        blank |= {self._screen: ""}
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -133,8 +140,7 @@ class ExportTab:
 
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """Start an export."""
-        *asked, safe = values
-        request = _export_request(*asked, safe)
+        request = _export_request(*values)
         said = about(request, files(self._desk.database, request))
         if not self._desk.downloads.start(visitor, self._desk.database, request, said):
             note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
@@ -185,16 +191,25 @@ def about(request: ExportRequest, outlook: ExportPreview) -> str:
     rules = outlook.selected.rules if outlook.selected else ()
     kept = ("with excluded sessions",) if request.selection.with_excluded else ()
     safe = ("safe for spreadsheets",) if request.safe else ()
-    return "; ".join((f"{request.schema}, {outlook.origin}", *rules, *kept, *safe))
+    screened = (f"personal data {request.screen}ed",) if request.screen else ()
+    return "; ".join((f"{request.schema}, {outlook.origin}", *rules, *kept, *safe, *screened))
 
 
 def _export_request(study: Any, origin: Any, schema: Any, *more: Any) -> ExportRequest:
     """The export that the form asks for; raises StorageError for invalid values from the browser."""
-    where, language, since, until, complete, excluded, *safe = more
+    where, language, since, until, complete, excluded, *made = more
+    safe, screen = made or (False, "")
     texts = [item for item in where if isinstance(item, str)] if isinstance(where, list) else []
     began = (moment_of(text(since)), moment_of(text(until), end=True))
     selection = SessionFilter(parse_values(texts), *began, complete is True, text(language), excluded is True)
-    return ExportRequest(text(study), text(schema), text(origin) or None, safe=safe == [True], selection=selection)
+    return ExportRequest(
+        text(study), text(schema), text(origin) or None, safe=safe is True, selection=selection, screen=_mode(screen)
+    )
+
+
+def _mode(screen: Any) -> Literal["", "mark", "mask"]:
+    """How free text is screened; not at all for anything else from the browser."""
+    return screen if screen in ("mark", "mask") else ""
 
 
 def _first(found: ExportOptions) -> tuple[str, str]:
