@@ -18,6 +18,7 @@ from sqlalchemy import select, update
 from app.bots.simulate import START_US
 from app.clock import VirtualClock
 from storage import tables
+from storage.datasets.describe.screening_report import MARKED
 from storage.datasets.exports.preview import PREVIEW
 from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
@@ -152,13 +153,13 @@ async def test_the_tidy_tables_are_offered_shown_and_made(researcher: Researcher
     assert answers in [value for _, value in shown["data-file"]["choices"]]
     shown = await researcher.on("data-file", "input", **asked | {"data-file": answers})
     assert shown["data-preview"].count("<tr>") == 1 + PREVIEW
-    shown = await researcher.on("data-make", "click", **asked)
+    shown = await researcher.on("data-make", "click", **asked | {"data-screen": "mark"})
     while re.search("so far|selecting|packing", text(shown["data-links"])):
         await asyncio.sleep(0.05)
         shown = await tick(researcher)
     (link, *_) = LINK.findall(shown["data-links"])
     with ZipFile(BytesIO((await researcher.send("GET", html.unescape(link))).content)) as packed:
-        assert {answers, "dataset_description.json", "load.R"} <= set(packed.namelist())
+        assert {answers, "dataset_description.json", "load.R", MARKED} <= set(packed.namelist())
 
 
 async def tick(researcher: Researcher) -> Any:
