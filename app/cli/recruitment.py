@@ -35,8 +35,8 @@ from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
-from storage.registers.link_problems import LinkProblem, link_problems
 from storage.payments.retention import retention_plan
+from storage.registers.link_problems import LinkProblem, link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies

@@ -1,7 +1,7 @@
 """Find and mask personal data in free text, by patterns and checksums.
 
 Patterns find what has a form: addresses of mail, profiles and computers, numbers of phones, accounts and cards, ids of
-recruiters, dates of birth. They find no name and no place; docs/decisions/0015 says why there is no library for that.
+recruiters, dates of birth. They find no name and no place; docs/decisions/0016 says why there is no library for that.
 """
 
 from __future__ import annotations
