@@ -10,10 +10,10 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
+from app.studies.draft_files import check_name, keep_file, names_in
 from problems.errors import ProblemError
 from problems.tables import READERS, Table, read_table
 
@@ -22,9 +22,6 @@ LARGEST_BYTES = 750_000
 LARGEST_UNPACKED = 40_000_000
 """Bytes of an Excel file's sheets once they are unpacked."""
 MOST_FILES = 50
-LONGEST_NAME = 100
-"""Characters of a file's name."""
-_SEPARATORS = ("/", "\\", ":")
 
 
 class ItemFiles:
@@ -35,7 +32,7 @@ class ItemFiles:
 
     def names(self) -> tuple[str, ...]:
         """The files there are, in the order of the alphabet."""
-        return tuple(sorted(path.name for path in self._folder.iterdir() if _counts(path)))
+        return names_in(self._folder, READERS)
 
     def read(self, name: str) -> Table:
         """Read a file, or what was read of it since it was kept; raises ProblemError."""
@@ -50,23 +47,10 @@ class ItemFiles:
     def keep(self, name: str, content: bytes) -> Table:
         """Keep a file, in place of one of the same name, and read it. Raises ProblemError and keeps the one before if
         the new one cannot be read, or is too large."""
-        there = self.names()
-        _check_name(name)
+        check_name(name, READERS, "table that Parley reads")
         if len(content) > LARGEST_BYTES:
             raise ProblemError(f"{name} has {len(content):,} bytes; at most {LARGEST_BYTES:,} are allowed. Divide it.")
-        if name not in there and (self._folder / name).exists():
-            raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")
-        if name not in there and len(there) >= MOST_FILES:
-            raise ProblemError(f"A draft has at most {MOST_FILES} files. Remove one that is not used.")
-        with TemporaryDirectory(dir=self._folder, prefix=".upload-") as private:
-            path = Path(private) / name
-            path.touch(mode=0o600)
-            path.write_bytes(content)
-            table = _read(path)
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
-            path.replace(self._folder / name)
-        return table
+        return keep_file(self._folder, name, content, READERS, MOST_FILES, _read)
 
     def remove(self, name: str, pools: Mapping[str, Mapping[str, Any]]) -> None:
         """Remove a file; raises ProblemError if one of the study's pools reads it."""
@@ -82,21 +66,6 @@ class ItemFiles:
         if name not in self.names():
             raise ProblemError(f"There is no file {name!r} in this draft. Reload the page to see which there are.")
         return self._folder / name
-
-
-def _counts(path: Path) -> bool:
-    return path.is_file() and not path.is_symlink() and path.suffix.lower() in READERS and path.name[0] != "."
-
-
-def _check_name(name: str) -> None:
-    plain = name.isprintable() and not any(sign in name for sign in _SEPARATORS) and name == name.strip()
-    if not plain or name[:1] in ("", ".") or len(name) > LONGEST_NAME:
-        raise ProblemError(
-            f"{name[:LONGEST_NAME]!r} is no name for a file; allowed: at most {LONGEST_NAME} characters, "
-            f"none of {' '.join(_SEPARATORS)}, no dot first. Rename it and upload it again."
-        )
-    if Path(name).suffix.lower() not in READERS:
-        raise ProblemError(f"{name} is no table that Parley reads; allowed: {', '.join(READERS)}.")
 
 
 def _read(path: Path) -> Table:

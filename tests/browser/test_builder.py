@@ -51,10 +51,11 @@ def press(ada: AtConsole, button: str) -> None:
     ada.page.keyboard.press("Enter")
 
 
-def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path: Path) -> None:
+def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, audit: Audit, tmp_path: Path) -> None:
     page = ada.page
     press(ada, "new-build")
     ada.at("builder-verdict").locator("ul.todo").wait_for(timeout=LONG_MS)
+    audit(page)
 
     type_into(ada, "b-name", "tones")
     tab_to(page, page.get_by_role("checkbox", name="answer-first:"))
@@ -64,12 +65,15 @@ def test_a_study_is_built_and_published_by_the_keyboard(ada: AtConsole, tmp_path
     page.keyboard.press("ArrowDown")
     expect(ada.at("builder-text")).to_contain_text("vary:", timeout=LONG_MS)
     type_into(ada, "b-take", "2")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("listbox", name="Order")).to_be_visible()
     tab_to(page, ada.at("b-model_count").get_by_role("radio", name="1"))
     page.keyboard.press("ArrowRight")
     expect(ada.at("b-models-1-name")).to_be_visible(timeout=LONG_MS)
     type_into(ada, "b-models-0-name", "first")
     type_into(ada, "b-models-1-name", "second")
     press(ada, "b-test")
+    expect(page.get_by_role("listbox")).to_have_count(0)
     expect(ada.at("tested").locator(".replied")).to_have_count(2, timeout=LONG_MS)
     tab_to(page, ada.at("b-factor_count").get_by_role("radio", name="0"))
     page.keyboard.press("ArrowRight")

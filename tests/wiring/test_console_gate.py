@@ -9,6 +9,7 @@ import pytest
 from starlette.types import ASGIApp, Message
 
 from app.web.console.security import MOST_BODY
+from problems.pictures import MOST_BYTES
 from tests.fakes.accounts import BETTER, GOOD, HOME, Place
 from tests.fakes.console_door import METHODS, Browser, browser, mark
 
@@ -18,11 +19,11 @@ PUBLIC = {("GET", "/login"), ("GET", f"/welcome/{TOKEN}"), ("GET", "/healthz"),
           ("POST", "/login"), ("POST", f"/welcome/{TOKEN}")}  # fmt: skip
 FOR_VISITORS = {
     *(("GET", path) for path in (
-        "/", "/console/console.js", "/download/a.b-c_d=~", "/report/demo",
+        "/", "/console/console.js", "/console/picture", "/download/a.b-c_d=~", "/report/demo",
         "/assets/index.js", "/static/x.css",
         "/theme.css", "/favicon.ico",
     )),
-    ("POST", "/logout"), ("POST", "/gradio_api/run/predict"),
+    ("POST", "/logout"), ("POST", "/console/picture"), ("POST", "/gradio_api/run/predict"),
 }  # fmt: skip
 SHUT = (
     "/gradio_api/app_id", "/gradio_api/startup-events", "/svelte/x",
@@ -149,14 +150,16 @@ async def test_large_bodies_are_refused(ada: Browser) -> None:
         for _ in range(MOST_BODY // 65_536 + 1):
             yield b" " * 65_536
 
-    async def post(content: Any) -> httpx2.Response:
-        return await ada.client.post("/gradio_api/run/predict", content=content, headers=SAME)
+    async def post(content: Any, path: str = "/gradio_api/run/predict") -> httpx2.Response:
+        return await ada.client.post(path, content=content, headers=SAME)
 
     assert (await post(b" " * MOST_BODY)).json() == {
         "reached": "/gradio_api/run/predict", "by": "ada", "bytes": MOST_BODY,
     }  # fmt: skip
     assert (await post(b" " * (MOST_BODY + 1))).status_code == 413
     assert (await post(pieces())).status_code == 413
+    assert (await post(b" " * MOST_BYTES, "/console/picture")).json()["bytes"] == MOST_BYTES
+    assert (await post(b" " * (MOST_BYTES + 1), "/console/picture")).status_code == 413
 
 
 async def test_every_answer_is_protected(door: ASGIApp, ada: Browser) -> None:

@@ -40,6 +40,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 SHUT = "(...sent) => { window.parleyConsole.shut(%s); return (%s)(...sent); }"
 OPEN = "() => { window.parleyConsole.shut(''); return []; }"
 Act = Callable[..., Mapping[Any, Any]]
+OWNERS_ONLY = "Only owners may do this. Ask an owner to do it or to change your role."
 
 
 class ConsoleContext:
@@ -107,7 +108,7 @@ class ConsoleContext:
             visitor: CurrentUser = asked.scope[VISITOR]
             try:
                 if owner and not visitor.owner:
-                    raise NotAllowed("Only owners may do this. Ask an owner to do it or to change your role.")
+                    raise NotAllowed(OWNERS_ONLY)
                 return {self.note: gr.skip() if quiet else "", **act(visitor, *values)}
             except ParleyError as error:
                 log.info("%s: %s", visitor.name, error)

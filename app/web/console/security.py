@@ -20,8 +20,11 @@ from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.gradio_page import ASKED, COMPILES, EVENTS
 from app.web.security import HEADERS, HeaderInjector, replay_body, whole_body
 from app.web.throttled_log import ELSEWHERE, ThrottledWarning
+from problems.pictures import MOST_BYTES
 
 MOST_BODY = 1024 * 1024
+LARGER: Mapping[str, int] = {"/console/picture": MOST_BYTES}
+"""The largest bodies of the routes that take larger ones, in bytes."""
 OPEN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
@@ -31,7 +34,7 @@ KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/(console|parley)/[\w.-]+|/picture/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
     ),
-    "POST": re.compile("/logout|" + EVENTS),
+    "POST": re.compile("/logout|/console/picture|" + EVENTS),
 }
 """The further routes for logged-in users."""
 FOREVER = b"private, max-age=31536000, immutable"
@@ -59,7 +62,7 @@ class ConsoleSecurity:
             await refusal(scope, receive, answer)
             return
         if scope["method"] == "POST":
-            body = await whole_body(receive, MOST_BODY)
+            body = await whole_body(receive, LARGER.get(scope["path"], MOST_BODY))
             if body is None:
                 await PlainTextResponse("too large", 413)(scope, receive, answer)
                 return
@@ -79,7 +82,7 @@ class ConsoleSecurity:
                 return _to_login(scope, headers)
             if not _listed(KNOWN, scope):
                 return PlainTextResponse("not found", 404)
-        if int(headers.get("content-length") or 0) > MOST_BODY:
+        if int(headers.get("content-length") or 0) > LARGER.get(scope["path"], MOST_BODY):
             return PlainTextResponse("too large", 413)
         return None
 

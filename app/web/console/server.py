@@ -17,7 +17,7 @@ from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.web import pictures
-from app.web.console import page, report_page
+from app.web.console import page, picture_uploads, report_page
 from app.web.console.auth import Authentication
 from app.web.console.context import ConsoleContext
 from app.web.console.security import ConsoleSecurity, is_route
@@ -59,6 +59,7 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             Route("/healthz", inside(database_check(desk.database)), methods=["GET", "HEAD"]),
             report_page.route(desk),
             pictures.researchers_route(desk.studies),
+            picture_uploads.route(desk),
             desk.downloads.route(),
             desk.model_tests.route(),
             *page.routes(desk),  # last, because they match every path

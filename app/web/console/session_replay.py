@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -27,6 +27,7 @@ from experiments.study.screen import CodeBlock, Screen
 from experiments.study.study import Study
 from experiments.views.answers import as_sent
 from experiments.views.transcript import PAGES, given_by, state_at, timeline
+from storage.registers.studies import StoredPicture
 from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
@@ -56,23 +57,31 @@ def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[
     reading = BudgetedRenderer(dollars=look.dollar_maths)
     shown = reading.screen(_harmless(screen(study, state)))
     draft = _submitted_values(shown, events[number:])
-    return inert_page(desk, shown, look, draft, events[number - 1].at_us)
+    return inert_page(desk, shown, look, draft, events[number - 1].at_us, desk.studies.picture)
 
 
-def inert_page(desk: ConsoleContext, shown: Screen, look: StudyContext, draft: Mapping[str, Any], now_us: int) -> str:
-    """A participant's page as a document for a sandboxed frame, with these values in its form."""
+def inert_page(
+    desk: ConsoleContext,
+    shown: Screen,
+    look: StudyContext,
+    draft: Mapping[str, Any],
+    now_us: int,
+    picture: Callable[[str], StoredPicture | None],
+) -> str:
+    """A participant's page as a document for a sandboxed frame, with these values in its form. `picture` gives one by
+    its SHA-256."""
     painting = render_page(shown, study=look, shown=None, draft=draft, now_us=now_us)
-    told = {name: _inlined(desk, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
+    told = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
     parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
     known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
     return desk.html("replayed.html.j2", **known)
 
 
-def _inlined(desk: ConsoleContext, html: str) -> str:
+def _inlined(picture: Callable[[str], StoredPicture | None], html: str) -> str:
     """A part of the page with its pictures as data URIs."""
 
     def uri(match: re.Match[str]) -> str:
-        found = desk.studies.picture(match[1])
+        found = picture(match[1])
         return f"data:{found.type};base64,{base64.b64encode(found.content).decode()}" if found else match[0]
 
     return PICTURE.sub(uri, html)

@@ -61,6 +61,34 @@ document.addEventListener("change", ({ target }) => {
   else document.querySelector("button#items-upload, #items-upload button").click();
 });
 
+// Chosen pictures are sent one after the other, and then shown. What was refused is said beside them.
+document.addEventListener("change", async ({ target }) => {
+  if (target.id !== "pictures-input" || !target.files.length) return;
+  const files = [...target.files], most = Number(target.dataset.largest), { study } = target.dataset;
+  const [progress, refused] = ["#pictures-progress", "#pictures-refused"].map((place) => document.querySelector(place));
+  target.value = "";
+  refused.replaceChildren();
+  for (const [number, file] of files.entries()) {
+    progress.textContent = `Uploading ${number + 1} of ${files.length}: ${file.name}…`;
+    const fault = file.size > most ? `${file.name} has ${file.size.toLocaleString("en")} bytes; at most ${most.toLocaleString("en")} are allowed. Save it smaller, or as JPEG or WebP.` : await sendPicture(study, file);
+    if (fault) refused.append(Object.assign(document.createElement("li"), { textContent: fault }));
+  }
+  const count = files.length - refused.childElementCount;
+  progress.textContent = count ? `${count} of ${files.length} ${files.length === 1 ? "picture is" : "pictures are"} uploaded.` : "";
+  document.querySelector("button#pictures-sent, #pictures-sent button").click();
+});
+
+// Sends a picture; what was wrong with it, or nothing.
+async function sendPicture(study, file) {
+  const query = new URLSearchParams({ study, name: file.name });
+  try {
+    const answer = await fetch(`/console/picture?${query}`, { method: "POST", body: file });
+    return answer.ok ? "" : (await answer.json()).note;
+  } catch {
+    return `${file.name} could not be sent. Upload it again.`;
+  }
+}
+
 function written([model, text]) {
   const parts = [document.createElement("dt"), document.createElement("dd")];
   parts.forEach((part, i) => { part.textContent = [model, text || "…"][i]; });
@@ -91,6 +119,11 @@ document.addEventListener("click", (event) => {
   field?.querySelector("input, textarea")?.focus({ preventScroll: true });
 });
 
+// Gradio's dropdown answers each key a moment later by opening its list, and so after Tab too, once the focus has left it.
+document.addEventListener("keydown", (event) => {
+  if (["Tab", "Shift"].includes(event.key) && event.target.matches("[role=combobox]")) event.stopPropagation();
+}, true);
+
 // ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
@@ -111,6 +144,9 @@ function mend() {
     // Each option has a name of its own, so that they are no group: no arrow moves in it, and each is a stop for Tab.
     for (const radio of radios) if (radio.name !== group.id) radio.name = group.id;
     Object.assign(group, { role: radios.length ? "radiogroup" : "group", ariaLabel: label?.textContent.trim() ?? "" });
+  }
+  for (const list of document.querySelectorAll("[role=listbox]:not([aria-label])")) {
+    list.ariaLabel = document.querySelector(`[aria-controls="${list.id}"]`)?.ariaLabel ?? null;
   }
   // What asks for a confirmation stands above the button that was pressed, and comes as a new element: it gets the focus.
   for (const asked of document.querySelectorAll(".sure:not([tabindex])")) {

@@ -17,11 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SettingsError
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
+from app.studies.pictures import FoundPictures
 from app.studies.pool_text import pools_in, with_pool
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_replay import inert_page
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, check_file
+from app.web.console.study_tab.pictures import DraftPictures
 from app.web.console.tab import TabLocation, dropdown, text
 from app.web.participant.view import StudyContext
 from experiments.study.base_model import Slug
@@ -29,10 +31,12 @@ from experiments.study.fields import choice
 from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
 from problems.errors import ParleyError, ProblemError
 from problems.items import ColumnMap, Items, recognised, understand
+from problems.pictures import PictureMap
 from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS
 from problems.tables import READERS, Table
+from storage.registers.studies import StoredPicture
 
 SHOWN, MOST_CHOICES, LONGEST_LABEL = 20, 200, 60
 """Rows and errors that are listed; items that can be chosen for a look, and the characters of each in that list."""
@@ -52,6 +56,7 @@ class ItemsSection:
 
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
+        self._pictures = DraftPictures(desk, place)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
@@ -66,10 +71,11 @@ class ItemsSection:
             self._send = gr.Button("Upload", visible="hidden", elem_id="items-upload")
             with gr.Column(visible=False, elem_id="items-table") as self._table:
                 self._build_table()
+            self._pictures.build()
         self._parts: list[Component] = [self._question, self._options, self._answer, self._id, self._tags]
         self._results: list[Component] = [self._understood, self._which, self._page, self._insert]
         panel = [self._status, self._table, self._file, self._columns, *self._parts, *self._results, self._pool]
-        self.outputs = [self._none, self._all, self._upload, self._remove, *panel]
+        self.outputs = [self._none, self._all, self._upload, self._remove, *panel, *self._pictures.outputs]
 
     def _build_table(self) -> None:
         """What is shown of the chosen file."""
@@ -105,11 +111,13 @@ class ItemsSection:
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
         sent = [study, self._name, self._content, file, *self._parts]
         on(self._send.click, self._keep, sent, self.outputs, owner=True, js=READ)
+        self._pictures.wire()
         # Not `input`, which Gradio sends as well when the first file is painted: its answer would undo a quick choice.
         on(file.select, self._choose, [study, file], self.outputs)
         on(self._remove.click, self._discard, [study, file], self.outputs, owner=True)
         on(changes, self._map, [study, file, *self._parts], self._results)
         on(self._which.input, self._show, [study, file, self._which, *self._parts], [self._page])
+        on(self._pictures.sent.click, self._repaint, [study, file, *self._parts], self.outputs)
         on(self._write.click, write, [study, file, self._pool, *self._parts], outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
@@ -137,6 +145,7 @@ class ItemsSection:
             self._file: gr.update(choices=list(names), value=file or None),
             self._pool: gr.update(choices=list(dict.fromkeys((*pools, called))), value=called),
             **(self._of_file(visitor, name, file, pools.get(called, {}), chosen) if file else {}),
+            **self._pictures.paint(visitor, name),
         }
 
     def _of_file(
@@ -186,7 +195,8 @@ class ItemsSection:
         pairs = list(zip(items.places, items.problems, strict=True))
         labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
         choices = [(label, str(number)) for number, label in enumerate(labels)]
-        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns}
+        missing = self._pictures_of(name, items.problems).faults
+        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "missing": missing}
         return {
             self._understood: self._desk.html("items_understood.html.j2", **known),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
@@ -197,15 +207,28 @@ class ItemsSection:
     def _page_of(self, name: str, problem: Problem) -> str:
         study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         about = StudyContext(study.file.title, study.file.language) if study else StudyContext(name)
+        found = self._pictures_of(name, (problem,))
+        stored = {one.sha256: StoredPicture(one.type, found.files[one.sha256]) for one in found.by_key.values()}
+        about = about._replace(pictures=PictureMap(found.by_key) if stored else None)
         fields = (choice(problem.options),) if problem.options else ()
         panel = Panel(blocks=(ProblemBlock(problem.text),), fields=fields)
         screen = Screen("answer", 0, panel, ProgressView("", 0.0), ("submit",))
-        page = inert_page(self._desk, screen, about, {}, self._desk.clock.now_us())
+        page = inert_page(self._desk, screen, about, {}, self._desk.clock.now_us(), stored.get)
         return self._desk.html("items_page.html.j2", problem=problem, page=page)
+
+    def _pictures_of(self, name: str, problems: Sequence[Problem]) -> FoundPictures:
+        """The pictures of problems, from the draft's folder, and those that cannot be shown."""
+        found = FoundPictures()
+        found.add_items("", problems, [self._desk.drafts.folder(name)])
+        return found
 
     def _files(self, name: str) -> ItemFiles:
         self._desk.drafts.text(name)  # there is such a draft
         return ItemFiles(self._desk.drafts.folder(name))
+
+    def _repaint(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
+        """The draft's files with what was just uploaded; what is shown stays chosen."""
+        return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
 
     def _choose(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
         return self._painted(visitor, name, self._desk.drafts.text(name), text(file))

@@ -1,0 +1,61 @@
+"""What the files in a draft's folder have in common: names that a browser may give, and replacing a file as a whole."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeVar
+
+from problems.errors import ProblemError
+
+LONGEST_NAME = 100
+"""Characters of a file's name."""
+_SEPARATORS = ("/", "\\", ":")
+Read = TypeVar("Read")
+
+
+def names_in(folder: Path, endings: Collection[str]) -> tuple[str, ...]:
+    """The files directly in a folder with one of these endings, in the order of the alphabet."""
+
+    def counts(path: Path) -> bool:
+        return path.is_file() and not path.is_symlink() and path.suffix.lower() in endings and path.name[0] != "."
+
+    return tuple(sorted(path.name for path in folder.iterdir() if counts(path)))
+
+
+def check_name(name: str, endings: Collection[str], what: str) -> None:
+    """Raise ProblemError unless the name is one of a file in the folder itself, with one of the endings. `what` says
+    what such a file is, in the error."""
+    plain = name.isprintable() and not any(sign in name for sign in _SEPARATORS) and name == name.strip()
+    if not plain or name[:1] in ("", ".") or len(name) > LONGEST_NAME:
+        raise ProblemError(
+            f"{name[:LONGEST_NAME]!r} is no name for a file; allowed: at most {LONGEST_NAME} characters, "
+            f"none of {' '.join(_SEPARATORS)}, no dot first. Rename it and upload it again."
+        )
+    if Path(name).suffix.lower() not in endings:
+        raise ProblemError(f"{name} is no {what}; allowed: {', '.join(endings)}.")
+
+
+def keep_file(
+    folder: Path, name: str, content: bytes, endings: Collection[str], most: int, read: Callable[[Path], Read]
+) -> Read:
+    """Keep a file in place of one of the same name, and return what `read` gives. The one before stays if that raises.
+
+    Raises ProblemError if the folder has as many files with these endings as it may have (`most`).
+    """
+    there = names_in(folder, endings)
+    if name not in there and (folder / name).exists():
+        raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")
+    if name not in there and len(there) >= most:
+        raise ProblemError(f"A draft has at most {most} such files. Remove one that is not used.")
+    with TemporaryDirectory(dir=folder, prefix=".upload-") as private:
+        path = Path(private) / name
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+        found = read(path)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        path.replace(folder / name)
+    return found
