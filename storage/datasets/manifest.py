@@ -115,6 +115,8 @@ class ExportManifest:
     """Simulated users and how many sessions each played; empty if people took part."""
     dataset: DatasetInfo | None = None
     """The publication metadata that were recorded for the study."""
+    pictures: bool = False
+    """Whether the pictures of the studies are files of the export."""
     period: tuple[str, str] | None = None
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     screening: str = ""

@@ -12,10 +12,12 @@ from playwright.sync_api import Browser, FileChooser, FrameLocator, Page, expect
 from app.studies.drafts import Drafts
 from app.studies.item_files import LARGEST_BYTES
 from app.studies.pool_text import pools_in
+from problems.pictures import MOST_BYTES
 from tests.browser.axe import TOO_WIDE, Audit
 from tests.browser.researcher import AtConsole
 from tests.browser.waiting import settled
 from tests.fakes.accounts import GOOD, ada_and_bob
+from tests.fakes.pictures import drawn
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -176,6 +178,45 @@ def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
     keys.press("Enter")
     ada.at("faults").locator(".verdict.good").wait_for()
     assert pools_in(drafts.text("by-keys")) == {"questions": {"path": "capitals.csv", "columns": MAPPED}}
+
+
+def picture(name: str, content: bytes) -> dict[str, object]:
+    return {"name": name, "mimeType": "image/png", "buffer": content}
+
+
+def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
+    begin(ada, drafts, "pictured")
+    ada.reads("pictures-list", "no pictures")
+    rows = "question,A,B,answer\nWhere does the line go? ![A line](line.png),up,down,B\n"
+    choosing(ada, ada.at("items-input").click).set_files(table("charts.csv", rows))
+    ada.reads("items-understood", "there is no file 'line.png'")
+    ada.look("7-picture-missing")
+
+    ada.at("pictures-input").focus()
+    several = [
+        picture("line.png", drawn()),
+        picture("logo of the lab.webp", drawn(120, 300, "WEBP")),
+        picture("paper.png", b"%PDF-1.7"),
+        picture("large.png", bytes(MOST_BYTES + 1)),
+    ]
+    choosing(ada, lambda: ada.page.keyboard.press("Enter")).set_files(several)
+    ada.reads("pictures-progress", "2 of 4")
+    refused = ada.at("pictures-refused").locator("li")
+    expect(refused).to_have_count(2)
+    expect(refused.nth(0)).to_contain_text("a PDF")
+    expect(refused.nth(1)).to_contain_text("at most 2,000,000")
+    shown = ada.at("pictures-list").locator("li")
+    expect(shown).to_have_count(2)
+    expect(ada.at("items-understood")).not_to_contain_text("line.png'")
+    assert page_of(ada).get_by_role("img", name="A line").evaluate("(one) => one.naturalWidth") == 480
+    ada.look("8-pictures")
+    audit(ada.page)
+
+    ada.choose("pictures-which", "logo of the lab.webp")
+    ada.press("pictures-remove")
+    expect(shown).to_have_count(1)
+    assert {path.name for path in drafts.folder("pictured").iterdir()} == {"study.yaml", "charts.csv", "line.png"}
+    ada.complaints[:] = [one for one in ada.complaints if "422" not in one]  # of the picture that was refused
 
 
 def test_own_studies_are_among_the_templates(ada: AtConsole, drafts: Drafts) -> None:

@@ -16,6 +16,8 @@ from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
 from storage.datasets.describe.screening_report import MARKED, marked_rows
+from storage.datasets.describe.pictures import paths as picture_paths
+from storage.datasets.describe.pictures import table as pictures_table
 from storage.datasets.describe.study_documents import STUDY, documents
 from storage.datasets.describe.tidy_documents import tidy_documents
 from storage.datasets.manifest import ExportManifest
@@ -32,6 +34,7 @@ def describe(exported: ExportManifest) -> tuple[Path, ...]:
     contents = _contents(exported)
     hashes = {file.path: file.sha256 for file in exported.files}
     hashes |= {copy.path: copy.sha256 for file in exported.files for copy in file.copies}
+    hashes |= picture_paths(exported.studies) if exported.pictures else {}
     hashes |= {name: sha256(content).hexdigest() for name, content in contents.items()}
     editable = write_editable(exported.folder, _editable(exported))
     _remove_older(exported.folder, hashes)
@@ -56,6 +59,7 @@ def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
         **documents(exported.studies),
         **tidy_documents(exported),
         **marked_rows(exported),
+        **(pictures_table(exported) if exported.pictures else {}),
     }
 
 

@@ -13,6 +13,7 @@ from experiments.study.sections.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.huggingface import header
 from storage.datasets.describe.markdown import bullets, code, count, join, table
+from storage.datasets.describe.pictures import FOLDER, TABLE
 from storage.datasets.describe.publication import (
     STATED,
     UNKNOWN,
@@ -129,6 +130,7 @@ def _files(exported: ExportManifest) -> str:
             f"{code(file_name(study, exported.studies))}: the study as it ran, with its protocols and problems"
             for study in exported.studies
         ),
+        *(_pictures() if exported.pictures else []),
         *([cited] if publication(exported).authors else []),
         *(f"{code(name)}: {about}" for name, about in tidy_files(exported).items()),
         *([f"{code(MARKED)}: where personal data were found"] if exported.screening == "mark" else []),
@@ -138,6 +140,14 @@ def _files(exported: ExportManifest) -> str:
     return join(
         "## Files", table(("file", "rows", "columns"), rows), _copies(exported), "Other files:", bullets(beside)
     )
+
+
+def _pictures() -> list[str]:
+    return [
+        f"{code(FOLDER + '/')}: the pictures that participants saw, each named by its SHA-256",
+        f"{code(TABLE)}: for each picture its name in the texts of a version of the study, the alternative text that "
+        "models and screen readers were given, its file, type, width and height in pixels, and checksum",
+    ]
 
 
 COPIES: Mapping[str, str] = {

@@ -15,6 +15,8 @@ from sqlalchemy import Connection, false, func, select, union
 from storage import tables
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.describe.pictures import paths as picture_paths
+from storage.datasets.describe.pictures import table_names
 from storage.datasets.describe.tidy_documents import tidy_names
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.csv_cells import CsvCells
@@ -60,7 +62,11 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         filtered = tuple(kept for chosen in plan.files for kept in filter_files(connection, request, chosen))
         formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
         names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
-        with writing(folder, names, tidy_names(plan.schema)) as paths:
+        register = Studies(database)
+        studies = register.taken(request.study, plan.origin)
+        pictures = picture_paths(studies)
+        with writing(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
+            _write_pictures(register, pictures, paths)
             made = [_write(connection, chosen, formats[chosen.path], paths, tell, request) for chosen in plan.files]
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
@@ -75,19 +81,30 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         withdrawn=withdrawn,
         folder=folder,
         files=tuple(file for file, _ in made),
-        studies=Studies(database).taken(request.study, plan.origin),
+        studies=studies,
         sources=plan.sources,
         filtered=filtered,
         safe=request.safe,
         selected=plan.selected,
         users=users,
         dataset=dataset,
+        pictures=bool(pictures),
         period=period,
         screening=request.screen,
         personal=tuple(one for _, found in made for one in found),
     )
     describe(exported)
     return exported
+
+
+def _write_pictures(studies: Studies, pictures: Mapping[str, str], paths: Mapping[str, Path]) -> None:
+    """Write the pictures to their temporary paths, one by one: together they may be large."""
+    for path, sha256 in pictures.items():
+        found = studies.picture(sha256)
+        if found is None:
+            raise StorageError(f"The database lacks the picture {sha256} of this study. Restore it from a backup")
+        with create(paths[path]) as file:
+            file.write(found.content)
 
 
 def stream(database: Database, request: ExportRequest, out: BinaryIO, file: str = "") -> int:
