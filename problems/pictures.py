@@ -3,7 +3,8 @@
     ![A line that falls from 9 to 2](charts/line.png)
 
 A picture is a file beside the study or its items, or a data URI. It is identified by its content, never by its name:
-the bytes decide on the type, and their SHA-256 names the picture wherever it is stored or served.
+the bytes decide on the type, and their SHA-256 names the picture wherever it is stored or served. Metadata, such as the
+place of a photo, are removed first.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from cachetools import LRUCache, cached
 from markdown_it import MarkdownIt
 
 from problems.errors import ProblemError, did_you_mean
+from problems.picture_metadata import without_metadata
 from problems.problem import Problem
 
 MOST_BYTES = 2_000_000
@@ -150,17 +152,35 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
     Raises ProblemError for what is no picture, is too large, or lies outside the folders.
     """
     if source[:5].lower() == "data:":
-        content, name = _decoded(source), f"{source[:30]}..."
-    else:
-        path = _file(source, folders)
-        name = unquote(source)
-        content = _bytes(path, name)
-    return picture_of(content, name), content
+        return take_in(_decoded(source), f"{source[:30]}...")
+    path, name = _file(source, folders), unquote(source)
+    return take_in(_bytes(path, name), name)
+
+
+def take_in(content: bytes, name: str) -> tuple[Picture, bytes]:
+    """The picture that these bytes are, and its bytes without metadata, as participants load them; raises ProblemError.
+    `name` is for the error."""
+    before = _inspected(content, name)
+    try:
+        shown = without_metadata(content, before.type, before.orientation)
+    except (IndexError, struct.error) as error:
+        raise _damaged(name) from error
+    found = _inspected(shown, name)
+    return Picture(sha256(shown).hexdigest(), found.type, found.width, found.height), shown
+
+
+@dataclass(frozen=True, slots=True)
+class _Inspected:
+    """What bytes show: media type, width and height as shown, in pixels, and EXIF's orientation."""
+
+    type: str
+    width: int
+    height: int
+    orientation: int
 
 
 @cached(LRUCache(4_096), key=lambda content, name: sha256(content).digest(), lock=Lock())
-def picture_of(content: bytes, name: str) -> Picture:
-    """The picture that these bytes are; raises ProblemError. `name` is for the error."""
+def _inspected(content: bytes, name: str) -> _Inspected:
     if len(content) > MOST_BYTES:
         raise _too_large(len(content), name)
     if kind := _kind(content):
@@ -176,11 +196,12 @@ def picture_of(content: bytes, name: str) -> Picture:
                     "Make it smaller"
                 )
             image.load()
-            if image.getexif().get(ORIENTATION, 1) >= TURNED:
+            orientation = int(image.getexif().get(ORIENTATION, 1))
+            if orientation >= TURNED:
                 width, height = height, width
     except (*_DAMAGED, Image.DecompressionBombError) as error:
-        raise ProblemError(f"{name!r} is damaged, or no picture. Allowed: {ALLOWED}. Save it anew") from error
-    return Picture(sha256(content).hexdigest(), kind, width, height)
+        raise _damaged(name) from error
+    return _Inspected(kind, width, height, orientation)
 
 
 def _tokens(text: str) -> Iterator[Any]:
@@ -188,6 +209,10 @@ def _tokens(text: str) -> Iterator[Any]:
     for token in _MARKDOWN.parse(text):
         yield token
         yield from token.children or ()
+
+
+def _damaged(name: str) -> ProblemError:
+    return ProblemError(f"{name!r} is damaged, or no picture. Allowed: {ALLOWED}. Save it anew")
 
 
 def _too_large(size: int, name: str) -> ProblemError:

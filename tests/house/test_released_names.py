@@ -14,6 +14,7 @@ from app.config.settings import Settings, env_name
 from experiments.events import NOTES
 from experiments.session.study_status import KINDS
 from storage import tables
+from storage.datasets.describe import pictures
 from storage.datasets.tidy import columns as tidy
 from storage.schemas.registry import schemas
 
@@ -29,6 +30,7 @@ def names() -> Iterator[str]:
             yield f"file {schema.name}/{released.file} (table {released.table().name}): {columns}"
     for made in tidy.tables(()):
         yield f"file {tidy.NAME}/{made.file} (table {made.name}): {', '.join(made.header)}"
+    yield f"file {pictures.TABLE}, {pictures.FOLDER}/: {', '.join(pictures.HEADER)}"
     for table in tables.metadata.sorted_tables:
         yield f"table {table.name}: {', '.join(table.columns.keys())}"
     yield from (f"event {kind}" for kind in {*NOTES, *KINDS, *_facts()})

@@ -36,6 +36,7 @@ from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS
 from problems.tables import READERS, Table
+from storage.datasets.describe.markdown import count
 from storage.registers.studies import StoredPicture
 
 SHOWN, MOST_CHOICES, LONGEST_LABEL = 20, 200, 60
@@ -241,7 +242,7 @@ class ItemsSection:
         except ParleyError as error:
             return {self._status: "", **self._desk.notify(str(error), "bad")}
         self._desk.audit(visitor, f"uploaded {file}", name)
-        rows = f"{file} is uploaded: {len(table.rows):,} rows and {len(table.columns):,} columns."
+        rows = f"{file} is uploaded: {count(len(table.rows), 'row')} and {count(len(table.columns), 'column')}."
         return {
             **self._painted(visitor, name, self._desk.drafts.text(name), file, chosen if file == shown else None),
             self._status: self._desk.html("items_uploaded.html.j2", said=rows),
