@@ -59,11 +59,12 @@ ItemsFrom = Literal["sample", "typed", "file", "none"]
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswers:
-    """A model that replies. `server` is a value of `server_choices`."""
+    """A model that replies. `server` is a value of `server_choices`; `system` replaces the prompt of all models."""
 
     name: str = ""
     server: str = "scripted"
     model: str = ""
+    system: str = ""
 
     @property
     def label(self) -> str:
@@ -74,7 +75,8 @@ class ModelAnswers:
         """What the study file says of it."""
         backend, _, server = self.server.partition("@")
         options = dict(PROVIDERS[server].options) if server in PROVIDERS else {}
-        fields_given = {"backend": backend, "server": server, "model": self.model, "system": system, "options": options}
+        prompt = self.system or system
+        fields_given = {"backend": backend, "server": server, "model": self.model, "system": prompt, "options": options}
         return {key: value for key, value in fields_given.items() if value}
 
 
@@ -251,7 +253,11 @@ class _Writer:
                 self._issue(f"{at}.name", f"{model.label!r} is the name of an earlier model too; give each its own.")
                 continue
             found[model.label] = model.spec(self._answers.system)
-            self._fields |= {path: f"{at}.name", f"{path}.model": f"{at}.model", f"{path}.system": "system"}
+            self._fields |= {
+                path: f"{at}.name",
+                f"{path}.model": f"{at}.model",
+                f"{path}.system": f"{at}.system" if model.system else "system",
+            }
             self._fields |= {f"{path}.{key}": f"{at}.server" for key in ("backend", "server", "options")}
         self._fields["models"] = "model_count"
         return found

@@ -52,7 +52,7 @@ def one_of(found: tuple[choices.Choice, ...], *more: str) -> st.SearchStrategy[s
 
 
 ACROSS: st.SearchStrategy[Across] = st.sampled_from(get_args(Across))
-MODELS = st.builds(ModelAnswers, NAMES, one_of(choices.server_choices(["lab"])), NAMES)
+MODELS = st.builds(ModelAnswers, NAMES, one_of(choices.server_choices(["lab"])), NAMES, TEXT)
 FACTORS = st.builds(FactorAnswers, NAMES, TEXT, ACROSS)
 ANSWERS = st.builds(
     Answers,
@@ -141,6 +141,13 @@ def test_each_design_is_sound_and_can_be_finished(case: str) -> None:
     assert asyncio.run(estimate_by_simulation(found.study, 2, 300)).typical_minutes > 0
 
 
+def test_a_model_has_the_prompt_of_all_or_one_of_its_own() -> None:
+    models = (ModelAnswers("a", system="Be brief."), ModelAnswers("b"))
+    study = check_answers(with_(models=models, system="Be kind."), NOWHERE).study
+    assert study
+    assert {name: model.system for name, model in study.file.models.items()} == {"a": "Be brief.", "b": "Be kind."}
+
+
 def test_what_varies_within_participants_is_met_by_each() -> None:
     study = check_answers(with_(**CHANGES["within"]), NOWHERE).study
     assert study
@@ -164,6 +171,7 @@ def test_what_varies_within_participants_is_met_by_each() -> None:
         ({"models": ()}, "model_count"),
         ({"models": (ModelAnswers("a"), ModelAnswers("a"))}, "models.1.name"),
         ({"system": "Be {{kind}}."}, "system"),
+        ({"models": (ModelAnswers("a"), ModelAnswers("b", system="Be {{kind}}."))}, "models.1.system"),
         ({"factors": (FactorAnswers("tone", "warm"),)}, "factors.0.levels"),
         ({"factors": (FactorAnswers("model", "a\nb"),)}, "factors.0.name"),
         ({"factors": (FactorAnswers("my tone", "a\nb"),)}, "factors.0.name"),

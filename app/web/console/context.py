@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import gradio as gr
 from gradio.components import Component
+from gradio.events import Dependency
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -94,7 +95,7 @@ class ConsoleContext:
         js: str | None = None,
         quiet: bool = False,
         shuts: str | None = None,
-    ) -> None:
+    ) -> Dependency:
         """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
         A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
@@ -128,6 +129,7 @@ class ConsoleContext:
         )
         if shuts:
             event.then(None, js=OPEN, api_visibility="private")
+        return event
 
 
 def _note(text: str, kind: str) -> str:

@@ -34,6 +34,15 @@ window.parleyConsole = {
     input.value = ""; // so that the same file can be chosen again
     return [file.name, url.slice(url.indexOf(",") + 1)];
   },
+  // The builder's answers, for the person who gave them, until the browser's tab is closed.
+  keepAnswers(values) {
+    sessionStorage.setItem(answersOf(), JSON.stringify(values));
+  },
+  // What was kept, or these values of the form if nothing was.
+  keptAnswers(values) {
+    const kept = JSON.parse(sessionStorage.getItem(answersOf()) ?? "[]");
+    return kept.length === values.length ? kept : values;
+  },
   // Shows the replies of models under test while they come, in the list `.live`, until Gradio puts the results there.
   async followTest() {
     const reader = (await fetch("console/model-test")).body.pipeThrough(new TextDecoderStream()).getReader();
@@ -49,6 +58,8 @@ window.parleyConsole = {
     (await import("./editor.js")).attach(...component);
   },
 };
+
+const answersOf = () => `builder ${document.querySelector("#who").textContent.trim()}`;
 
 // A table that was chosen is uploaded at once, unless it is too large to be sent.
 document.addEventListener("change", ({ target }) => {

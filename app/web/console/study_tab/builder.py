@@ -60,6 +60,10 @@ ITEMS: Mapping[ItemsFrom, str] = {
 TABLE = "question,A,B,answer,topic\nWhat is 2 + 2?,4,5,A,sums"
 LINES: Mapping[str, int] = {"consent": 6, "instructions": 4, "finish": 2, "system": 2, "table": 5}
 """Lines of the larger boxes; 3 by default."""
+KEPT = "(name, ...values) => [name, ...window.parleyConsole.keptAnswers(values)]"
+KEEP = "(...values) => { window.parleyConsole.keepAnswers(values); return []; }"
+FORGET = "(name) => { if (!name) window.parleyConsole.keepAnswers([]); return []; }"
+"""The page keeps the answers, so that a reload loses none, until a study is made of them, which clears its name."""
 NUMBERS = ("take", "places", "reward", "bonus", "bonus_most")
 COUNTS = ("model_count", "factor_count")
 """Keys of the form that are no answers of their own: how many models and factors are shown."""
@@ -146,7 +150,7 @@ class StudyBuilder:
 
     def _models(self) -> None:
         self._pick("model_count", "How many models reply", _counts(MOST_MODELS), "1")
-        self._slots, self._hints = [], []
+        self._slots, self._hints, self._prompts = [], [], []
         for number in range(MOST_MODELS):
             with self._shown(visible=number == 0) as slot:
                 at, called = f"models.{number}", f"Model {number + 1}"
@@ -156,10 +160,14 @@ class StudyBuilder:
                     self._line(f"{at}.name", f"{called}: name in the data")
                 hint = gr.HTML(elem_id=f"b-hint-{number}", elem_classes="hint", padding=False, apply_default_css=False)
                 self._hints.append(hint)
+                with self._shown() as own:
+                    what = "The system prompt of all models, below, if empty."
+                    self._area(f"{at}.system", f"{called}: system prompt", what)
+                self._prompts.append(own)
             self._slots.append(slot)
         with self._shown() as self._models_across:
             self._pick("models_across", "Each participant gets", _labelled(ACROSS), "between")
-        what = "The same for all. “You are a helpful AI assistant.” if empty."
+        what = "Of all models that have none of their own. “You are a helpful AI assistant.” if empty."
         self._area("system", "System prompt", what)
         self._test = gr.Button("Test models", size="sm", elem_id="b-test")
         self._tested = gr.HTML(elem_id="b-tested", padding=False, apply_default_css=False)
@@ -255,12 +263,13 @@ asks for codes.</p>"
             given = self._given(values)
             given["name"] = typed.strip() or given["name"]
             given |= {key: given[key] or None for key in NUMBERS}  # Gradio shows 0 where nothing is set
-            filled = {self.fields[key]: given[key] for key in ("name", *NUMBERS)}
+            filled = {field: given[key] for key, field in self.fields.items()}
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
-            known = gr.update(choices=_pairs(choices.server_choices(self._desk.settings.server_names)))
+            known = _pairs(choices.server_choices(self._desk.settings.server_names))
             servers = [text(given[f"models.{number}.server"]) for number in range(MOST_MODELS)]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
-            return {**front, **filled, **dict.fromkeys(reach, known), **hints, **self._refresh(given)}
+            reached = {one: gr.update(choices=known, value=at) for one, at in zip(reach, servers, strict=True)}
+            return {**front, **filled, **reached, **hints, **self._refresh(given)}
 
         def refresh(_: CurrentUser, *values: Any) -> Updates:
             return self._refresh(self._given(values))
@@ -274,11 +283,13 @@ asks for codes.</p>"
         def test(visitor: CurrentUser, *values: Any) -> Updates:
             return {self._tested: self._test_models(visitor, answers_of(self._given(values)))}
 
-        numbers = [self.fields[key] for key in NUMBERS]
-        front = [beside.title, beside.tabs, self.panel, name, *numbers, *reach, *self._hints]
-        on(beside.start.click, open_, [beside.name, *inputs], [*front, *depending], owner=True)
-        on([field.input for field in inputs], refresh, inputs, depending, owner=True)
-        on(self._create.click, create, inputs, [name, *beside.outputs], owner=True)
+        front = [beside.title, beside.tabs, self.panel, *inputs, *self._hints]
+        on(beside.start.click, open_, [beside.name, *inputs], [*front, *depending], owner=True, js=KEPT)
+        typed = [field.input for field in inputs]
+        gr.on(typed, fn=None, inputs=inputs, outputs=[], js=KEEP, api_visibility="private")
+        on(typed, refresh, inputs, depending, owner=True)
+        made = on(self._create.click, create, inputs, [name, *beside.outputs], owner=True)
+        made.then(None, inputs=[name], outputs=[], js=FORGET, api_visibility="private")
         on(self._cancel.click, cancel, [beside.study], beside.outputs)
         gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
         on(self._test.click, test, inputs, [self._tested], owner=True)
@@ -291,7 +302,7 @@ asks for codes.</p>"
 
     def _depending(self) -> list[Component]:
         """What an answer changes."""
-        slots = [*self._slots, *self._factor_slots, self._verdict, self._text]
+        slots = [*self._slots, *self._prompts, *self._factor_slots, self._verdict, self._text]
         return [self._protocols_across, self._source, self._path, self._table, self._models_across, *slots]
 
     def _describe(self, hint: gr.HTML) -> Callable[..., Updates]:
@@ -327,6 +338,7 @@ asks for codes.</p>"
             self._table: gr.update(visible=answers.items == "typed"),
             self._models_across: gr.update(visible=len(answers.models) > 1),
             **{slot: gr.update(visible=n < len(answers.models)) for n, slot in enumerate(self._slots)},
+            **{prompt: gr.update(visible=len(answers.models) > 1) for prompt in self._prompts},
             **{slot: gr.update(visible=n < len(answers.factors)) for n, slot in enumerate(self._factor_slots)},
         }
 
@@ -379,7 +391,9 @@ def answers_of(given: Mapping[str, Any]) -> Answers:
     }
     told |= {key: None for key in NUMBERS if given[key] is None}
     plain: dict[str, Any] = {key: value for key, value in told.items() if "." not in key and key not in COUNTS}
-    models = (_part(told, f"models.{number}.") for number in range(int(told["model_count"] or 0)))
+    models = [_part(told, f"models.{number}.") for number in range(int(told["model_count"] or 0))]
+    if len(models) == 1:
+        models[0]["system"] = ""  # one model has no field for a prompt of its own
     factors = (_part(told, f"factors.{number}.") for number in range(int(told["factor_count"] or 0)))
     plain |= {"protocols": tuple(told["protocols"] or ()), "codes": _part(told, "codes.")}
     plain |= {"models": tuple(ModelAnswers(**one) for one in models)}
