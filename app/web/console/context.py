@@ -115,7 +115,7 @@ class ConsoleContext:
                 log.info("%s: %s", visitor.name, error)
                 return self.notify(str(error), "bad")
 
-        event = gr.on(
+        event: Dependency = gr.on(
             triggers=triggers if isinstance(triggers, list) else [triggers],
             fn=handle,
             inputs=list(inputs),

@@ -228,7 +228,7 @@ asks for codes.</p>"
         self._add(gr.Textbox, key, label, info=info, **options)
 
     def _area(self, key: str, label: str, info: str | None = None, **options: Any) -> None:
-        lines = LINES.get(key, 3)
+        lines = LINES.get(key.rpartition(".")[2], 3)
         self._add(gr.Textbox, key, label, info=info, lines=lines, max_lines=4 * lines, **options)
 
     def _number(self, key: str, label: str, info: str | None = None, **options: Any) -> None:
