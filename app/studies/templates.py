@@ -1,17 +1,19 @@
 """One's own studies as templates: a copy of a draft, or a draft of a published study, with everything it needs.
 
 A published study is kept as one document, without the files it was made of. Its draft gets files again: the items of
-each pool as JSON lines, its translations, and protocols that are not Parley's own. Comments are not in a document.
+each pool as JSON lines, its translations, its pictures, and protocols that are not Parley's own. Comments are not in a
+document.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from typing import Any
+from urllib.parse import unquote
 
 from app.studies.drafts import Drafts, save_draft, under_name
 from app.studies.loader import FILE, PROTOCOLS, read_protocols
@@ -20,6 +22,7 @@ from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.pools import load_pool
 from problems.registry import SAMPLE
+from storage.registers.studies import StoredPicture
 from storage.yaml_text import yaml_text
 
 KINDS = ("step", "type")
@@ -35,8 +38,9 @@ def copy_draft(drafts: Drafts, name: str, other: str) -> None:
     save_draft(folder / FILE, under_name(text, name))
 
 
-def draft_of(drafts: Drafts, name: str, study: Study) -> None:
-    """A new draft of a published study; raises StudyError. Under the study's own name its version stays as it is."""
+def draft_of(drafts: Drafts, name: str, study: Study, picture: Callable[[str], StoredPicture | None]) -> None:
+    """A new draft of a published study; raises StudyError. Under the study's own name its version stays as it is.
+    `picture` gives a picture by its SHA-256."""
     folder = drafts.reserve(name)
     document = json.loads(study.document)
     raw = _without_defaults(document["file"], study.file.model_dump(**_PARTS, exclude_defaults=True))
@@ -50,6 +54,7 @@ def draft_of(drafts: Drafts, name: str, study: Study) -> None:
         if written != _own_protocols().get(protocol):
             (folder / "protocols").mkdir(exist_ok=True)
             _write(folder / "protocols" / f"{protocol}.yaml", yaml_text(written))
+    _write_pictures(folder, study, picture)
     text = yaml_text(parts)
     save_draft(folder / FILE, text if name == study.name else under_name(text, name))
 
@@ -90,6 +95,16 @@ def _is_sample(pool: str, given: Mapping[str, Any], problems: Sequence[Mapping[s
         return [problem.to_json() for problem in load_pool(given, pool, PROTOCOLS)] == problems
     except ProblemError:
         return False
+
+
+def _write_pictures(folder: Path, study: Study, picture: Callable[[str], StoredPicture | None]) -> None:
+    """Write the pictures under the names that the study's texts have, but those that are data URIs in the texts."""
+    for key, shown in study.pictures.by_key.items():
+        path = (folder / unquote(key)).resolve()
+        found = None if key.startswith("data-") else picture(shown.sha256)
+        if found and path.is_relative_to(folder.resolve()):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(found.content)
 
 
 def _own_protocols() -> dict[str, Any]:

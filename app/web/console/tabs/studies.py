@@ -146,7 +146,7 @@ class StudiesTab:
         if kind == DRAFT and own:
             copy_draft(desk.drafts, name, own)
         elif kind == PUBLISHED and (study := desk.study(own)):
-            draft_of(desk.drafts, name, study)
+            draft_of(desk.drafts, name, study, desk.studies.picture)
         else:
             desk.drafts.create(name, like)
             desk.drafts.save(name, re.sub(r"\A# What next:.*\n", "", desk.drafts.text(name)))
