@@ -57,6 +57,19 @@ async def test_the_form_opens_in_place_of_the_tabs_with_the_name_beside_its_butt
     assert not visible(back["builder"])
 
 
+async def test_a_model_can_have_a_prompt_of_its_own_and_the_form_opens_with_what_was_kept(at: Console) -> None:
+    _, researcher = at
+    names = {"b-model_count": "2", "b-models-0-name": "a", "b-models-1-name": "b"}
+    prompts = {"b-system": "Be kind.", "b-models-0-system": "Be brief."}
+    written = text((await answer(researcher, **names, **prompts))["builder-text"])
+    assert "a: {backend: scripted, system: Be brief.}" in written
+    assert "b: {backend: scripted, system: Be kind.}" in written
+    alone = text((await answer(researcher, **prompts))["builder-text"])
+    assert "system: Be kind." in alone
+    opened = await researcher.on("new-build", "click", **names, **prompts)
+    assert {key: value(opened[key]) for key in (names | prompts)} == names | prompts
+
+
 async def test_answers_are_written_and_checked_at_once(at: Console, database: Database) -> None:
     room, researcher = at
     good = await answer(researcher)
