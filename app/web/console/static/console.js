@@ -93,7 +93,7 @@ document.addEventListener("change", async ({ target }) => {
 async function sendPicture(study, file) {
   const query = new URLSearchParams({ study, name: file.name });
   try {
-    const answer = await fetch(`/console/picture?${query}`, { method: "POST", body: file });
+    const answer = await fetch(`console/picture?${query}`, { method: "POST", body: file });
     return answer.ok ? "" : (await answer.json()).note;
   } catch {
     return `${file.name} could not be sent. Upload it again.`;
