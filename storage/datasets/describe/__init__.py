@@ -15,9 +15,9 @@ from storage.datasets.describe.codebook import as_json, codebook, codebook_page
 from storage.datasets.describe.croissant import metadata
 from storage.datasets.describe.dataset_card import dataset_card
 from storage.datasets.describe.editable_files import EDITABLE, README, write_editable
-from storage.datasets.describe.screening_report import MARKED, marked_rows
 from storage.datasets.describe.pictures import paths as picture_paths
 from storage.datasets.describe.pictures import table as pictures_table
+from storage.datasets.describe.screening_report import MARKED, marked_rows
 from storage.datasets.describe.study_documents import STUDY, documents
 from storage.datasets.describe.tidy_documents import tidy_documents
 from storage.datasets.manifest import ExportManifest

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SettingsError
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
+from app.studies.page_texts import texts_of_problems
 from app.studies.pictures import FoundPictures
 from app.studies.pool_text import pools_in, with_pool
 from app.web.console.context import ConsoleContext
@@ -218,9 +219,10 @@ class ItemsSection:
         return self._desk.html("items_page.html.j2", problem=problem, page=page)
 
     def _pictures_of(self, name: str, problems: Sequence[Problem]) -> FoundPictures:
-        """The pictures of problems, from the draft's folder, and those that cannot be shown."""
+        """The pictures of problems, from the draft's folder, and what cannot be shown."""
         found = FoundPictures()
-        found.add_items("", problems, [self._desk.drafts.folder(name)])
+        for part in texts_of_problems("", problems):
+            found.add(part, [self._desk.drafts.folder(name)])
         return found
 
     def _files(self, name: str) -> ItemFiles:

@@ -11,7 +11,7 @@ from gradio.components import Component
 from app.studies.picture_files import ENDINGS, MOST_PICTURES, PictureFiles
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Updates, check
+from app.web.console.study_tab.base import Updates, check_file
 from app.web.console.tab import TabLocation, dropdown, text
 from problems.pictures import MOST_BYTES, MOST_PIXELS
 
@@ -52,7 +52,7 @@ class DraftPictures:
         }
 
     def _discard(self, visitor: CurrentUser, name: str, which: Any) -> Updates:
-        study = check(self._desk.drafts, name, self._desk.drafts.text(name)).study
+        study = check_file(self._desk, name, self._desk.drafts.text(name)).study
         self._files(name).remove(text(which), study.pictures.by_key if study else ())
         self._desk.audit(visitor, f"removed {text(which)}", name)
         return {**self.paint(visitor, name), **self._desk.notify(f"{text(which)} is removed.")}
