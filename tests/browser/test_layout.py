@@ -13,6 +13,11 @@ from tests.web.screens import SCREENS
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 Screens = Callable[[str], Page]
 LEAST_PX = 44
+MASTHEAD_PX = 80
+"""The height for which what is sticky below the head leaves room."""
+PILOT_PX = 28
+ROW = """() => [...document.querySelectorAll("#head .masthead > *")].filter((one) => one.checkVisibility())
+  .map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
 SMALL = """(least) => {
   const targets = "button, a.button, summary, select, textarea, label.option, input:not([type=hidden], label.option *)";
   return [...document.querySelectorAll(targets)].filter((one) => one.checkVisibility({ visibilityProperty: true }))
@@ -137,3 +142,23 @@ def test_the_assistant_has_one_name_on_a_screen(screens: Screens) -> None:
     assert chat.locator("[role=log]").get_attribute("aria-label") == "Ada"
     names = chat.locator(".message.bot").evaluate_all("all => all.map((one) => one.ariaLabel)")
     assert set(names) == {"Ada"}
+
+
+@pytest.mark.parametrize("name", ["chat-long-head", "survey-long-head"])
+@pytest.mark.parametrize("width", [900, 1280])
+def test_a_long_title_and_contact_stay_in_one_row_of_the_head(screens: Screens, name: str, width: int) -> None:
+    page = screens(name)
+    page.set_viewport_size({"width": width, "height": 800})
+    settled(page)
+    tops, bottoms = zip(*page.evaluate(ROW), strict=True)
+    assert max(tops) < min(bottoms), "an item is below another"
+    assert page.locator("#head .masthead").bounding_box()["height"] <= MASTHEAD_PX  # type: ignore[index]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("name", ["chat-long-head", "survey-long-head"])
+def test_the_pilot_banner_is_one_small_line_on_a_phone(screens: Screens, name: str) -> None:
+    page = screens(name)
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    assert page.locator("#head .pilot").bounding_box()["height"] <= PILOT_PX  # type: ignore[index]

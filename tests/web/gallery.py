@@ -25,6 +25,12 @@ from app.web.security import PRIVATE, HeaderInjector
 from tests.web.screens import SCREENS
 
 LOOK = StudyContext("Working with a chatbot", "en", "study@example.org")
+LONG = StudyContext(
+    "How people and two assistants solve word problems together: a study of the Institute for Cognitive Science",
+    "en",
+    "Dr. Maximiliane Mustermann-Beispiel, Institute for Cognitive Science, m.mustermann-beispiel@university.example",
+    pilot=True,
+)
 SHOWN: dict[str, str] = defaultdict(lambda: "consent")
 """What each browser is shown, by its cookie."""
 app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
@@ -49,9 +55,10 @@ async def gallery() -> Response:
 @app.post("/api/look")
 async def look(request: Request) -> Response:
     """The screen as it is."""
-    screen = SCREENS[SHOWN[request.cookies.get("stage", "")]]
+    name = SHOWN[request.cookies.get("stage", "")]
     shown = (await request.json())["shown"]
-    return JSONResponse(render_page(screen, study=LOOK, shown=shown, draft={}).as_json())
+    study = LONG if name.endswith("-long-head") else LOOK
+    return JSONResponse(render_page(SCREENS[name], study=study, shown=shown, draft={}).as_json())
 
 
 @app.get("/api/reply")

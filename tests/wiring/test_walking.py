@@ -95,7 +95,7 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
         await walker.look()
         assert (walker.stream, walker.screen.path) == (stream, "question[0]/alone")
         assert walker.answer is not None
-        assert "This is a pilot run" in (await walker.send("POST", "/api/look", {"view": "page"})).text
+        assert "Pilot run" in (await walker.send("POST", "/api/look", {"view": "page"})).text
         await walker.finish()
     own = [event for event in facts(served.database, stream) if event.by == "participant"]
     assert own[-1].at_us > own[0].at_us
