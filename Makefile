@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check quick lint bench soak foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo test tests check quick lint bench screenshots soak foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -45,6 +45,10 @@ lint: $(VENV)/.stamp-dev
 
 bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench
+
+screenshots: $(VENV)/.stamp-dev tools  ## take the pictures of the README and of the tutorial again
+	$(BIN)/python -m docs.pictures
+	SCREENSHOTS=1 $(BIN)/python -m pytest -n 0 tests/browser/test_tutorial.py
 
 soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak

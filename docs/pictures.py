@@ -24,7 +24,9 @@ from typing import Any
 
 from playwright.sync_api import APIRequestContext, Browser, Page, sync_playwright
 
-IMAGES = Path(__file__).parent / "images"
+from docs.images import keep
+
+ROOT = Path(__file__).parents[1]
 PORT = 7869
 URL = f"http://127.0.0.1:{PORT}"
 QUESTION = r"48 \div (2 + 6) \times 3"
@@ -36,14 +38,12 @@ SIZES: dict[str, dict[str, Any]] = {
         "viewport": {"width": 390, "height": 844},
         "is_mobile": True,
         "has_touch": True,
-        "device_scale_factor": 2,
     },
 }
 
 
 def main() -> None:
     """Serve the demo and take the pictures."""
-    IMAGES.mkdir(exist_ok=True)
     with serving(), sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=ARGUMENTS
@@ -58,7 +58,7 @@ def main() -> None:
                 converse(page)
             page.wait_for_timeout(1500)
             page.mouse.move(2, 2)
-            page.screenshot(path=IMAGES / f"{name}.png", full_page=name == "phone")
+            keep(page.screenshot(), name)
             context.close()
         browser.close()
 
@@ -74,9 +74,7 @@ def serving() -> Iterator[None]:
             "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR": "1000",
         }
         command = [sys.executable, "-c", "from app.cli import main; main()", "demo", "--no-browser"]
-        server = subprocess.Popen(
-            command, cwd=folder, env={**os.environ, **settings, "PYTHONPATH": str(IMAGES.parents[1])}
-        )
+        server = subprocess.Popen(command, cwd=folder, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)})
         try:
             for _ in range(300):
                 try:

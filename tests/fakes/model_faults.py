@@ -31,10 +31,10 @@ def reply_to(asked: str) -> str:
     return f"You said: {asked} – and that is *all* ∑ of it."
 
 
-async def ordinary(reply: Reply) -> None:
+async def ordinary(reply: Reply, reply_to: Callable[[str], str] = reply_to) -> None:
     await reply.open()
-    for word in reply_to(reply.asked).split(" "):
-        await reply.say(word if word == "You" else f" {word}")
+    for number, word in enumerate(reply_to(reply.asked).split(" ")):
+        await reply.say(f" {word}" if number else word)
         await asyncio.sleep(0)
     await reply.finish()
 

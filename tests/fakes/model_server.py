@@ -17,14 +17,14 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.fakes.anthropic_reply import MessagesReply
 from tests.fakes.endpoint_reply import EndpointReply, LinesReply, WholeReply
-from tests.fakes.model_faults import FAULTS, ordinary
+from tests.fakes.model_faults import FAULTS, ordinary, reply_to
 from tests.fakes.model_reply import Left, Reply
 from tests.fakes.openai_reply import ChatReply, ResponsesReply
 from tests.fakes.whole_replies import WHOLE
@@ -62,6 +62,9 @@ class Server:
     """The connections that are open now."""
     dropped: int = 0
     """How many replies the client left before their end."""
+
+    reply_to: Callable[[str], str] = reply_to
+    """Gives the ordinary reply to a message."""
 
     mended: bool = False
     """Whether all faults are gone, and every model gives an ordinary reply."""
@@ -135,7 +138,7 @@ async def _play(server: Server, received: Received, reader: asyncio.StreamReader
     elif not server.mended and (fault := _fault(received.body, reply)):
         await FAULTS[fault](reply)
     else:
-        await ordinary(reply)
+        await ordinary(reply, server.reply_to)
 
 
 def _picky(body: dict[str, Any]) -> str:
