@@ -126,7 +126,7 @@ def build(ada: AtConsole) -> None:
     ada.write("b-consent", CONSENT)
     ada.reads("builder-text", "twelve minutes")
     ada.press("b-create")
-    ada.reads("study-title", "Forty sums")
+    ada.reads("study-title", "pens")
     ada.quiet()
 
 
