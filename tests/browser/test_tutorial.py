@@ -11,6 +11,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -191,7 +192,8 @@ def come(url: str) -> None:
     async def everybody() -> None:
         await asyncio.gather(*map(one, range(PEOPLE)))
 
-    asyncio.run(everybody())
+    with ThreadPoolExecutor(1) as aside:  # Playwright's event loop runs in this thread
+        aside.submit(lambda: asyncio.run(everybody())).result()
 
 
 def test_the_tutorial_in_the_console(
