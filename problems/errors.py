@@ -27,6 +27,15 @@ class ParleyError(Exception):
         return "\n  ".join(str(part) for part in self.args)
 
 
+DISTRIBUTION = "parley-studies"
+"""The name under which Parley is installed."""
+
+
+def install_line(extra: str) -> str:
+    """The command that installs what an optional part of Parley needs."""
+    return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
 class ProblemError(ParleyError):
     """A problem, or the source it comes from, cannot be read: the study author's move."""
 

@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from problems.errors import ProblemError
+from problems.errors import ProblemError, install_line
 from problems.readers import SEPARATORS, csv_rows, separator_of
 from problems.text import NotText, checked, read_text
 
@@ -179,7 +179,7 @@ def _excel(path: Path) -> Table:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException
     except ImportError:
-        raise ProblemError(f"{path}: Excel files need a package. Run: pip install 'parley[excel]'") from None
+        raise ProblemError(f"{path}: Excel files need a package. Run: {install_line('excel')}") from None
     try:
         book = load_workbook(path, read_only=True, data_only=True)
         sheet = book.worksheets[0]
@@ -238,7 +238,7 @@ def _parquet(path: Path) -> Table:
         import pyarrow as pa  # type: ignore[import-untyped]
         from pyarrow import ipc, parquet
     except ImportError:
-        raise ProblemError(f"{path}: {path.suffix} files need a package. Run: pip install 'parley[parquet]'") from None
+        raise ProblemError(f"{path}: {path.suffix} files need a package. Run: {install_line('parquet')}") from None
     try:
         if path.suffix.lower() == ".parquet":
             table = parquet.read_table(path)

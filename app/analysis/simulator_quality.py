@@ -22,6 +22,7 @@ import pandas as pd
 
 from app.analysis.data_frames import SESSION
 from app.errors import SettingsError
+from problems.errors import install_line
 
 LEAST = 5
 """Minimum number of people who answered a question with the chatbot (ChatBench's value)."""
@@ -29,7 +30,7 @@ ANSWER_COLUMNS = ("question_id", "model", "answer_type", "acc")
 TALK_COLUMNS = ("question_id", "model", "chat_history")
 ALL = "all models"
 WITH_AI = "user-AI"
-INSTALL = "Text scores need packages that are not installed: pip install 'parley[text]'"
+INSTALL = f"Text scores need packages that are not installed: {install_line('text')}"
 Score = Callable[[str, str], float]
 """The similarity of a simulated prompt and a person's, from 0 to 1."""
 

@@ -185,7 +185,9 @@ def _version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"Parley {version('parley')}")
+        from problems.errors import DISTRIBUTION
+
+        typer.echo(f"Parley {version(DISTRIBUTION)}")
         raise typer.Exit
 
 

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.config.settings import Settings, env_name
 from app.errors import SettingsError
 from app.session.service import SessionService
+from problems.errors import install_line
 from storage.db.engine import Database
 from storage.log.event_log import Log
 from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow
@@ -51,7 +52,7 @@ def metrics_of(settings: Settings, database: Database) -> Metrics | None:
         return Metrics(settings, database)
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"{env_name('metrics_port')} is set, and {error.name} is not installed: pip install 'parley[metrics]'"
+            f"{env_name('metrics_port')} is set, and {error.name} is not installed: {install_line('metrics')}"
         ) from error
 
 

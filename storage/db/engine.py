@@ -31,6 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, OperationalError
 
+from problems.errors import install_line
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
 from storage.db.network_file import refuse_network_share
 from storage.db.private_files import create, unwritable
@@ -101,7 +102,7 @@ def connect(url: str) -> Engine:
             hide_parameters=True,  # what somebody wrote is in them, and errors are logged
         )
     except ModuleNotFoundError as error:
-        raise StorageError(f"{error}: install what PostgreSQL needs with: pip install 'parley[postgres]'") from error
+        raise StorageError(f"{error}: install what PostgreSQL needs with: {install_line('postgres')}") from error
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _prepare)
         event.listen(engine, "begin", _begin)

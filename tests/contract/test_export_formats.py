@@ -143,7 +143,7 @@ def test_what_a_missing_package_needs_is_told(
     package: str, format_: str, extra: str, filled: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(StorageError, match=rf"pip install 'parley\[{extra}\]'"):
+    with pytest.raises(StorageError, match=rf"pip install 'parley-studies\[{extra}\]'"):
         export(filled, ExportRequest("dices-350", "dices-350", formats=(format_,)), tmp_path)
     assert list(tmp_path.iterdir()) == []
 

@@ -37,11 +37,11 @@ def test_planted_effects_are_within_their_errors_and_names_are_stable() -> None:
 def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = drawn(PLANTED, np.random.default_rng(2))
     monkeypatch.setitem(sys.modules, "statsmodels.genmod", None)
-    with pytest.raises(SettingsError, match=r"pip install 'parley\[analysis\]'"):
+    with pytest.raises(SettingsError, match=r"pip install 'parley-studies\[analysis\]'"):
         mixed_model(answers)
     (finding,) = odds(answers)
     assert finding.estimates == ()
-    assert "pip install 'parley[analysis]'" in finding.note
+    assert "pip install 'parley-studies[analysis]'" in finding.note
 
 
 def test_what_does_not_vary_has_no_model() -> None:

@@ -14,6 +14,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from problems.errors import DISTRIBUTION
+
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "experiments", "storage", "problems")
 MAX_BLANKET_EXCEPTS = 3
@@ -172,3 +174,13 @@ def test_no_client_of_the_tests_waits_less_than_a_busy_machine_needs() -> None:
         if not {"timeout", "transport"} & {keyword.arg for keyword in node.keywords}
     ]
     assert hasty == []
+
+
+def test_nobody_is_told_to_install_what_is_somebody_elses(files: list[Path]) -> None:
+    """`parley` on PyPI is not ours."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["name"] == DISTRIBUTION != "parley"
+    wrong = re.compile(r"(?:pip install|uvx|pipx run)\s+(?:-\S+\s+)*['\"]?parley(?![\w-])")
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".md", ".py", ".j2", ".toml")}
+    found = {path.name: hit[0] for path, text in texts.items() if (hit := wrong.search(text))}
+    assert not found

@@ -30,8 +30,9 @@ from app.analysis.chatbench.preregistered_filter import counted_of
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import LEVEL, Interval, Values, codes, number_of
 from app.errors import SettingsError
+from problems.errors import install_line
 
-INSTALL = "The mixed model needs a package that is not installed: pip install 'parley[analysis]'"
+INSTALL = f"The mixed model needs a package that is not installed: {install_line('analysis')}"
 FEWEST = 2
 """Minimum number of participants, and of questions."""
 FIXED_SD, RANDOM_SD = 2.0, 1.0

@@ -12,6 +12,7 @@ from app.analysis.report.wording import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
 from experiments.study.cells import cells
 from experiments.study.study import Study
+from problems.errors import DISTRIBUTION
 from storage.db.engine import Database
 from storage.registers.origins import Origin, origins
 from storage.registers.studies import Studies
@@ -119,7 +120,7 @@ def build_report(
         against.check(found.findings)
     known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
-    parts = (study, title, origin, versions, people, arms, found, at_us, version("parley"), known, paid, against)
+    parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, against)
     return Report(*parts)
 
 

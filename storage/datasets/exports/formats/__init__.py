@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from experiments.errors import suggestion
+from problems.errors import install_line
 from storage.datasets.exports.formats import json_lines, parquet, spss, stata
 from storage.errors import StorageError
 from storage.schemas.base import Column
@@ -46,5 +47,5 @@ def write(format_: str, out: Path, columns: Sequence[Column], batches: Batches) 
         if extra is None:
             raise
         raise StorageError(
-            f"--format {format_} needs the package {error.name}. Install it: pip install 'parley[{extra}]'"
+            f"--format {format_} needs the package {error.name}. Install it: {install_line(extra)}"
         ) from None
