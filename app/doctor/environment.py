@@ -13,12 +13,13 @@ from dotenv.parser import parse_stream
 
 from app.config.settings import ENV_FILE, names_in_use, overridden, unknown
 from app.doctor.finding import Finding, error, ok, warning
+from problems.errors import DISTRIBUTION
 from problems.plugins import nowhere
 
 
 def check_environment() -> Iterator[Finding]:
     """The folder, `.env`, misspelled variables, and packages that offer what nobody looks for."""
-    yield ok(f"Parley {version('parley')}, Python {platform.python_version()}, in the folder {Path.cwd()}.")
+    yield ok(f"Parley {version(DISTRIBUTION)}, Python {platform.python_version()}, in the folder {Path.cwd()}.")
     yield from check_env_file(Path(ENV_FILE))
     for sentence in (*unknown(names_in_use()), *nowhere()):
         what, _, to_do = sentence.partition(". ")

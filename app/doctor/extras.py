@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from app.config.settings import Settings, env_name
 from app.doctor.finding import Deployment, Finding, error, ok, warning
 from experiments.study.study import Study
+from problems.errors import install_line
 from storage.db.database_url import sqlite_path
 
 
@@ -19,9 +20,7 @@ def check_extras(deployment: Deployment) -> Iterator[Finding]:
             yield ok(f"{package} is installed, which {user} needs.")
         else:
             level = error if fails else warning
-            yield level(
-                f"{user} needs the package {package}, which is not installed.", f"pip install 'parley[{extra}]'"
-            )
+            yield level(f"{user} needs the package {package}, which is not installed.", install_line(extra))
     if not needed:
         yield ok("No optional package is needed.")
 
