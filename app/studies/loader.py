@@ -103,7 +103,7 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not any(name in fault.what for name in unread)]
         if error.name != str(raw.get("study", "study")):  # a protocol's
-            found = [replace(fault, where=f"{error.name}: {fault.where}") for fault in found]
+            found = [replace(fault, place=", ".join(filter(None, (error.name, fault.place)))) for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
     pictures = find_pictures(study, raw, protocols, path.parent)
     if faults := [*faults, *pictures.faults]:
@@ -129,6 +129,8 @@ def _page(path: Path) -> YamlDocument:
 
 def _placed(issue: ValidationIssue, page: YamlDocument, path: Path) -> ValidationIssue:
     """The error with its line, in the study file or in the file of a translation."""
+    if issue.place:
+        return issue
     translation = _TRANSLATION.match(issue.where)
     file = page.value.get("translations", {}).get(translation[1]) if translation else None
     if translation and isinstance(file, str):

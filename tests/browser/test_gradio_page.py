@@ -21,6 +21,7 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 WEB = Path(gradio_page.__file__).parent
+RENDERING = WEB.parent / "rendering"
 
 
 def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewContext) -> None:
@@ -74,7 +75,12 @@ crossed out in a formula, and those of Pygments for code."""
 
 def test_no_style_finds_what_is_not_written_down() -> None:
     """Each class in our styles is one of ours, or part of what is assumed of Gradio's."""
-    sources = [path for kind in ("*.py", "*.j2", "*.js") for path in WEB.rglob(kind) if path.name != "gradio_page.py"]
+    sources = [
+        path
+        for kind in ("*.py", "*.j2", "*.js")
+        for path in (*WEB.rglob(kind), *RENDERING.rglob(kind))
+        if path.name != "gradio_page.py"
+    ]
     ours = {
         word
         for path in sources

@@ -193,6 +193,7 @@ AS_JSON = {
     "payments": ("demo", "-o", "out"),
     "quota": ("demo", "9"),
     "rehearse": ("demo", "--remove"),
+    "retention": ("demo", "--dry-run"),
     "screen-times": ("demo",),
     "settings": (),
     "simulator-quality": None,  # in test_simulating_commands.py, which has people

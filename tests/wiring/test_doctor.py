@@ -373,8 +373,8 @@ def test_the_mail_server_is_logged_in_to_and_gets_a_mail_only_if_wanted(
 
 def test_a_package_that_is_not_installed_is_found(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    assert examine(PARLEY_METRICS_PORT="9").about("packages", "error", "parley[metrics]")
-    assert examine("chatbench").about("packages", "warning", "parley[analysis]")
+    assert examine(PARLEY_METRICS_PORT="9").about("packages", "error", "parley-studies[metrics]")
+    assert examine("chatbench").about("packages", "warning", "parley-studies[analysis]")
 
 
 @pytest.fixture(scope="module")

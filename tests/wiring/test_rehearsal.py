@@ -22,11 +22,13 @@ from tests.fakes.sessions import play, study
 SESSIONS = {"arena": 12, "chatbench": 30, "demo": 24, "mathconverse": 14}
 MOST = 30
 ALONE, REMOVED = "needs runs of models alone", "needs raters whom the release removes"
+ANNOTATED = "needs the annotator `answer`"
 ANSWERS = ("above_model", "correlation", "correlation_improvement", "linear_fit")
 ELSEWHERE: Mapping[str, str] = {
     **{f"chatbench.{name}.<method>.<condition>": ALONE for name in (*ANSWERS, "mean_gap")},
     "chatbench.gap.<dataset>.<model>.<method>.<condition>": ALONE,
     "chatbench.noise_ceiling.<condition>": ALONE,
+    **dict.fromkeys(("chatbench.reliance.<measure>.<model>", "chatbench.complementary.<model>"), ANNOTATED),
     "dices.filtered.<reason>": "needs raters with 20 conversations; the sample has 8 for each",
     **{name: REMOVED for name in NAMES if name.startswith("dices.kept.")},
 }

@@ -39,7 +39,7 @@ from storage.registers.participants import Participants
 log = logging.getLogger(__name__)
 TEMPLATES = Path(__file__).parent / "templates"
 SHUT = "(...sent) => { window.parleyConsole.shut(%s); return (%s)(...sent); }"
-OPEN = "() => { window.parleyConsole.shut(''); return []; }"
+OPEN = "() => { window.parleyConsole.open(); return []; }"
 Act = Callable[..., Mapping[Any, Any]]
 OWNERS_ONLY = "Only owners may do this. Ask an owner to do it or to change your role."
 

@@ -98,7 +98,7 @@ def _tabs(desk: ConsoleContext, place: TabLocation, rooms: Sequence[Tab]) -> gr.
                 partial(_enter, desk, room, place),
                 [place.study, place.tab, place.session],
                 [place.tab, *room.outputs],
-                shuts=PANELS,
+                shuts=f"sent[1] && sent[1] !== '{room.name}' ? {PANELS} : ''",
             )
     return tabs
 

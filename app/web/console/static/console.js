@@ -17,11 +17,15 @@ window.parleyConsole = {
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
     history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
   },
-  // Nothing can be done in the parts of the page with this selector until the next call. The picker of studies also
+  // Nothing can be done in the parts of the page with this selector until `open`. The picker of studies also
   // sends the study that is shown, when it loses the focus.
   shut(selector, study) {
     if (study !== undefined && study === shown) return;
-    shut = selector;
+    shut = selector || shut;
+    keepShut();
+  },
+  open() {
+    shut = "";
     keepShut();
   },
   // The chosen table of items, as its name and its content in base64; it is sent like any other value of the page.
@@ -112,7 +116,7 @@ window.fetch = async (...request) => {
   try {
     answer = await ask(...request);
   } finally {
-    if (!answer?.ok) window.parleyConsole.shut("");
+    if (!answer?.ok) window.parleyConsole.open();
   }
   if (answer.status === UNAUTHORISED) location.reload();
   return answer;
