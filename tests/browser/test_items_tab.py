@@ -143,6 +143,7 @@ def test_by_mouse(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
 
 def test_by_keyboard(ada: AtConsole, drafts: Drafts) -> None:
     begin(ada, drafts, "by-keys")
+    ada.quiet()
     keys, sent = ada.page.keyboard, list[str]()
     ada.page.on("request", lambda request: sent.append(request.post_data or "") if request.method == "POST" else None)
     ada.page.get_by_role("tab", name="Items").focus()

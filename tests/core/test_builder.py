@@ -32,6 +32,7 @@ from app.studies.yaml_loader import parse_yaml
 from experiments.study.base_model import AsTyped
 from experiments.study.sections.recruitment import Bonus, OutcomeName, Recruiter
 from problems.registry import names as source_names
+from problems.text import clean
 
 NOWHERE = Path("/nowhere")
 SOUND = Answers(name="mine", title="Mine", consent="You agree.", take=2)
@@ -40,9 +41,9 @@ TEXT = st.one_of(
     st.sampled_from(
         ["", "mine", "tone", "warm\ncold", "{{tone}} and {{model}}", "a: b # c", "yes", "1.10", "- x\n\n  y"]
     ),
-    st.text(max_size=30),
+    st.text(max_size=30).map(clean),
 )
-NAMES = st.one_of(st.sampled_from(["", "a", "a.b", "tone", "gpt-4.1", *RESERVED]), st.text(max_size=12))
+NAMES = st.one_of(st.sampled_from(["", "a", "a.b", "tone", "gpt-4.1", *RESERVED]), st.text(max_size=12).map(clean))
 COUNTS = st.none() | st.integers(-1, 4) | st.integers()
 MONEY = st.none() | st.sampled_from([0.1, 1, 0.001]) | st.floats(allow_nan=False, allow_infinity=False)
 
