@@ -192,6 +192,7 @@ def test_pictures(ada: AtConsole, drafts: Drafts, audit: Audit) -> None:
     choosing(ada, ada.at("items-input").click).set_files(table("charts.csv", rows))
     ada.reads("items-understood", "there is no file 'line.png'")
     ada.look("7-picture-missing")
+    ada.quiet()  # what paints the list of pictures would take the focus
 
     ada.at("pictures-input").focus()
     several = [
