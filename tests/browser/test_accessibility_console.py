@@ -82,6 +82,7 @@ def test_the_page_before_the_console(ada: AtConsole, new_context: Callable[..., 
 def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsole) -> None:
     """Gradio gives each option a name of its own; console.js mends it, and Gradio still hears of the choice."""
     enter(ada, *ROOMS["monitoring"])
+    ada.quiet()
     group = ada.page.get_by_role("radiogroup", name="Session origin")
     group.get_by_role("radio", name="Simulated").focus()
     ada.page.keyboard.press("ArrowLeft")

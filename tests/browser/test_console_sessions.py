@@ -85,6 +85,7 @@ def opened_late(ada: AtConsole, end: Callable[[Route], None]) -> None:
 def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> None:
     ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
     ada.reads("session-head", "Session 1")
+    ada.quiet()
     ada.open("Replay")
     moment = ada.at("session-page").locator(".moment b")
     last = int(moment.inner_text())
