@@ -152,12 +152,12 @@ def read_picture(source: str, folders: Sequence[Path]) -> tuple[Picture, bytes]:
     Raises ProblemError for what is no picture, is too large, or lies outside the folders.
     """
     if source[:5].lower() == "data:":
-        return take_in(_decoded(source), f"{source[:30]}...")
+        return picture_from_bytes(_decoded(source), f"{source[:30]}...")
     path, name = _file(source, folders), unquote(source)
-    return take_in(_bytes(path, name), name)
+    return picture_from_bytes(_bytes(path, name), name)
 
 
-def take_in(content: bytes, name: str) -> tuple[Picture, bytes]:
+def picture_from_bytes(content: bytes, name: str) -> tuple[Picture, bytes]:
     """The picture that these bytes are, and its bytes without metadata, as participants load them; raises ProblemError.
     `name` is for the error."""
     before = _inspected(content, name)

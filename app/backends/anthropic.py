@@ -72,9 +72,8 @@ class Anthropic:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server = server = server or _own_server(settings)
-        key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
-        self._path = "/messages" if server.url.endswith("/v1") else "/v1/messages"
-        self._client = client(settings, server, {"anthropic-version": VERSION, **key})
+        self._path = path_at(server, "messages")
+        self._client = client(settings, server, headers_for(server))
         self._options = OptionsCache(AnthropicOptions)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
@@ -95,6 +94,17 @@ class Anthropic:
     async def close(self) -> None:
         """Close all connections."""
         await self._client.aclose()
+
+
+def headers_for(server: Server) -> dict[str, str]:
+    """The headers of every request: the version of the API, and the server's key, where it has one."""
+    key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
+    return {"anthropic-version": VERSION, **key}
+
+
+def path_at(server: Server, name: str) -> str:
+    """The path of a part of the API, such as `messages`; a server's address may end in `/v1` or before it."""
+    return f"/{name}" if server.url.endswith("/v1") else f"/v1/{name}"
 
 
 def _own_server(settings: Settings) -> Server:

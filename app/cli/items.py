@@ -14,8 +14,9 @@ from rich.text import Text
 from app.cli.commands import command
 from app.cli.common import AsJson, out, print_json
 from app.studies.page_texts import texts_of_problems
-from app.studies.pictures import FoundPictures
+from app.studies.text_check import TextCheck
 from problems.items import Items, understand
+from problems.pictures import Picture
 from problems.problem import Problem
 from problems.tables import read_table
 from storage.datasets.describe.markdown import count as how_many
@@ -52,23 +53,23 @@ def items(
     """
     given = _columns(column or [])
     found = understand(read_table(path), given, path.stem)
-    pictures = FoundPictures()
+    checked = TextCheck()
     for text in texts_of_problems("", found.problems):
-        pictures.add(text, [path if path.is_dir() else path.parent])
-    found = replace(found, faults=(*found.faults, *map(str, pictures.faults)))
+        checked.add(text, [path if path.is_dir() else path.parent])
+    found = replace(found, faults=(*found.faults, *map(str, checked.faults)))
     if as_json:
         print_json(
             {
                 "columns": found.columns.to_json(),
                 "notes": found.notes,
                 "errors": found.faults,
-                "pictures": {key: picture.to_json() for key, picture in pictures.by_key.items()},
+                "pictures": {key: picture.to_json() for key, picture in checked.by_key.items()},
                 "items": [problem.to_json() for problem in found.problems],
             }
         )
     else:
         _show(found, path, every)
-        _show_pictures(pictures)
+        _show_pictures(checked.by_key)
     if found.faults:
         raise typer.Exit(2)
 
@@ -102,10 +103,10 @@ def _show(found: Items, path: Path, every: bool) -> None:
         out.print(yaml_text({"problems": {"questions": pool}}).rstrip(), markup=False, highlight=False)
 
 
-def _show_pictures(pictures: FoundPictures) -> None:
-    if pictures.by_key:
-        out.print(f"\n{how_many(len(pictures.by_key), 'picture')}:", style="dim")
-    for key, picture in pictures.by_key.items():
+def _show_pictures(pictures: Mapping[str, Picture]) -> None:
+    if pictures:
+        out.print(f"\n{how_many(len(pictures), 'picture')}:", style="dim")
+    for key, picture in pictures.items():
         size = f"{picture.type}, {picture.width} x {picture.height} pixels"
         out.print(f"  {_cut(key)}: {size}", markup=False, highlight=False)
 

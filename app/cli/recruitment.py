@@ -25,6 +25,7 @@ from app.cli.common import (
 from app.cli.people import retention_lines
 from app.clock import SystemClock
 from app.config.secret import secret_for
+from app.config.settings import Settings
 from app.web.console.formatting import percent
 from app.web.link_problem_texts import problem_rows
 from experiments.session.outcomes import OUTCOMES, status_label
@@ -35,7 +36,7 @@ from experiments.study.study import Study
 from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
 from storage.db.engine import Database
 from storage.log.seats import SessionCounts, cell_key, counted, query_params
-from storage.payments.retention import retention_plan
+from storage.payments.retention import RetentionPlan, retention_plan
 from storage.registers.link_problems import LinkProblem, link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.participants import Participants
@@ -148,7 +149,7 @@ def status(
     same_id, problems = flagged.get(SAME_ID, 0), link_problems(database, found.name)
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
-    plan = retention_plan(database, Participants(database, secret_for(settings, database)), found, now_us)
+    plan = _retention(settings, database, found, now_us)
     if as_json:
         told = {"wanted": wanted_overall(caps), **_counts_json(now)}
         ids = {SAME_ID: same_id, UNREADABLE_ID: flagged.get(UNREADABLE_ID, 0)}
@@ -165,6 +166,13 @@ def status(
     _print_ids(same_id, problems)
     for line in retention_lines(plan):
         out.print(line, highlight=False)
+
+
+def _retention(settings: Settings, database: Database, study: Study, now_us: int) -> RetentionPlan:
+    """What a study keeps for a period; the secret, which payments need, is read only if there is a period."""
+    if not study.file.keep_ids_for and not study.file.keep_for:
+        return RetentionPlan(study.name, None, None)
+    return retention_plan(database, Participants(database, secret_for(settings, database)), study, now_us)
 
 
 def _print_counts(study: Study, now: SessionCounts, caps: tuple[Quota, ...]) -> None:

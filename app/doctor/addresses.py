@@ -29,7 +29,7 @@ def connects(host: str, port: int, within_s: float = WITHIN_S) -> OSError | None
 
 
 def other_loopback(url: str) -> str | None:
-    """The same address of this machine in the other version of IP, if something listens there.
+    """An address of this machine in the other version of IP, if something listens there.
 
     `localhost` can mean 127.0.0.1 or ::1, and a server may listen at one of them only.
     """

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx2
 import orjson
 
-from app.backends.anthropic import ANTHROPIC_URL, VERSION
+from app.backends.anthropic import ANTHROPIC_URL, headers_for, path_at
 from app.backends.openai import OPENAI_URL
 from app.backends.registry import configuration_errors
 from app.backends.wire.http_client import client
@@ -102,9 +102,7 @@ async def _state(settings: Settings, name: str, server: Server, kinds: Sequence[
 async def _ask(settings: Settings, server: Server, kind: str) -> ListedModels | BackendError | SettingsError:
     headers, path = bearer(server), "/models"
     if kind == "anthropic":
-        key = {"x-api-key": server.key.get_secret_value()} if server.key else {}
-        headers = {"anthropic-version": VERSION, **key}
-        path = "/models?limit=1000" if server.url.endswith("/v1") else "/v1/models?limit=1000"
+        headers, path = headers_for(server), f"{path_at(server, 'models')}?limit=1000"
     try:
         asking = client(settings, server, headers)
     except SettingsError as fault:

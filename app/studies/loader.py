@@ -16,7 +16,7 @@ from typing import Any
 from app.backends import registry as backends
 from app.backends.providers import how_reached
 from app.errors import NotYaml
-from app.studies.pictures import find_pictures
+from app.studies.text_check import check_texts
 from app.studies.translations import language_faults, resolve_translations
 from app.studies.yaml_loader import YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
@@ -105,7 +105,7 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
         if error.name != str(raw.get("study", "study")):  # a protocol's
             found = [replace(fault, place=", ".join(filter(None, (error.name, fault.place)))) for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
-    pictures = find_pictures(study, raw, protocols, path.parent)
+    pictures = check_texts(study, raw, protocols, path.parent)
     if faults := [*faults, *pictures.faults]:
         raise StudyError(str(path), faults)
     return with_pictures(study, pictures.by_key, pictures.files)

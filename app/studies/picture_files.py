@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 from app.studies.draft_files import check_name, keep_file, names_in
 from problems.errors import ProblemError
-from problems.pictures import Picture, read_picture, take_in
+from problems.pictures import Picture, picture_from_bytes, read_picture
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 MOST_PICTURES = 200
@@ -53,7 +53,7 @@ class PictureFiles:
         """Keep a picture without its metadata, in place of one of the same name. Raises ProblemError and keeps the one
         before if the new one cannot be shown, or is too large."""
         check_name(name, ENDINGS, "picture that Parley shows")
-        picture, shown = take_in(content, name)
+        picture, shown = picture_from_bytes(content, name)
         return keep_file(self._folder, name, shown, ENDINGS, MOST_PICTURES, lambda _: picture)
 
     def remove(self, name: str, asked: Iterable[str]) -> None:

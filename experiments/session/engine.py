@@ -174,7 +174,7 @@ def _decide(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         if state.seq:
             raise Refused("not_offered", "This session has already started.")
         return (Fact("enrolled", action.data),)
-    if action.kind == "withdraw" and action.by != "model":
+    if action.kind == "withdraw" and action.by in ("participant", "researcher", "system"):
         return withdrew(state)
     match action.by:
         case "participant":

@@ -13,7 +13,7 @@ from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
 from problems.errors import ProblemError
-from problems.pictures import TYPES, take_in
+from problems.pictures import TYPES, picture_from_bytes
 from tests.fakes.pictures import FORMATS, drawn
 
 SECRET = "Ada Lovelace, 51.5007 N, SN 4711"
@@ -62,7 +62,7 @@ def photo(format_: str, orientation: int = 1) -> bytes:
 def test_metadata_are_removed_and_all_that_is_shown_stays(format_: str, orientation: int) -> None:
     before = photo(format_, orientation)
     assert SECRET.encode() in before
-    picture, content = take_in(before, "a")
+    picture, content = picture_from_bytes(before, "a")
     assert SECRET.encode() not in content
     assert b"xmp" not in content.lower()
     assert picture.type == TYPES[format_]
@@ -77,12 +77,12 @@ def test_metadata_are_removed_and_all_that_is_shown_stays(format_: str, orientat
             old.seek(frame)
             new.seek(frame)
             assert old.convert("RGBA").tobytes() == new.convert("RGBA").tobytes()
-    assert take_in(content, "a") == (picture, content), "there is nothing more to remove"
+    assert picture_from_bytes(content, "a") == (picture, content), "there is nothing more to remove"
 
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_picture_without_metadata_stays_as_it_is(format_: str) -> None:
-    assert take_in(drawn(format_=format_), "a")[1] == drawn(format_=format_)
+    assert picture_from_bytes(drawn(format_=format_), "a")[1] == drawn(format_=format_)
 
 
 @given(st.sampled_from(FORMATS), st.integers(0, 3000), st.binary(min_size=1, max_size=3))
@@ -91,7 +91,7 @@ def test_a_damaged_picture_is_shown_or_refused_in_words(format_: str, at: int, p
     at %= len(whole)
     for content in (whole[:at], whole[:at] + put + whole[at + len(put) :]):
         try:
-            taken = take_in(content, "a")
+            taken = picture_from_bytes(content, "a")
         except ProblemError:
             continue
-        assert take_in(taken[1], "a") == taken
+        assert picture_from_bytes(taken[1], "a") == taken

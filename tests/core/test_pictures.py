@@ -27,8 +27,8 @@ from problems.pictures import (
     PictureMap,
     described,
     embeds,
+    picture_from_bytes,
     read_picture,
-    take_in,
 )
 from storage.yaml_text import yaml_text
 from tests.fakes import pictures
@@ -56,7 +56,7 @@ def test_a_picture_is_what_its_bytes_say_whatever_its_name(tmp_path: Path, forma
 )
 def test_any_bytes_are_a_picture_or_one_error(content: bytes) -> None:
     try:
-        found, _ = take_in(content, "chart.png")
+        found, _ = picture_from_bytes(content, "chart.png")
     except ProblemError:
         return
     assert 0 < found.width <= MOST_PIXELS

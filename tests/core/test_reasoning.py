@@ -106,7 +106,8 @@ def test_where_thoughts_are_expected_a_complete_reply_without_them_is_a_reply(re
 
 @pytest.mark.parametrize("model", [
     "deepseek-ai/DeepSeek-R1", "deepseek-r1:70b", "DeepSeek-R1-Distill-Qwen-7B", "Qwen/QwQ-32B-AWQ", "r1-1776",
-    "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "mlx-community/MiniMax-M2.1-8bit-gs32", "nvidia/nemotron-3-nano",
+    "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "qwen-3-235b-a22b-thinking-2507", "Qwen/Qwen3-VL-8B-Thinking",
+    "mlx-community/MiniMax-M2.1-8bit-gs32", "nvidia/nemotron-3-nano",
 ])  # fmt: skip
 def test_of_a_model_known_to_begin_with_thoughts_none_is_ever_given_as_text(model):
     """Not even of its first reply."""

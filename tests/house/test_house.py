@@ -184,3 +184,13 @@ def test_nobody_is_told_to_install_what_is_somebody_elses(files: list[Path]) -> 
     texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".md", ".py", ".j2", ".toml")}
     found = {path.name: hit[0] for path, text in texts.items() if (hit := wrong.search(text))}
     assert not found
+
+
+def test_pages_refer_to_each_other_by_relative_addresses(files: list[Path]) -> None:
+    """Below a path of a host name an absolute one leads elsewhere."""
+    absolute = re.compile(r"""(?:href|src|action)=["']/|(?:fetch|post|send|import)\(\s*[`"']/|from ["']/""")
+    web = [path for path in files if path.is_relative_to(ROOT / "app/web") and path.suffix in (".j2", ".js", ".css")]
+    assert len(web) > 50
+    ours = [path for path in web if "codemirror" not in path.parts and path.name != "codemirror.js"]
+    found = {path.name: hit[0] for path in ours if (hit := absolute.search(path.read_text(encoding="utf-8")))}
+    assert not found

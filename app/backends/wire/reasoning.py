@@ -19,11 +19,12 @@ TAG = re.compile(rf"</?(?:{'|'.join(NAMES)})>|\[/?THINK\]", re.IGNORECASE)
 LINE_END = re.compile(r"[ \t]*(?:\r?\n|\Z)")
 LONGEST_TAG = max(len(f"</{name}>") for name in NAMES)
 THINK_END = "</think>"
-UNOPENED = re.compile(r"deepseek-?r1|\br1-1776|\bqwq|qwen3\S*-thinking|minimax-m2|nemotron-3", re.IGNORECASE)
+UNOPENED = re.compile(r"deepseek-?r1|\br1-1776|\bqwq|qwen-?3\S*-thinking|minimax-m2|nemotron-3", re.IGNORECASE)
 """Models whose chat template ends the prompt with `<think>`, so that their replies have the closing tag alone. Sources:
-mudler/LocalAI#4761 (DeepSeek R1 and its distillations), perplexityai/api-discussion#177 (R1 1776), the discussion 6 of
-Qwen/QwQ-32B-AWQ, the cards of Qwen3's `Thinking-2507` models, cubist38/mlx-openai-server#179 (MiniMax M2.1),
-logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send reasoning apart nothing is held back."""
+mudler/LocalAI#4761 (DeepSeek R1 and its distillations), perplexityai/api-discussion#177 (R1 1776), discussion 6 of
+Qwen/QwQ-32B-AWQ, Cerebras/cerebras-cloud-sdk-python#10 and QwenLM/Qwen3-VL#1504 (Qwen3 Thinking),
+cubist38/mlx-openai-server#179 (MiniMax M2.1), logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send
+reasoning apart nothing is held back."""
 MOST_HELD = 1_000_000
 """After so many characters without the end of the reasoning they are taken for text."""
 _TAG_BEGINS = re.compile(r"(?:<[/a-z]*|\[[/THINK]*)\Z", re.IGNORECASE)

@@ -55,18 +55,8 @@ GENERAL = frozenset(
 """Names of the id in the links of panels and other recruiters."""
 NO_PERSON = frozenset(
     {
-        *(
-            "lang",
-            "studyid",
-            "sessionid",
-            "assignmentid",
-            "projectid",
-            "hitid",
-            "surveyid",
-            "experimentid",
-            "workspaceid",
-        ),
-        *("campaignid", "groupid", "conditionid", "courseid", "gbraid", "wbraid", "mcid", "mceid"),
+        *("lang", "studyid", "sessionid", "assignmentid", "projectid", "hitid", "surveyid", "experimentid"),
+        *("workspaceid", "campaignid", "groupid", "conditionid", "courseid", "gbraid", "wbraid", "mcid", "mceid"),
     }
 )
 """Names that end as an id's do, and are not a person's."""

@@ -9,11 +9,11 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
-from typing import Any
 from urllib.parse import unquote
 
 from experiments.study.study import Study
 from problems.pictures import Picture, embeds, key_of
+from problems.text import texts_in
 from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.manifest import ExportManifest
 
@@ -54,17 +54,9 @@ def table(exported: ExportManifest) -> Mapping[str, bytes]:
 
 def _shown(study: Study) -> Iterator[tuple[str, str]]:
     """The pictures with their alternative texts, each pair once, in the order of the study's document."""
-    texts = _texts({name: part for name, part in json.loads(study.document).items() if name != "pictures"})
+    texts = texts_in({name: part for name, part in json.loads(study.document).items() if name != "pictures"})
     pairs = dict.fromkeys((key_of(one.source), one.alt) for text in texts for one in embeds(text))
     return (pair for pair in pairs if pair[0] in study.pictures.by_key)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _texts(part)
 
 
 def _path(picture: Picture) -> str:

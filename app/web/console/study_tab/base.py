@@ -103,7 +103,7 @@ def check(desk: ConsoleContext, name: str, text: str) -> CheckResult:
 
 
 def check_file(desk: ConsoleContext, name: str, text: str) -> CheckResult:
-    """The same, whatever model servers are set."""
+    """Check a draft's text without regard to the model servers that are set."""
     folder = desk.drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
     return _checked(text, folder, tuple(beside))

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import SettingsError
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
 from app.studies.page_texts import texts_of_problems
-from app.studies.pictures import FoundPictures
 from app.studies.pool_text import pools_in, with_pool
+from app.studies.text_check import TextCheck
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.session_replay import inert_page
@@ -197,8 +197,8 @@ class ItemsSection:
         pairs = list(zip(items.places, items.problems, strict=True))
         labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
         choices = [(label, str(number)) for number, label in enumerate(labels)]
-        missing = self._pictures_of(name, items.problems).faults
-        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "missing": missing}
+        lost = self._pictures_of(name, items.problems).faults
+        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "lost": lost}
         return {
             self._understood: self._desk.html("items_understood.html.j2", **known),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
@@ -218,9 +218,9 @@ class ItemsSection:
         page = inert_page(self._desk, screen, about, {}, self._desk.clock.now_us(), stored.get)
         return self._desk.html("items_page.html.j2", problem=problem, page=page)
 
-    def _pictures_of(self, name: str, problems: Sequence[Problem]) -> FoundPictures:
+    def _pictures_of(self, name: str, problems: Sequence[Problem]) -> TextCheck:
         """The pictures of problems, from the draft's folder, and what cannot be shown."""
-        found = FoundPictures()
+        found = TextCheck()
         for part in texts_of_problems("", problems):
             found.add(part, [self._desk.drafts.folder(name)])
         return found

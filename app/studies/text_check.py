@@ -1,5 +1,5 @@
-"""The pictures that the texts of a study ask for, read from the folders of the study and of its items; and what else
-texts ask for that the page does not show."""
+"""What the texts of a study ask for: their pictures, read from the folders of the study and of its items, and whatever
+the page does not show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from problems.registry import ITEMS, SAMPLE, place
 
 
 @dataclass(slots=True)
-class FoundPictures:
+class TextCheck:
     """The pictures by what the texts call them, their content by SHA-256, and what cannot be shown."""
 
     by_key: dict[str, Picture] = field(default_factory=dict)
@@ -56,9 +56,9 @@ class FoundPictures:
             self.files[picture.sha256] = content
 
 
-def find_pictures(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any], folder: Path) -> FoundPictures:
+def check_texts(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any], folder: Path) -> TextCheck:
     """All pictures of a study whose file is in `folder`, and all that its texts ask for and the page does not show."""
-    found = FoundPictures()
+    found = TextCheck()
     for pool, problems in study.pools.items():
         given = raw["problems"][pool]
         file, folders = _items_file(given, folder), [folder]
