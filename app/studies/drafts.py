@@ -198,6 +198,8 @@ def _faulty(
 
 
 def _located(fault: ValidationIssue, span: Span | None) -> LocatedIssue:
+    if fault.place:  # in another file
+        return LocatedIssue(None, f"{fault.place}: {fault.where}", fault.what)
     if span is None:
         return LocatedIssue(None, fault.where, fault.what)
     return LocatedIssue(span.line, fault.where, fault.what, span.column, span.end)

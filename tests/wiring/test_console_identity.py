@@ -98,8 +98,8 @@ async def test_an_owner_fetches_one_persons_data_and_it_is_written_down(app: ASG
         await researcher.log_in("Ada", GOOD)
         await researcher.open(study="short", tab="sessions", session="1")
         told = await researcher.on("session-person-data", "click")
-        (link,) = re.findall(r'href="(/download/[^"]+)"', str(told))
-        answer = await researcher.send("GET", link)
+        (link,) = re.findall(r'href="(download/[^"]+)"', str(told))
+        answer = await researcher.send("GET", f"/{link}")
         with ZipFile(BytesIO(answer.content)) as archive:
             found = b"".join(archive.read(name) for name in archive.namelist()).decode()
         assert (PEOPLE[0] in found, SUBMISSION in found, PEOPLE[1] in found) == (True, True, False)
