@@ -39,7 +39,7 @@ from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
 from experiments.study import schema as parts
 from experiments.study.json_schema import json_schema
-from experiments.study.sections import ai_alone, dataset_info, recruitment
+from experiments.study.sections import ai_alone, dataset_info, plan, recruitment
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
@@ -79,6 +79,10 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`simulator_prompts`: simulated users", SimulatorPrompts),
     ("`bonus`: a rule", recruitment.Bonus),
     ("`annotators`: your own annotator", AnnotatorSpec),
+    ("`plan`: the plan of a trial", plan.Plan),
+    ("`hypotheses` of the plan: a hypothesis", plan.Hypothesis),
+    ("`contrast` of a hypothesis", plan.PlannedContrast),
+    ("`looks` of the plan", plan.Looks),
     ("`dataset`: publication metadata", dataset_info.DatasetInfo),
     ("`authors` of the dataset: an author", dataset_info.Author),
     ("`funding` of the dataset: a grant", dataset_info.Grant),

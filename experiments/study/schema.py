@@ -18,6 +18,7 @@ from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
 from experiments.study.sections.retention import Period
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
@@ -294,6 +295,9 @@ class StudyFile(StrictModel):
     annotate`)."""
     bonus: tuple[Bonus, ...] = ()
     """The rules for bonus payments, which `parley payments` computes."""
+    plan: Plan | None = None
+    """The analysis plan of a trial: hypotheses, sample size, looks, exclusions and missing data, decided before data
+    are seen."""
     dataset: DatasetInfo | None = None
     """The publication metadata of the study's data: authors, licence, DOI and more. Not part of the study's hash."""
     flow: tuple[Node, ...]

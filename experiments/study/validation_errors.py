@@ -32,6 +32,7 @@ from experiments.study.schema import (
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.dataset_info import Author, DatasetInfo, Grant
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
+from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from experiments.study.sections.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
 
 PATTERNS = {
@@ -132,6 +133,10 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "dataset": DatasetInfo,
         "authors": Author,
         "funding": Grant,
+        "plan": Plan,
+        "hypotheses": Hypothesis,
+        "contrast": PlannedContrast,
+        "looks": Looks,
     }
     owner: Any = StudyFile
     for part in loc[:-1]:
