@@ -8,6 +8,10 @@
     piloted {}                 new sessions are pilots: their data are marked
     opened {}                  new sessions are participants' own, and their data count
     described {dataset}        the publication metadata of the data; the last ones count, whatever the version
+    preregistered {hash, version, files}  the plan was fixed; `files` are the SHA-256 of what was written, by name
+    looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; planned looks have a
+                               number, others null
+    explained {deviation, why}  the reason for a deviation from the plan
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
 A study without such events is open. If the first is `published`, it is a draft until it is piloted or opened.
@@ -25,9 +29,14 @@ from experiments.events import Data, Event
 from experiments.study.sections.recruitment import Quota
 
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
-Decision = Literal["published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described"]
+Decision = Literal[
+    "published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described",
+    "preregistered", "looked", "explained",
+]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described")
+PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
+"""What is recorded about the plan of a trial."""
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", *PLAN)
 """The decisions that are possible in every state."""
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
     {

@@ -1,0 +1,108 @@
+"""Deviations from a preregistered plan, found in what is recorded: changed versions, exclusions, an early end.
+
+Nothing is a deviation before the preregistration, and nothing that the plan itself says. Reasons are given afterwards
+(`parley deviations STUDY --explain`), except for exclusions and the end, which have theirs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.registers.plan_events import PlanEvents, Preregistration, plan_events
+from storage.registers.studies import Studies
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import versions
+from storage.reports.plan_history import complete_people, exclusions, started_before
+
+SHORT = 12
+"""Characters of a hash that are shown."""
+INTEGRITY = "integrity"
+"""How the reason of an exclusion begins that a plan with `exclude: [integrity]` foresees."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A deviation: a stable name, when (microseconds UTC), what happened, and why; empty if no reason was given."""
+
+    name: str
+    at_us: int
+    what: str
+    reason: str = ""
+
+
+def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
+    """All deviations since the first preregistration, in the order of time; none without one."""
+    recorded = plan_events(database, study)
+    if not recorded.preregistrations:
+        return ()
+    first, *amended = recorded.preregistrations
+    planned = Studies(database).get(first.hash)
+    found = [
+        *_late(database, study, first),
+        *_amended(amended),
+        *_changed(database, planned, first),
+        *_excluded(database, planned, first),
+        *_ended(database, planned, recorded),
+    ]
+    told = (replace(one, reason=recorded.reasons.get(one.name, one.reason)) for one in found)
+    return tuple(sorted(told, key=lambda one: (one.at_us, one.name)))
+
+
+def _late(database: Database, study: str, first: Preregistration) -> Iterator[Deviation]:
+    if number := started_before(database, study, first.at_us):
+        people = "1 participant" if number == 1 else f"{number:,} participants"
+        yield Deviation("late", first.at_us, f"{people} had started before the plan was preregistered")
+
+
+def _amended(later: list[Preregistration]) -> Iterator[Deviation]:
+    for one in later:
+        name = f"amended-{one.hash[:SHORT]}"
+        yield Deviation(name, one.at_us, f"version {one.version} ({one.hash[:SHORT]}) was preregistered as well")
+
+
+def _changed(database: Database, planned: Study, first: Preregistration) -> Iterator[Deviation]:
+    for version in versions(database, planned.name):
+        if version.published_us > first.at_us and version.hash != first.hash:
+            changes = what_changed(planned, Studies(database).get(version.hash))
+            what = f"version {version.version} ({version.hash[:SHORT]}) was published: {changes}"
+            yield Deviation(f"version-{version.hash[:SHORT]}", version.published_us, what)
+
+
+def what_changed(before: Study, after: Study) -> str:
+    """Which parts of a study differ in another version: keys of the plan, and keys of the study file."""
+    old, new = _plan(before), _plan(after)
+    plan = [key for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
+    one, other = (json.loads(study.document) for study in (before, after))
+    keys = dict.fromkeys((*one["file"], *other["file"]))
+    file = [key for key in keys if key != "plan" and one["file"].get(key) != other["file"].get(key)]
+    parts = [key for key in dict.fromkeys((*one, *other)) if key != "file" and one.get(key) != other.get(key)]
+    found = [f"its plan differs in {', '.join(plan)}"] if plan else []
+    if file or parts:
+        found.append(f"the study differs in {', '.join(dict.fromkeys((*file, *parts)))}")
+    return "; ".join(found)
+
+
+def _plan(study: Study) -> dict[str, object]:
+    return study.file.plan.model_dump(mode="json") if study.file.plan else {}
+
+
+def _excluded(database: Database, planned: Study, first: Preregistration) -> Iterator[Deviation]:
+    foreseen = planned.file.plan is not None and INTEGRITY in planned.file.plan.exclude
+    for one in exclusions(database, planned.name):
+        if one.at_us > first.at_us and not (foreseen and one.why.lower().startswith(INTEGRITY)):
+            yield Deviation(f"exclusion-{one.session}", one.at_us, f"session {one.session} was excluded", one.why)
+
+
+def _ended(database: Database, planned: Study, recorded: PlanEvents) -> Iterator[Deviation]:
+    """A study that was closed before it had its participants, and not because a planned look advised it."""
+    wanted = planned.file.plan.participants if planned.file.plan else None
+    why, at_us = operations_of(database, planned.name).closed, recorded.closed_us
+    if wanted is None or why is None or at_us is None or any(look.result.get("stop") for look in recorded.looks):
+        return
+    if (number := complete_people(database, planned.name)) < wanted:
+        what = f"the study was closed with {number:,} of {wanted:,} planned participants"
+        yield Deviation("closed", at_us, what, why)

@@ -1,0 +1,96 @@
+"""What is recorded about the plan of a trial, on the study's own stream: its preregistration, looks at outcomes, and
+reasons for deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import select
+
+from experiments.session.study_status import PLAN
+from storage import tables
+from storage.db.engine import Database
+from storage.registers.imported_rows import study_stream
+from storage.registers.study_status import set_status
+
+CLOSED = "closed"
+_fact = tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class Preregistration:
+    """The act: when, and the version that was preregistered. `files` are the SHA-256 of its files, by name."""
+
+    at_us: int
+    hash: str
+    version: int
+    files: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedLook:
+    """A look at an outcome before the end: when, by whom and through what (`look`, `report`, `console`, `export`), with
+    how many complete sessions. `number` counts planned looks from 1; None for an unplanned one, which has a reason."""
+
+    at_us: int
+    number: int | None
+    who: str
+    through: str
+    why: str
+    complete: int
+    result: Mapping[str, Any]
+    """What a planned look showed: the boundary and the estimate of each primary hypothesis."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEvents:
+    """All that is recorded about a study's plan, each in the order of time; `reasons` by the name of the deviation."""
+
+    preregistrations: tuple[Preregistration, ...] = ()
+    looks: tuple[RecordedLook, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    closed_us: int | None = None
+    """When the study was last closed, in microseconds UTC."""
+
+
+def plan_events(database: Database, study: str) -> PlanEvents:
+    """Read what is recorded about a study's plan."""
+    wanted = select(_fact.at_us, _fact.kind, _fact.data).where(
+        _fact.stream == study_stream(study), _fact.kind.in_((*PLAN, CLOSED))
+    )
+    with database.connect() as connection:
+        found = connection.execute(wanted.order_by(_fact.seq)).all()
+    return PlanEvents(
+        tuple(Preregistration(at_us, **data) for at_us, kind, data in found if kind == "preregistered"),
+        tuple(RecordedLook(at_us, **data) for at_us, kind, data in found if kind == "looked"),
+        {data["deviation"]: data["why"] for _, kind, data in found if kind == "explained"},
+        max((at_us for at_us, kind, _ in found if kind == CLOSED), default=None),
+    )
+
+
+def record_preregistration(
+    database: Database, study: str, hash_: str, version: int, files: Mapping[str, str], *, at_us: int
+) -> None:
+    """Record that a version was preregistered."""
+    data = {"hash": hash_, "version": version, "files": dict(files)}
+    set_status(database, study, "preregistered", data, by="researcher", at_us=at_us)
+
+
+def record_look(database: Database, study: str, look: RecordedLook) -> None:
+    """Record a look at an outcome."""
+    data = {
+        "number": look.number,
+        "who": look.who,
+        "through": look.through,
+        "why": look.why,
+        "complete": look.complete,
+        "result": dict(look.result),
+    }
+    set_status(database, study, "looked", data, by="researcher", at_us=look.at_us)
+
+
+def record_reason(database: Database, study: str, deviation: str, why: str, *, at_us: int) -> None:
+    """Record the reason for a deviation; a later one replaces it."""
+    set_status(database, study, "explained", {"deviation": deviation, "why": why}, by="researcher", at_us=at_us)

@@ -1,0 +1,52 @@
+"""What happened to the people of a study with a plan: how many started and completed, and who was excluded when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import func, select
+
+from storage import tables
+from storage.db.engine import Database
+from storage.log.seats import COMPLETE
+from storage.registers.origins import Origin
+
+_seat, _session, _fact = tables.seats.c, tables.sessions.c, tables.events.c
+_PEOPLE = _seat.origin == Origin.PERSON
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A session that is excluded now: its number in the console, when it was excluded (microseconds UTC), and why."""
+
+    session: int
+    at_us: int
+    why: str
+
+
+def complete_people(database: Database, study: str) -> int:
+    """The number of people whose session is complete and not excluded."""
+    conditions = _seat.study == study, _PEOPLE, _seat.outcome == COMPLETE, _seat.excluded.is_(None)
+    with database.connect() as connection:
+        return connection.execute(select(func.count()).where(*conditions)).scalar_one()
+
+
+def started_before(database: Database, study: str, at_us: int) -> int:
+    """The number of people who started before a time in microseconds UTC."""
+    conditions = _seat.study == study, _PEOPLE, _seat.begun_us < at_us
+    with database.connect() as connection:
+        return connection.execute(select(func.count()).where(*conditions)).scalar_one()
+
+
+def exclusions(database: Database, study: str) -> tuple[Exclusion, ...]:
+    """The people's sessions that are excluded, in the order in which they were."""
+    query = (
+        select(_session.ordinal, func.max(_fact.at_us), _seat.excluded)
+        .join_from(tables.seats, tables.sessions, _session.stream == _seat.stream)
+        .join(tables.events, _fact.stream == _seat.stream)
+        .where(_seat.study == study, _PEOPLE, _seat.excluded.is_not(None), _fact.kind == "excluded")
+        .group_by(_session.ordinal, _seat.excluded)
+        .order_by(func.max(_fact.at_us), _session.ordinal)
+    )
+    with database.connect() as connection:
+        return tuple(Exclusion(*row) for row in connection.execute(query))
