@@ -12,6 +12,7 @@
     ├── FormatUnknown            a researcher's move: name a form in which a report can be written
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
     ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
+    ├── TrialError               a researcher's move: what a trial's plan or data lack for an estimate or a simulation
     ├── NotDelivered             operator's move: an alert could not be sent by a channel
     ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
@@ -72,6 +73,10 @@ class FormatUnknown(ParleyError):
 
 class PriceUnknown(ParleyError):
     """A budget was set for a model of which nobody knows what it costs."""
+
+
+class TrialError(ParleyError):
+    """There is no estimate, test or simulation of a trial from what was given."""
 
 
 class UserUnknown(ParleyError):

@@ -87,14 +87,14 @@ def load(
 
     The database is that of the settings, unless another one is given. Raises StorageError if it has no such study.
     """
-    found = TidyData(database or _database(), ExportRequest(study, NAME, origin, selection=selection))
+    found = TidyData(database or open_settings_database(), ExportRequest(study, NAME, origin, selection=selection))
     with found.database.connect() as connection:
         plan_export(connection, found.request)
     return found
 
 
-def _database() -> Database:
-    """The database of the settings; none is made."""
+def open_settings_database() -> Database:
+    """The database of the settings; raises StorageError if it is not there."""
     url = settings().database_url
     file = sqlite_path(url)
     if file is not None and not file.exists():

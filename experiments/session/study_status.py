@@ -9,8 +9,8 @@
     opened {}                  new sessions are participants' own, and their data count
     described {dataset}        the publication metadata of the data; the last ones count, whatever the version
     preregistered {hash, version, files}  the plan was fixed; `files` are the SHA-256 of what was written, by name
-    looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; planned looks have a
-                               number, others null
+    looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; `number` is
+                               that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.

@@ -1,0 +1,161 @@
+"""A plan and its design in words, for a preregistration and for a methods section. All of it follows from the study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from experiments.study.cells import cells
+from experiments.study.schema import Loop, Phase
+from experiments.study.sections.plan import STEP, Correction, Exclusion, Hypothesis, Outcome, Plan, Spending
+from experiments.study.study import Study
+
+ESTIMATOR = (
+    "The effect is the coefficient of the group in a least-squares regression of the outcome on the group, with an "
+    "effect of each question if there is more than one, and the covariates. Its standard error allows for the "
+    "likeness of the answers of one participant (a sandwich estimator clustered by participant, CR1). Intervals and p "
+    "values are those of Student's t with the number of participants minus 2 degrees of freedom."
+)
+PAIRED = (
+    "For two steps of the same participants, the effect is the mean of their differences, with the same standard error "
+    "and the number of participants minus 1 degrees of freedom."
+)
+OUTCOMES: Mapping[str, str] = MappingProxyType(
+    {
+        "correct": "whether the answer to a question is right (0 or 1)",
+        "answer": "the numeric answer to a question",
+        "error": "the distance of a numeric answer from the right one",
+        "confidence": "the confidence in an answer",
+        "seconds": "the time of a session, in seconds",
+    }
+)
+CORRECTIONS: Mapping[Correction, str] = MappingProxyType(
+    {
+        "none": "not corrected for their number",
+        "holm": "corrected by Holm's method (1979), which controls the chance of any false positive",
+        "benjamini-hochberg": "corrected by Benjamini and Hochberg's method (1995), which controls the false discovery "
+        "rate",
+    }
+)
+SPENDING: Mapping[Spending, str] = MappingProxyType(
+    {
+        "obrien-fleming": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of O'Brien "
+        "and Fleming.",
+        "pocock": "Alpha is spent over the looks by Lan and DeMets' function (1983) in the manner of Pocock.",
+        "always-valid": "The interval is a confidence sequence, which is valid at all times together.",
+    }
+)
+EXCLUSIONS: Mapping[Exclusion, str] = MappingProxyType(
+    {
+        "failed_attention": "participants who were stopped by attention checks, or flagged by one",
+        "too_fast": "participants whose session took less than {seconds:g} seconds",
+        "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
+        "timed_out": "participants who ran out of time",
+        "technical_failure": "participants who were stopped by a technical failure",
+        "incomplete": "participants who did not complete the study",
+    }
+)
+DIRECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "greater": "is greater with {treatment} than with {control}",
+        "less": "is less with {treatment} than with {control}",
+        "different": "differs between {treatment} and {control}",
+        "equivalent": "is equivalent with {treatment} and {control}: the difference is within {margin:g}",
+        "not_worse": "is not worse with {treatment} than with {control}: the difference is above -{margin:g}",
+    }
+)
+
+
+def outcome_words(outcome: Outcome) -> str:
+    """What an outcome is: `rating.helpfulness` is `the rating "helpfulness"`."""
+    kind, _, name = outcome.partition(".")
+    named = {"rating": "the rating", "survey": "the answer to the survey question", "score": "the score"}
+    return OUTCOMES[outcome] if outcome in OUTCOMES else f'{named[kind]} "{name}"'
+
+
+def hypothesis_words(hypothesis: Hypothesis) -> str:
+    """What a hypothesis says, for a test: `correct is greater with ai than with alone`."""
+    contrast = hypothesis.contrast
+    form = DIRECTIONS[hypothesis.direction]
+    words = form.format(treatment=contrast.treatment, control=contrast.control, margin=hypothesis.margin or 0)
+    of = "steps" if contrast.factor == STEP else contrast.factor
+    smallest = (
+        f" The smallest effect of interest is {hypothesis.smallest_effect:g}." if hypothesis.smallest_effect else ""
+    )
+    return f"{hypothesis.id} ({hypothesis.role}): {outcome_words(hypothesis.outcome)} {words} ({of}).{smallest}"
+
+
+def inference_words(plan: Plan) -> Iterator[str]:
+    """How each family is decided."""
+    families: dict[str, list[Hypothesis]] = {}
+    for one in plan.hypotheses:
+        families.setdefault(one.family, []).append(one)
+    for family, members in families.items():
+        names = ", ".join(one.id for one in members)
+        levels = ", ".join(dict.fromkeys(f"{one.alpha:g}" for one in members))
+        tests = f"The family {family} ({names}) is tested at alpha = {levels}"
+        how = f", {CORRECTIONS[plan.correction(family)]}" if len(members) > 1 else ""
+        yield f"{tests}{how}."
+    if any(one.direction in ("greater", "less", "not_worse") for one in plan.hypotheses):
+        yield "Hypotheses with the direction greater, less or not worse are tested one-sided at their alpha."
+    if any(one.direction == "equivalent" for one in plan.hypotheses):
+        yield "Equivalence is tested by two one-sided tests, each at alpha."
+    if plan.looks:
+        yield f"{SPENDING[plan.looks.spending]} Looks advise; the researchers decide whether to stop."
+
+
+def sample_words(plan: Plan) -> str:
+    """How many participants, and when collection stops."""
+    if plan.participants is None:
+        return f"as many as give each primary hypothesis a power of {plan.power:g} (see `parley power`)"
+    return f"{plan.participants:,} participants, of all groups together"
+
+
+def looks_words(plan: Plan) -> str:
+    """When outcomes are looked at."""
+    if plan.looks is None:
+        return "Outcomes are analysed once, when all participants have completed. There is no interim look."
+    shares = ", ".join(f"{share:.0%}" for share in plan.looks.at)
+    blind = " Until the last, groups are called A and B." if plan.looks.blinded else ""
+    return f"Outcomes are looked at when {shares} of the participants have completed.{blind}"
+
+
+def exclusion_words(plan: Plan) -> str:
+    """Who is left out of the per-protocol analysis."""
+    named = [EXCLUSIONS[rule].format(seconds=plan.fastest_seconds or 0) for rule in plan.exclude]
+    rules = f" The per-protocol analysis leaves out {'; '.join(named)}." if named else ""
+    return (
+        "The main analysis is by intention to treat: everybody who was assigned, in the assigned group. Data of "
+        f"participants who withdrew are erased.{rules} Outliers are not treated otherwise."
+    )
+
+
+def missing_words(plan: Plan) -> str:
+    """What becomes of participants without an outcome."""
+    if plan.missing == "worst-case":
+        return "An answer that is missing counts as wrong."
+    return "Participants without an outcome are left out of its analysis; their number is reported by group."
+
+
+def factor_words(study: Study) -> Iterator[str]:
+    """The manipulated variables: factors between participants, and what varies within them."""
+    found: dict[str, dict[str, float]] = {name: {} for name in study.factors}
+    for cell in cells(study.factors, study.pools):
+        for name, value in cell.values.items():
+            found[name][value] = found[name].get(value, 0.0) + cell.weight
+    for name, weights in found.items():
+        whole = sum(weights.values())
+        values = ", ".join(f"{value} ({weight / whole:.0%})" for value, weight in weights.items())
+        yield f"{name}, between participants: {values}"
+    for loop in loops(study.flow):
+        for name, levels in loop.vary.items():
+            yield f"{name}, within participants: {', '.join(levels)}"
+
+
+def loops(nodes: tuple[object, ...]) -> Iterator[Loop]:
+    """All loops of a flow, outer ones first."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+        if isinstance(node, Loop | Phase):
+            yield from loops(tuple(node.flow))

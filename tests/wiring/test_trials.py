@@ -1,0 +1,150 @@
+"""A trial's preregistration and what deviates from it, by the commands and in people's sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from app.analysis.trial.deviations import deviations, what_changed
+from app.studies.loader import load_study, read_yaml
+from storage.db.engine import Database, open_database
+from storage.registers.plan_events import plan_events, record_preregistration
+from storage.registers.study_status import set_status
+from storage.registers.study_versions import publish
+from tests.fakes import studies
+from tests.fakes.commanding import Done, parley
+from tests.fakes.visits import Visits, begin
+
+pytestmark = pytest.mark.anyio
+PLAN = {
+    "participants": 4,
+    "exclude": ["integrity"],
+    "hypotheses": [
+        {
+            "id": "uplift",
+            "claim": "People answer more questions correctly with the assistant.",
+            "outcome": "correct",
+            "contrast": {"factor": "step", "treatment": "with_ai", "control": "before"},
+            "direction": "greater",
+            "smallest_effect": 0.1,
+        }
+    ],
+}
+TRIAL = """
+study: uplift
+title: Do people answer better with an assistant?
+problems: {questions: {source: chatbench}}
+models: {tutor: {backend: scripted}}
+factors: {arm: [alone, assistant]}
+plan:
+  participants: 40
+  looks: {at: [0.5, 1]}
+  hypotheses:
+    - id: uplift
+      claim: People answer more questions correctly with the assistant than alone.
+      outcome: correct
+      contrast: {factor: arm, treatment: assistant, control: alone}
+      direction: greater
+      smallest_effect: 0.1
+flow:
+  - {step: consent, text: This is a study with an AI assistant., checkbox: I agree.}
+  - each: question
+    of: questions
+    take: 2
+    do: {by: arm, pick: {alone: user-alone, assistant: direct-to-AI}}
+  - step: finish
+"""
+
+
+@pytest.fixture
+async def visits(tmp_path: Path, database: Database) -> AsyncIterator[Visits]:
+    """Somebody took part, and after a minute the plan was preregistered."""
+    found = begin(tmp_path, database)
+    publish(database, found.study, by="researcher", at_us=found.clock.now_us())
+    set_status(database, "short", "opened", {}, by="researcher", at_us=found.clock.now_us())
+    await found.take_part("ada", "zqadaqz")
+    yield found
+    await found.runtime.close()
+
+
+def preregister(visits: Visits) -> None:
+    visits.clock.advance(60)
+    study = visits.study
+    record_preregistration(visits.database, study.name, study.hash, 1, {}, at_us=visits.clock.now_us())
+
+
+def names(visits: Visits) -> list[str]:
+    return [one.name for one in deviations(visits.database, visits.study.name)]
+
+
+def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_its_files(tmp_path: Path) -> None:
+    (tmp_path / "trial.yaml").write_text(TRIAL, encoding="utf-8")
+
+    def run(*words: str, code: int = 0) -> Done:
+        done = parley(*words, folder=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done
+
+    run("publish", "trial.yaml")
+    run("preregister", "uplift", "--simulated", "4")
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    assert plan_events(database, "uplift").preregistrations == (), "nothing is recorded before --record"
+    run("preregister", "uplift", "--simulated", "4", "--record")
+    (recorded,) = plan_events(database, "uplift").preregistrations
+    study = load_study(str(tmp_path / "trial.yaml"))
+    folder = tmp_path / "uplift-preregistration"
+    written = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
+    assert (recorded.hash, recorded.files) == (study.hash, written)
+    assert (folder / "study.json").read_text(encoding="utf-8").strip() == study.document
+    for form in ("osf.md", "aspredicted.md"):
+        text = (folder / form).read_text(encoding="utf-8")
+        assert all(words in text for words in (study.hash, "arm, between participants: alone (50%), assistant (50%)"))
+    compile((folder / "analysis.py").read_text(encoding="utf-8"), "analysis.py", "exec")
+    assert json.loads(run("deviations", "uplift", "--json").stdout) == []
+
+    changed = read_yaml(tmp_path / "trial.yaml")
+    changed["version"], changed["plan"]["participants"] = 2, 50
+    studies.write(tmp_path, changed)
+    run("publish", "uplift.yaml")
+    (found,) = json.loads(run("deviations", "uplift", "--json").stdout)
+    assert found["reason"] == ""
+    run("deviations", "uplift", "--explain", "no-such", "--why", "x", code=2)
+    run("deviations", "uplift", "--explain", found["name"], "--why", "A site joined.")
+    assert json.loads(run("deviations", "uplift", "--json").stdout) == [found | {"reason": "A site joined."}]
+
+
+def test_a_study_without_a_plan_is_not_preregistered(tmp_path: Path) -> None:
+    studies.short(tmp_path)
+    assert parley("publish", "short.yaml", folder=tmp_path).returncode == 0
+    assert parley("preregister", "short", folder=tmp_path).returncode == 2
+    assert not (tmp_path / "short-preregistration").exists()
+
+
+async def test_nothing_is_a_deviation_before_a_preregistration(visits: Visits) -> None:
+    await visits.runtime.remark(visits.streams["ada"], "excluded", "not wanted", "ada")
+    assert names(visits) == []
+
+
+async def test_people_before_it_exclusions_and_an_early_end_are_deviations(visits: Visits) -> None:
+    preregister(visits)
+    assert names(visits) == ["late"]
+    visits.clock.advance(60)
+    await visits.take_part("bob", "zqbobqz")
+    await visits.runtime.remark(visits.streams["bob"], "excluded", "He slept.", "ada")
+    late, out = deviations(visits.database, "short")
+    assert (late.name, out.name, out.reason) == ("late", "exclusion-2", "He slept.")
+    set_status(visits.database, "short", "closed", {"why": "It rained."}, by="researcher", at_us=visits.clock.now_us())
+    assert "closed" not in names(visits), "no number of participants was planned"
+
+
+def test_what_changed_names_the_keys_of_plan_and_study(tmp_path: Path) -> None:
+    file = tmp_path / "trial.yaml"
+    file.write_text(TRIAL, encoding="utf-8")
+    before = load_study(str(file))
+    file.write_text(TRIAL.replace("take: 2", "take: 3").replace("participants: 40", "participants: 50"), "utf-8")
+    changed = what_changed(before, load_study(str(file)))
+    assert changed == "its plan differs in participants; the study differs in flow"
