@@ -1,0 +1,168 @@
+"""The trial's estimator and tests: equal to statsmodels and scipy, and to cases that one can compute by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from statsmodels.formula.api import ols
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.weightstats import ttost_ind
+
+from app.analysis.trial.estimator import difference, paired
+from app.analysis.trial.hypothesis_tests import (
+    adjusted,
+    benjamini_hochberg,
+    equivalence,
+    evaluate,
+    holm,
+    non_inferiority,
+    smallest_effect,
+    superiority,
+)
+from app.errors import TrialError
+
+
+def trial(seed: int, people: int = 30, answers: int = 4) -> pd.DataFrame:
+    """Answers to questions drawn unequally often, with a covariate of people and one of answers."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(people), rng.integers(1, answers + 1, people))
+    ability, age = rng.normal(size=people), rng.normal(40, 10, people)
+    arm = rng.permutation(np.arange(people) % 2)
+    question = rng.integers(0, 5, person.size)
+    value = arm[person] * 0.4 + ability[person] + question * 0.3 + 0.02 * age[person] + rng.normal(size=person.size)
+    return pd.DataFrame({
+        "participant": [f"p{one}" for one in person],
+        "arm": np.where(arm[person] == 1, "treatment", "control"),
+        "value": value,
+        "question": [f"q{one}" for one in question],
+        "age": age[person],
+        "device": rng.choice(["desk", "phone", "tablet"], person.size),
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("terms", "covariates"), [("", ()), ("+ C(question)", ()), ("+ C(question) + age + C(device)", ("age", "device"))]
+)
+def test_it_is_statsmodels_least_squares_with_clusters(seed: int, terms: str, covariates: tuple[str, ...]) -> None:
+    rows = trial(seed)
+    used = rows if "question" in terms else rows.drop(columns="question")
+    found = difference(used, covariates=covariates)
+    theirs = ols(f"value ~ C(arm) {terms}", rows).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["participant"])[0]}
+    )
+    name = "C(arm)[T.treatment]"
+    assert found.estimate == pytest.approx(theirs.params[name], abs=1e-9)
+    assert found.standard_error == pytest.approx(theirs.bse[name], abs=1e-9)
+    assert found.df == rows["participant"].nunique() - 2
+    t = theirs.params[name] / theirs.bse[name]
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(t), found.df), abs=1e-9)
+    assert found.p_above() == pytest.approx(stats.t.sf(t, found.df), abs=1e-9)
+    assert found.p_below(0.5) == pytest.approx(
+        stats.t.cdf((found.estimate - 0.5) / found.standard_error, found.df), abs=1e-9
+    )
+
+
+def test_one_row_for_each_of_equally_many_is_the_t_test() -> None:
+    values = {"treatment": [3.0, 5.0, 4.0, 8.0], "control": [1.0, 2.0, 6.0, 3.0]}  # means 5 and 3
+    rows = pd.DataFrame([(f"{arm}{n}", arm, v) for arm, of in values.items() for n, v in enumerate(of)])
+    found = difference(rows.set_axis(["participant", "arm", "value"], axis=1))
+    theirs = stats.ttest_ind(values["treatment"], values["control"])
+    assert (found.estimate, found.n, found.participants) == (2.0, 8, {"treatment": 4, "control": 4})
+    assert found.standard_error == pytest.approx(((14 / 3 + 14 / 3) / 4) ** 0.5)  # variances 14/3 and 14/3 of four each
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval()), abs=1e-9)
+
+
+def test_rows_without_a_value_are_left_out_and_counted() -> None:
+    rows = trial(1)
+    rows.loc[:2, "value"] = np.nan
+    found = difference(rows)
+    assert (found.n, found.left_out) == (len(rows) - 3, 3)
+    assert found.estimate == difference(rows.iloc[3:]).estimate
+
+
+def test_a_change_is_the_paired_t_test() -> None:
+    before, after = [1.0, 2.0, 4.0, 3.0], [2.0, 4.0, 4.0, 6.0]
+    wide = pd.DataFrame({"participant": list("abcd"), "before": before, "after": after})
+    found = paired(wide.melt("participant", var_name="moment"))
+    theirs = stats.ttest_rel(after, before)
+    assert (found.estimate, found.df, found.participants) == (1.5, 3, {"all": 4})
+    assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_changes_of_several_questions_are_clustered_by_participant() -> None:
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"participant": np.repeat(list("abcdef"), 3), "question": [1, 2, 3] * 6})
+    frame["before"], frame["after"] = rng.normal(size=18), rng.normal(0.5, 1, 18)
+    found = paired(frame.melt(["participant", "question"], var_name="moment"))
+    theirs = ols("change ~ 1", frame.assign(change=frame["after"] - frame["before"])).fit(
+        cov_type="cluster", cov_kwds={"groups": pd.factorize(frame["participant"])[0]}
+    )
+    assert found.estimate == pytest.approx(theirs.params["Intercept"], abs=1e-9)
+    assert found.standard_error == pytest.approx(theirs.bse["Intercept"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        ({"arm": "a"}, "treatment"),
+        ({"arm": "control"}, "treatment"),
+        ({"value": 1.0}, "equal"),
+    ],
+)
+def test_what_cannot_be_estimated_is_refused(change: dict[str, object], part: str) -> None:
+    with pytest.raises(TrialError, match=part):
+        difference(trial(2).assign(**change))
+
+
+def test_arms_that_answer_different_questions_cannot_be_compared() -> None:
+    rows = trial(2)
+    with pytest.raises(TrialError, match="questions"):
+        difference(rows.assign(question=rows["arm"]))
+
+
+def test_equivalence_and_non_inferiority_are_the_two_one_sided_tests() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(0.1, 1, 50), rng.normal(0, 1, 50)
+    rows = pd.DataFrame({
+        "participant": range(100), "arm": ["treatment"] * 50 + ["control"] * 50, "value": [*a, *b],
+    })  # fmt: skip
+    found = difference(rows)
+    p, (_, p1, _), (_, p2, _) = ttost_ind(a, b, -0.5, 0.5)
+    tost = equivalence(found, 0.5)
+    assert tost.p == pytest.approx(p, abs=1e-9)
+    assert tost.rejected == (tost.low > -0.5 and tost.high < 0.5)
+    assert tost.level == pytest.approx(0.9)
+    assert non_inferiority(found, 0.5).p == pytest.approx(p1, abs=1e-9)
+    assert max(p1, p2) == p
+    assert superiority(found).p == pytest.approx(found.p, abs=1e-12)
+    greater = stats.ttest_ind(a - 0.2, b, alternative="greater").pvalue
+    assert smallest_effect(found, 0.2, "greater").p == pytest.approx(greater, abs=1e-9)
+    with pytest.raises(TrialError, match="margin"):
+        equivalence(found, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_corrections_are_those_of_statsmodels(seed: int) -> None:
+    p = np.random.default_rng(seed).uniform(0, 0.2, 7).round(2)
+    assert holm(p) == pytest.approx(multipletests(p, method="holm")[1], abs=1e-9)
+    assert benjamini_hochberg(p) == pytest.approx(multipletests(p, method="fdr_bh")[1], abs=1e-9)
+
+
+def test_a_direction_has_its_test() -> None:
+    found = difference(trial(2))
+    assert evaluate(found, "different", 0.01) == superiority(found, "different", 0.01)
+    assert evaluate(found, "less").p == found.p_below()
+    assert evaluate(found, "greater").p == found.p_above()
+    assert evaluate(found, "equivalent", 0.05, 0.3) == equivalence(found, 0.3)
+    assert evaluate(found, "not_worse", 0.05, 0.3) == non_inferiority(found, 0.3)
+
+
+def test_corrections_by_hand() -> None:
+    assert adjusted([0.01, 0.04, 0.03], "holm") == holm([0.01, 0.04, 0.03])
+    assert adjusted([0.01, 0.04], "none") == (0.01, 0.04)
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.06, 0.06))
+    assert benjamini_hochberg([0.01, 0.04, 0.03]) == pytest.approx((0.03, 0.04, 0.04))
