@@ -170,7 +170,7 @@ def _sandwich(y: Values, d: Values, people: Codes, terms: int) -> Fit:
 def _centred(values: Values, groups: Codes | None) -> Values:
     """Values minus the mean of their group, or of all."""
     if groups is None:
-        return values - values.mean()
+        return values - float(values.mean())
     means: Values = np.bincount(groups, weights=values) / np.bincount(groups)
     centred: Values = values - means[groups]
     return centred
