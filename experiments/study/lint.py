@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.study.plan_check import plan_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -40,7 +41,7 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    found = [*_unproven(study), *_unidentified(study), *_unseen(study), *_quoted(study)]
+    found = [*_unproven(study), *_unidentified(study), *_unseen(study), *_quoted(study), *plan_advice(study)]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))

@@ -20,6 +20,7 @@ from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
+from experiments.study.plan_check import plan_faults
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
@@ -49,6 +50,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
+    faults += plan_faults(study)
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))

@@ -1,0 +1,342 @@
+"""Errors and warnings of a trial's plan: what the study cannot give, what contradicts itself, what is left vague."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from experiments.errors import ValidationIssue, suggestion
+from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
+from experiments.study.schema import ByFactor, Loop, Node, Phase
+from experiments.study.scope import factor_values
+from experiments.study.sections.plan import STEP, Hypothesis, Plan
+from experiments.study.step import Step
+from experiments.study.study import Study
+
+MANY_PRIMARY = 3
+"""From this number of primary hypotheses in a family without a correction on, a false one is likely."""
+RIGHT = "correct"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOutcome:
+    """An outcome that a step records, and whether its values are numbers."""
+
+    name: str
+    step: str
+    numeric: bool
+
+
+def plan_faults(study: Study) -> Iterator[ValidationIssue]:
+    """What is impossible or contradictory in the plan of a study, if it has one."""
+    plan = study.file.plan
+    if plan is None:
+        return
+    recorded = tuple(recorded_outcomes(study))
+    for number, one in enumerate(plan.hypotheses):
+        at = f"plan.hypotheses[{number}]"
+        yield from _contrast(study, one, f"{at}.contrast")
+        yield from _outcome(study, one, recorded, at)
+        if one.margin is not None and one.smallest_effect is not None and one.smallest_effect > one.margin:
+            yield ValidationIssue(
+                f"{at}.smallest_effect",
+                f"{one.smallest_effect:g} is more than the margin {one.margin:g}: an effect of interest would count as "
+                "equivalent. Make it smaller, or the margin larger",
+            )
+    yield from _whole(study, plan)
+    yield from _covariates(study, plan)
+
+
+def plan_advice(study: Study) -> Iterator[str]:
+    """What a plan leaves open, a sentence or two each."""
+    plan = study.file.plan
+    if plan is None:
+        return
+    for number, one in enumerate(plan.hypotheses):
+        if not one.claim.strip():
+            yield f"plan.hypotheses[{number}].claim: {one.id!r} has no claim. Write the sentence that it tests."
+        if one.role == "primary" and one.smallest_effect is None and one.margin is None:
+            yield (
+                f"plan.hypotheses[{number}].smallest_effect: {one.id!r} does not say which effect would matter. "
+                "Without it there is no power to compute, and a result can only be told from zero."
+            )
+    if not plan.exclude:
+        yield (
+            "plan.exclude: there are no exclusion rules, so the per-protocol analysis is that of everybody. Write "
+            "`exclude: [...]` if some sessions should not count."
+        )
+    for family, many in Counter(one.family for one in plan.primary).items():
+        if many >= MANY_PRIMARY and plan.correction(family) == "none":
+            yield (
+                f"plan.corrections.{family}: {many} primary hypotheses are tested without a correction for their "
+                "number. Write `holm`, or make some of them secondary."
+            )
+
+
+def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:
+    """The outcomes of a study, by the steps that record them; `seconds` is that of each session."""
+    yield RecordedOutcome("seconds", "", numeric=True)
+    for step, pool in _steps(study.flow, ""):
+        if step.step != "check":
+            yield from _answers(step, right=any(problem.answer is not None for problem in study.pools.get(pool, ())))
+            yield from (RecordedOutcome(name, step.id, is_numeric(field)) for name, field in _asked(step))
+            yield from (RecordedOutcome(name, step.id, numeric=True) for name in _scores(study, step))
+
+
+def _answers(step: Step, *, right: bool) -> Iterator[RecordedOutcome]:
+    """The outcomes of a problem's answer; `right` says whether any right one is known."""
+    if "answer" in step.provides() and "problem" in step.requires():
+        numbers = "options" not in step.requires()
+        yield RecordedOutcome("answer", step.id, numeric=numbers)
+        if right:
+            yield RecordedOutcome(RIGHT, step.id, numeric=True)
+            yield RecordedOutcome("error", step.id, numeric=numbers)
+
+
+def _asked(step: Step) -> Iterator[tuple[str, Field]]:
+    """The outcomes that a step asks for, each with its question."""
+    for field in step.questions_asked():
+        if field.name == "confidence":
+            yield "confidence", field
+        if step.step == "survey":
+            yield f"survey.{field.name}", field
+        elif type(step).rates is not Step.rates and field.name not in ("answer", "confidence"):
+            yield f"rating.{field.name}", field
+
+
+def is_numeric(field: Field) -> bool:
+    """Whether the answers to a question are numbers, or options that are whole numbers."""
+    if isinstance(field, Number | Slider):
+        return True
+    if not isinstance(field, ChoiceField) or isinstance(field, MultipleChoiceField):
+        return False
+    return all(key.lstrip("-").isdigit() or "{{" in key for key in field.options)
+
+
+def _scores(study: Study, step: Step) -> Iterator[str]:
+    """The scores of the instruments that a step asks."""
+    used = {getattr(field, "instrument", "") for field in step.questions_asked()}
+    known: Mapping[str, Any] = getattr(study, "instruments", {})
+    for name in known.keys() & used:
+        yield from (f"score.{name}.{score.name}" for score in known[name].scores)
+
+
+def _steps(nodes: Sequence[Node], pool: str) -> Iterator[tuple[Step, str]]:
+    """The steps, each with the pool of the loop around it."""
+    for node in nodes:
+        if isinstance(node, Phase):
+            yield from _steps(node.flow, pool)
+        elif isinstance(node, Loop):
+            yield from _steps(node.flow, node.pool if node.over_problems else pool)
+        else:
+            yield node, pool
+
+
+def _loops(nodes: Sequence[Node]) -> Iterator[Loop]:
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+        if isinstance(node, Phase | Loop):
+            yield from _loops(node.flow)
+
+
+def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
+    """What contrasts can be about: the factors and what loops vary, each with its values; and the ids of steps."""
+    found: dict[str, tuple[str, ...]] = {
+        name: factor_values(factor, study.pools) for name, factor in study.file.factors.items()
+    }
+    for loop in _loops(study.flow):
+        for name, values in loop.vary.items():
+            found[name] = tuple(dict.fromkeys((*found.get(name, ()), *values)))
+    return found | {STEP: tuple(dict.fromkeys(step.id for step, _ in _steps(study.flow, "")))}
+
+
+def _contrast(study: Study, one: Hypothesis, at: str) -> Iterator[ValidationIssue]:
+    known, named = values_to_compare(study), one.contrast
+    if named.factor not in known:
+        yield ValidationIssue(f"{at}.factor", f"{named.factor!r} is not a factor{suggestion(named.factor, known)}")
+        return
+    what = "the id of a step" if named.factor == STEP else f"a value of {named.factor}"
+    for key in ("treatment", "control"):
+        value = getattr(named, key)
+        if value not in known[named.factor]:
+            yield ValidationIssue(f"{at}.{key}", f"{value!r} is not {what}{suggestion(value, known[named.factor])}")
+
+
+def _outcome(study: Study, one: Hypothesis, recorded: Sequence[RecordedOutcome], at: str) -> Iterator[ValidationIssue]:
+    at, known = f"{at}.outcome", values_to_compare(study)[STEP]
+    found = [made for made in recorded if made.name == one.outcome]
+    if not found:
+        why = _why_not(one.outcome, recorded)
+        usable = {made.name for made in recorded if made.numeric}
+        yield ValidationIssue(at, f"the study does not record {one.outcome!r}{why}{suggestion(one.outcome, usable)}")
+        return
+    if not all(made.numeric for made in found):
+        where = next(made.step for made in found if not made.numeric)
+        usable = {made.name for made in recorded if made.numeric}
+        words = f"{one.outcome!r} is not a number at the step {where!r}; only numbers can be compared"
+        yield ValidationIssue(at, f"{words}{suggestion(one.outcome, usable)}")
+    if one.contrast.factor != STEP:
+        return
+    steps = {made.step for made in found}
+    for key in ("treatment", "control"):
+        value = getattr(one.contrast, key)
+        if value in known and value not in steps:
+            allowed = suggestion(value, steps - {""})
+            yield ValidationIssue(at, f"{one.outcome!r} is not recorded at the step {value!r}{allowed}")
+
+
+def _why_not(outcome: str, recorded: Sequence[RecordedOutcome]) -> str:
+    if outcome in (RIGHT, "error") and any(made.name == "answer" for made in recorded):
+        return ": no problem of its pools has a known right answer"
+    return ""
+
+
+def _whole(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
+    families = tuple(dict.fromkeys(one.family for one in plan.hypotheses))
+    for family in plan.corrections:
+        if family not in families:
+            yield ValidationIssue(
+                f"plan.corrections.{family}", f"no hypothesis has the family {family!r}{suggestion(family, families)}"
+            )
+    if not plan.primary:
+        yield ValidationIssue(
+            "plan.hypotheses",
+            "there is no primary hypothesis; give the one on which the conclusion rests `role: primary`",
+        )
+    yield from _power(plan)
+    yield from _looks(plan)
+    yield from _missing(plan)
+    yield from _exclusions(study, plan)
+    yield from _quotas(study, plan)
+
+
+def _power(plan: Plan) -> Iterator[ValidationIssue]:
+    for number, one in enumerate(plan.hypotheses):
+        aimed = one.smallest_effect is not None or one.margin is not None
+        if plan.power is not None and one.role == "primary" and not aimed:
+            yield ValidationIssue(
+                f"plan.hypotheses[{number}].smallest_effect",
+                f"is missing: `power: {plan.power:g}` is wanted for each primary hypothesis at its smallest effect",
+            )
+
+
+def _looks(plan: Plan) -> Iterator[ValidationIssue]:
+    interim = plan.looks is not None and len(plan.looks.at) > 1
+    for one in plan.primary if interim else ():
+        if one.direction == "equivalent":
+            yield ValidationIssue(
+                "plan.looks",
+                f"interim looks have boundaries for a difference, and {one.id!r} is about equivalence. Leave `looks` "
+                "out, or choose another direction",
+            )
+
+
+def _missing(plan: Plan) -> Iterator[ValidationIssue]:
+    for number, one in enumerate(plan.hypotheses):
+        if plan.missing == "worst-case" and one.outcome != RIGHT:
+            yield ValidationIssue(
+                "plan.missing",
+                f"`worst-case` counts a missing answer as wrong, and plan.hypotheses[{number}] is about "
+                f"{one.outcome!r}, which has no wrong answer; allowed there: complete-cases",
+            )
+
+
+def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
+    checked = any(_is_attention(step) for step, _ in _steps(study.flow, ""))
+    if "failed_attention" in plan.exclude and not checked:
+        yield ValidationIssue(
+            f"plan.exclude[{plan.exclude.index('failed_attention')}]",
+            "the study has no attention check, so nobody can fail one. Add `{step: check, kind: attention, ...}`, or "
+            "leave it out",
+        )
+
+
+def _quotas(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
+    """Quotas that end the study, or an arm, before the planned participants are there."""
+    for where, most in _ends(study):
+        if plan.participants is not None and most < plan.participants:
+            yield ValidationIssue(
+                "plan.participants",
+                f"{plan.participants} are planned, but {where} ends the study at {most}. Change one of the two",
+            )
+    for number, quota in enumerate(study.file.quotas):
+        for place, one in enumerate(plan.hypotheses):
+            arms = ({one.contrast.factor: value} for value in (one.contrast.treatment, one.contrast.control))
+            if quota.max == 0 and quota.where in arms:
+                value = next(iter(quota.where.values()))
+                yield ValidationIssue(
+                    f"plan.hypotheses[{place}].contrast",
+                    f"quotas[{number}] admits nobody to {value!r}; raise its `max`",
+                )
+
+
+def _ends(study: Study) -> Iterator[tuple[str, int]]:
+    """The numbers of participants at which quotas end the study, with the path of the quotas."""
+    for number, quota in enumerate(study.file.quotas):
+        if not quota.where:
+            yield f"quotas[{number}]", quota.max
+    for name, factor in study.file.factors.items():
+        own = {value: min(most) for value in factor_values(factor, study.pools) if (most := _own(study, name, value))}
+        if own and len(own) == len(factor_values(factor, study.pools)):
+            yield f"`quotas` for each value of {name}", sum(own.values())
+
+
+def _own(study: Study, factor: str, value: str) -> list[int]:
+    return [quota.max for quota in study.file.quotas if quota.where == {factor: value}]
+
+
+def _is_attention(step: Step) -> bool:
+    return step.step == "check" and getattr(step, "kind", "") == "attention"
+
+
+def _covariates(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
+    before = _asked_before(study, plan)
+    after = {
+        field.name for step, _ in _steps(study.flow, "") if step.step == "survey" for field in step.questions_asked()
+    }
+    usable = [name for name, numeric in before.items() if numeric]
+    for number, name in enumerate(plan.covariates):
+        at = f"plan.covariates[{number}]"
+        if name not in before:
+            late = (
+                "is asked only after the treatment has begun, or in a loop"
+                if name in after
+                else "is asked by no survey"
+            )
+            yield ValidationIssue(at, f"{name!r} {late}; a covariate must be known before{suggestion(name, usable)}")
+        elif not before[name]:
+            yield ValidationIssue(at, f"the answers to {name!r} are not numbers{suggestion(name, usable)}")
+
+
+def _asked_before(study: Study, plan: Plan) -> Mapping[str, bool]:
+    """The questions of surveys before the first chat and the first part that depends on a contrast, with whether their
+    answers are numbers."""
+    contrasts = [one.contrast for one in plan.hypotheses]
+    treated = {one.factor for one in contrasts if one.factor != STEP}
+    later = set(chain.from_iterable((one.treatment, one.control) for one in contrasts if one.factor == STEP))
+    models = list(study.file.models)
+    found: dict[str, bool] = {}
+
+    def walk(nodes: Sequence[Node], *, loop: bool) -> bool:
+        """Read the questions until the treatment; whether it was reached."""
+        for node in nodes:
+            varied = node.vary.keys() if isinstance(node, Loop) else ()
+            by = {node.do.by} if isinstance(node, Loop) and isinstance(node.do, ByFactor) else set()
+            if treated & {*(node.when or {}), *varied, *by}:
+                return True
+            if isinstance(node, Phase | Loop):
+                if walk(node.flow, loop=loop or isinstance(node, Loop)):
+                    return True
+                continue
+            if node.id in later or node.asks_models(models):
+                return True
+            if node.step == "survey" and not loop:
+                found.update({field.name: is_numeric(field) for field in node.questions_asked()})
+        return False
+
+    walk(study.flow, loop=False)
+    return found

@@ -1,0 +1,214 @@
+"""What `parley check` says about the plan of a trial: impossible, contradictory, vague."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from experiments.errors import StudyError, ValidationIssue
+from experiments.study.lint import advice
+from experiments.study.resolve import resolve
+from experiments.study.sections.plan import OUTCOME
+from experiments.study.study import Study
+from problems.problem import Option, Problem
+
+OPTIONS = (Option("A", "1", "1"), Option("B", "2", "2"))
+AGE = {"type": "number", "name": "age", "text": "How old are you?"}
+TRUST = {"type": "scale", "name": "trust", "text": "Trust?", "options": ["1", "2", "3"]}
+WORDS = {"type": "long_text", "name": "words", "text": "Why?"}
+ATTENTION = {
+    "step": "check",
+    "kind": "attention",
+    "questions": [{"type": "single_choice", "name": "a", "text": "A?", "options": ["x", "y"]}],
+    "correct_answers": {"a": "x"},
+}
+QUESTIONS = {
+    "each": "question",
+    "of": "pool",
+    "take": 1,
+    "flow": [
+        {"step": "answer", "id": "before"},
+        {"step": "chat", "on_failure": {"action": "stop"}},
+        {"step": "answer", "id": "after"},
+        {"step": "rate_turns", "id": "rated", "scales": ["helpfulness"]},
+    ],
+}
+EVERY = {"id": "h", "claim": "It helps.", "direction": "greater", "smallest_effect": 0.1, "outcome": "correct"}
+ARMS = {"factor": "arm", "treatment": "ai", "control": "none"}
+
+
+def plan(*hypotheses: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    size = {} if "power" in keys else {"participants": 20}
+    each = hypotheses or ({},)
+    return {
+        "hypotheses": [{**EVERY, "id": f"h{n}", "contrast": ARMS, **one} for n, one in enumerate(each)],
+        "exclude": ["incomplete"],
+        **size,
+        **keys,
+    }
+
+
+def study_of(plan: dict[str, Any], *, right: str | None = "A", attention: bool = False, **keys: Any) -> Study:
+    raw = {
+        "study": "small",
+        "title": "Small",
+        "models": {"tutor": {"backend": "scripted"}},
+        "problems": {"pool": {"source": "jsonl"}},
+        "factors": {"arm": ["ai", "none"]},
+        "plan": plan,
+        "flow": [
+            {"step": "survey", "id": "start", "questions": [AGE, WORDS]},
+            *([ATTENTION] if attention else []),
+            QUESTIONS,
+            {"step": "survey", "id": "end", "questions": [TRUST]},
+            {"step": "finish", "code": "DONE"},
+        ],
+        **keys,
+    }
+    return resolve(raw, {}, {"pool": [Problem("p", "What?", "What?", "d", options=OPTIONS, answer=right)]})
+
+
+def found(plan: dict[str, Any], **keys: Any) -> list[tuple[str, str]]:
+    with pytest.raises(StudyError) as error:
+        study_of(plan, **keys)
+    return [(one.where, one.what) for one in error.value.found]
+
+
+SOUND = [
+    plan(),
+    plan({"outcome": "seconds"}, {"outcome": "rating.helpfulness", "role": "secondary"}),
+    plan({"outcome": "survey.trust"}, covariates=["age"], missing="complete-cases"),
+    plan({"contrast": {"factor": "step", "treatment": "after", "control": "before"}}),
+    plan({"direction": "equivalent", "margin": 0.2}, missing="worst-case", power=0.8),
+    plan(looks={"at": [0.5, 1]}, corrections={"main": "none"}),
+]
+
+
+@pytest.mark.parametrize("sound", SOUND)
+def test_a_sound_plan_has_no_errors_and_needs_no_advice(sound: dict[str, Any]) -> None:
+    assert advice(study_of(sound), 20) == []
+
+
+H = "plan.hypotheses[0]"
+IMPOSSIBLE = [
+    (plan({"contrast": {**ARMS, "factor": "arms"}}), f"{H}.contrast.factor", "Did you mean 'arm'"),
+    (plan({"contrast": {**ARMS, "control": "nope"}}), f"{H}.contrast.control", "allowed: ai, none"),
+    (
+        plan({"contrast": {"factor": "step", "treatment": "later", "control": "before"}}),
+        f"{H}.contrast.treatment",
+        "after",
+    ),
+    (plan({"outcome": "rating.nice"}), f"{H}.outcome", "rating.helpfulness"),
+    (plan({"outcome": "survey.words"}), f"{H}.outcome", "not a number"),
+    (plan({"outcome": "score.sus.total"}), f"{H}.outcome", "does not record"),
+    (
+        plan({"outcome": "survey.trust", "contrast": {"factor": "step", "treatment": "after", "control": "end"}}),
+        f"{H}.outcome",
+        "'after'",
+    ),
+    (plan(covariates=["trust"]), "plan.covariates[0]", "after the treatment"),
+    (plan(covariates=["words"]), "plan.covariates[0]", "not numbers"),
+    (plan(covariates=["nobody"]), "plan.covariates[0]", "no survey"),
+    (plan(corrections={"other": "holm"}), "plan.corrections.other", "allowed: main"),
+    (plan(exclude=["failed_attention"]), "plan.exclude[0]", "attention check"),
+    (plan({"smallest_effect": None}, power=0.8), f"{H}.smallest_effect", "is missing"),
+    (plan({"direction": "equivalent", "margin": 0.05}), f"{H}.smallest_effect", "margin 0.05"),
+    (plan({"role": "secondary"}), "plan.hypotheses", "no primary"),
+    (plan({"direction": "equivalent", "margin": 0.2}, looks={"at": [0.5, 1]}), "plan.looks", "equivalence"),
+    (plan({"outcome": "seconds"}, missing="worst-case"), "plan.missing", "complete-cases"),
+]
+
+
+@pytest.mark.parametrize(("bad", "where", "words"), IMPOSSIBLE)
+def test_what_is_impossible_or_contradictory_is_an_error(bad: dict[str, Any], where: str, words: str) -> None:
+    errors = found(bad)
+    assert [at for at, _ in errors] == [where]
+    assert words in errors[0][1]
+
+
+def test_correct_needs_right_answers() -> None:
+    assert [at for at, _ in found(plan(), right=None)] == [f"{H}.outcome"]
+    assert "right answer" in found(plan(), right=None)[0][1]
+
+
+def test_quotas_must_not_end_before_the_participants_are_there() -> None:
+    arms = [{"where": {"arm": arm}, "max": 9} for arm in ("ai", "none")]
+    assert [at for at, _ in found(plan(), quotas=[{"max": 19}])] == ["plan.participants"]
+    assert [at for at, _ in found(plan(), quotas=arms)] == ["plan.participants"]
+    assert study_of(plan(), quotas=[{"max": 20}]).file.quotas[0].max == 20
+    assert [at for at, _ in found(plan(), quotas=[{"where": {"arm": "ai"}, "max": 0}])] == [f"{H}.contrast"]
+
+
+def test_a_covariate_is_not_asked_in_an_arm() -> None:
+    asked = {"step": "survey", "id": "start", "questions": [AGE], "when": {"arm": "ai"}}
+    flow = [asked, QUESTIONS, {"step": "finish", "code": "DONE"}]
+    assert [at for at, _ in found(plan(covariates=["age"]), flow=flow)] == ["plan.covariates[0]"]
+
+
+def test_failed_attention_can_be_excluded_where_there_is_a_check() -> None:
+    planned = study_of(plan(exclude=["failed_attention"]), attention=True).file.plan
+    assert planned is not None
+    assert planned.exclude == ("failed_attention",)
+
+
+@pytest.mark.parametrize(
+    ("vague", "where"),
+    [
+        (plan({"smallest_effect": None}), f"{H}.smallest_effect"),
+        (plan({"claim": " "}), f"{H}.claim"),
+        (plan(exclude=[]), "plan.exclude"),
+        (plan({}, {}, {}, corrections={"main": "none"}), "plan.corrections.main"),
+    ],
+)
+def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:
+    assert [words.partition(": ")[0] for words in advice(study_of(vague), 20)] == [where]
+
+
+NAMES = st.sampled_from(["arm", "step", "before", "after", "ai", "none", "h", "main", "age", "x"])
+HYPOTHESIS = st.fixed_dictionaries(
+    {
+        "id": NAMES,
+        "claim": st.text(max_size=3),
+        "outcome": st.from_regex(OUTCOME, fullmatch=True),
+        "contrast": st.fixed_dictionaries({"factor": NAMES, "treatment": NAMES, "control": NAMES}),
+        "direction": st.sampled_from(["greater", "less", "different", "equivalent", "not_worse", "?"]),
+    },
+    optional={
+        "smallest_effect": st.none() | st.floats(),
+        "margin": st.none() | st.floats(),
+        "alpha": st.floats(),
+        "role": st.sampled_from(["primary", "secondary"]),
+        "family": NAMES,
+    },
+)
+PLAN = st.fixed_dictionaries(
+    {"hypotheses": st.lists(HYPOTHESIS, max_size=3)},
+    optional={
+        "corrections": st.dictionaries(NAMES, st.sampled_from(["none", "holm", "bonferroni"]), max_size=2),
+        "participants": st.none() | st.integers(),
+        "power": st.none() | st.floats(),
+        "looks": st.fixed_dictionaries({"at": st.lists(st.floats(), max_size=3)}),
+        "exclude": st.lists(st.sampled_from(["failed_attention", "too_fast", "incomplete"]), max_size=3),
+        "fastest_seconds": st.floats(),
+        "covariates": st.lists(NAMES, max_size=2),
+        "missing": st.sampled_from(["complete-cases", "worst-case"]),
+        "unknown": st.none(),
+    },
+)
+
+
+def issues(raw: dict[str, Any]) -> tuple[ValidationIssue, ...]:
+    try:
+        assert isinstance(advice(study_of(raw), None), list)
+    except StudyError as error:
+        return error.found
+    return ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(PLAN)
+def test_any_plan_is_read_or_gets_errors_with_a_place(raw: dict[str, Any]) -> None:
+    assert all(one.where and one.what for one in issues(raw))
