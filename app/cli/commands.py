@@ -65,6 +65,7 @@ PANELS = {
         "costs": Entry("costs", "Show the cost of model calls, and the budget left."),
         "model-calls": Entry("model_calls", "Show a study's model calls: time, outcome and errors."),
         "screen-times": Entry("screen_times", "Show the time that participants spent on each screen."),
+        "look": Entry("trials", "Take a planned look at a trial's outcomes."),
         "deviations": Entry("trials", "List deviations from a preregistered plan, or explain one."),
         "note": Entry("notes", "Add a note to a session."),
         "exclude": Entry("notes", "Exclude a session from the data, or include it again."),

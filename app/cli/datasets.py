@@ -50,6 +50,7 @@ from storage.db.engine import Database, open_database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
+from storage.registers.plan_events import plan_events
 from storage.registers.studies import Studies
 from storage.schemas.registry import schemas
 
@@ -220,6 +221,7 @@ def export_(
         )
     if ids is not None and (to == STDOUT or schema == NAME):
         raise StorageError("--recruiter-ids goes with the export of a released dataset or of tidy into a folder")
+    _record_peek(database, request)
     if schema == NAME:
         _examples(database, request, to, file, TrainSplit(train, seed))
         return
@@ -235,6 +237,19 @@ def export_(
         _recruiter_ids(settings, database, request, ids)
     if zipped:
         out.print(f"{zip_export(to)}", highlight=False)
+
+
+def _record_peek(database: Database, request: ExportRequest) -> None:
+    """Record an export of people's data as an unplanned look, in a preregistered study that is not over."""
+    if request.origin not in (None, Origin.PERSON) or not plan_events(database, request.study).preregistrations:
+        return
+    from app.analysis.trial.looks import peek
+
+    if peek(database, request.study, TERMINAL, "export", "", SystemClock().now_us()):
+        err.print(
+            "[yellow]The study is preregistered and not over: this export is recorded as an unplanned look at its "
+            "outcomes. The report states it.[/yellow]"
+        )
 
 
 def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:

@@ -16,6 +16,7 @@ from app.cli.common import (
     StudyName,
     Where,
     existing_database,
+    iso,
     name_of,
     out,
     print_json,
@@ -40,6 +41,7 @@ from storage.payments.retention import RetentionPlan, retention_plan
 from storage.registers.link_problems import LinkProblem, link_problems
 from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
 from storage.registers.participants import Participants
+from storage.registers.plan_events import plan_events
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
@@ -150,11 +152,12 @@ def status(
     held = operations_of(database, found.name)
     caps = held.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
     plan = _retention(settings, database, found, now_us)
+    trial = _trial(database, found.name)
     if as_json:
         told = {"wanted": wanted_overall(caps), **_counts_json(now)}
         ids = {SAME_ID: same_id, UNREADABLE_ID: flagged.get(UNREADABLE_ID, 0)}
         lost = [asdict(one) for one in problems]
-        more = {"link_problems": lost, "retention": plan.as_json()}
+        more = {"link_problems": lost, "retention": plan.as_json(), "trial": trial}
         print_json({"study": found.name, "state": held.state, **told, **ids, **more})
         return
     print_rehearsal(origin)
@@ -166,6 +169,29 @@ def status(
     _print_ids(same_id, problems)
     for line in retention_lines(plan):
         out.print(line, highlight=False)
+    if trial:
+        out.print(
+            f"Preregistered {trial['preregistered']}: {trial['planned_looks']} planned looks, "
+            f"{trial['unplanned_looks']} unplanned, {len(trial['deviations'])} deviations (`parley deviations "
+            f"{found.name}`).",
+            highlight=False,
+        )
+
+
+def _trial(database: Database, study: str) -> dict[str, Any]:
+    """What is recorded about a trial's plan; empty for a study that is not preregistered."""
+    events = plan_events(database, study)
+    if not events.preregistrations:
+        return {}
+    from app.analysis.trial.deviations import deviations
+
+    unplanned = sum(look.number is None for look in events.looks)
+    return {
+        "preregistered": iso(events.preregistrations[0].at_us),
+        "planned_looks": len(events.looks) - unplanned,
+        "unplanned_looks": unplanned,
+        "deviations": [one.what for one in deviations(database, study)],
+    }
 
 
 def _retention(settings: Settings, database: Database, study: Study, now_us: int) -> RetentionPlan:

@@ -17,8 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.cli.commands import command
 from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, settings_in_use
 from app.clock import SystemClock
-from app.errors import FormatUnknown, PublishedUnknown
+from app.errors import FormatUnknown, PublishedUnknown, TrialError
 from experiments.errors import suggestion
+from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
@@ -83,6 +84,15 @@ def report_(
             help="With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
         ),
     ] = None,
+    reason: Annotated[
+        str,
+        typer.Option(
+            "--peek",
+            metavar="REASON",
+            help="Look at the outcomes of a preregistered study before its end; this is recorded, and the report "
+            "states it.",
+        ),
+    ] = "",
 ) -> None:
     """Each figure has its interval, n and a sentence.
 
@@ -90,6 +100,7 @@ def report_(
     """
     from app.analysis.report import FORMATS, build_report
     from app.analysis.report.published_comparison import published_paper
+    from app.analysis.trial.looks import locked_for, peek
 
     chosen = _format(form, to)
     if called and not against:
@@ -97,11 +108,14 @@ def report_(
     papers = published_paper(against, called or ()) if against else None
     database, name = existing_database(settings_in_use()), name_of(study)
     shown_origin = origin or _first(database, name)
+    now_us = SystemClock().now_us()
+    if why := locked_for(database, name, shown_origin, TERMINAL, now_us):
+        if not reason.strip():
+            raise TrialError(f"{why} To look now: --peek REASON")
+        peek(database, name, TERMINAL, "report", reason.strip(), now_us)
     try:
         with _stepping() as steps:
-            made = build_report(
-                database, name, shown_origin, SystemClock().now_us(), steps=steps, against=papers, part=part
-            )
+            made = build_report(database, name, shown_origin, now_us, steps=steps, against=papers, part=part)
         text = FORMATS[chosen](made)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:

@@ -28,6 +28,7 @@ from app.web.console.formatting import format_time
 from experiments.errors import suggestion
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
+from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.registers.origins import Origin
@@ -35,6 +36,7 @@ from storage.registers.plan_events import plan_events, record_preregistration, r
 from storage.registers.study_versions import current, readable
 from storage.reports.analysis_data import flow
 
+LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "boundary", "crossed", "participants")
 REPORT, ANALYSIS = "simulated-report.md", "analysis.py"
 
 
@@ -113,6 +115,38 @@ async def _simulated_report(study: Study, count: int) -> str:
         finally:
             await runtime.close()
             database.dispose()
+
+
+@command("look")
+def look_(
+    study: StudyName,
+    unblind: Annotated[
+        bool, typer.Option("--unblind", help="Name the groups before the last look; this is recorded.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The next look of the preregistered plan, once enough participants have completed. It is recorded.
+
+    Groups are called A and B until the last look. A crossed boundary advises to stop; you decide (`parley close`).
+    """
+    from app.analysis.trial.looks import look
+
+    database = existing_database(settings_in_use())
+    name = current(database, name_of(study)).name
+    found = look(database, name, TERMINAL, SystemClock().now_us(), unblind=unblind)
+    taken = plan_events(database, name).looks[-1]
+    groups = "A minus B" if taken.result["blinded"] else "treatment minus control"
+    if as_json:
+        results = [{field: getattr(one, field) for field in LOOKED} for one in found]
+        print_json({"look": taken.number, "complete": taken.complete, "effect": groups, "hypotheses": results})
+        return
+    table = Table("hypothesis", f"effect ({groups})", "interval", "p", "boundary", "participants", "advice")
+    for one in found:
+        boundary = "" if one.boundary is None else f"{one.boundary:.4f}"
+        numbers = (f"{one.effect:.3f}", f"{one.low:.3f} to {one.high:.3f}", f"{one.p:.4f}", boundary)
+        table.add_row(one.hypothesis, *numbers, f"{one.participants:,}", "stop" if one.crossed else "go on")
+    out.print(f"Look {taken.number} at {taken.complete:,} complete participants.", highlight=False)
+    out.print(table)
 
 
 @command("deviations")

@@ -184,9 +184,11 @@ AS_JSON = {
     "budget": ("demo", "5"),
     "check": ("demo", "--bots", "1"),
     "costs": ("demo",),
+    "deviations": ("demo",),
     "diff": (str(STUDIES / "demo.yaml"),),
     "doctor": None,  # in test_doctor.py
     "items": (str(ITEMS / "questions.csv"),),
+    "look": None,  # in test_looks.py
     "metadata": ("demo",),
     "model-calls": ("demo",),
     "models test": ("demo",),
@@ -230,7 +232,7 @@ def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
             done = parley(*name.split(), *words, "--json", folder=tmp_path)
             assert done.returncode == 0, f"{name}: {done.stderr}"
             empty += [] if json.loads(done.stdout) else [name]
-    assert empty == ["annotate status", "metadata"]
+    assert empty == ["annotate status", "deviations", "metadata"]
 
 
 def _parts(command: Any) -> dict[str, Any]:

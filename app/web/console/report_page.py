@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.analysis.report import build_report, html
+from app.analysis.trial.looks import locked_for
 from app.web.console.background_cache import StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
@@ -20,7 +21,7 @@ from problems.errors import ParleyError
 from storage.registers.origins import Origin, origins
 from storage.reports.analysis_data import data_version
 
-NOT_FOUND, NOT_YET = 404, 202
+NOT_FOUND, NOT_YET, LOCKED = 404, 202, 403
 OLD_US = 300_000_000
 """A report that is older than this is not shown while a newer one is computed."""
 Key = tuple[str, str]
@@ -44,13 +45,16 @@ def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
         try:
             with desk.database.connect() as connection:
                 origins(connection, study, origin)
+            visitor = request.scope[VISITOR]
+            if why := locked_for(desk.database, study, origin, visitor.name, desk.clock.now_us()):
+                return PlainTextResponse(f"{why}\n", LOCKED)
             seen = latest.get((study, origin))
         except ParleyError as error:
             return PlainTextResponse(f"{error}\n", NOT_FOUND)
         old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
         if seen.value is None or old:
             return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
-        desk.audit(request.scope[VISITOR], f"read the report ({origin})", study)
+        desk.audit(visitor, f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
 
     return Route("/report/{study}", report, methods=["GET"])

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
+from app.analysis.trial.looks import peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -25,6 +26,7 @@ from storage.datasets.exports.preview import (
     schema_title,
 )
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
+from storage.registers.origins import Origin
 
 ASK_S = 1.0
 """How often the page asks for an export's progress."""
@@ -34,6 +36,12 @@ MOST_CHARS = 160
 
 SCREENED = (("Leave as it is", ""), ("Find, and list the rows", "mark"), ("Find, and mask it", "mask"))
 """The ways to screen free text for personal data."""
+
+
+PEEKED = (
+    "This study is preregistered and not over, so the export is recorded as an unplanned look at its outcomes. The "
+    "report states it."
+)
 
 
 class ExportTab:
@@ -146,6 +154,10 @@ class ExportTab:
             note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
         self._desk.audit(visitor, "exported", f"{request.study}: {said}")
+        if request.origin == Origin.PERSON and peek(
+            self._desk.database, request.study, visitor.name, "export", "", self._desk.clock.now_us()
+        ):
+            return {**self._progress(visitor), **self._desk.notify(PEEKED, "warn")}
         return self._progress(visitor)
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:

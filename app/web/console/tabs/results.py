@@ -16,6 +16,8 @@ from gradio.components import Component
 from app.analysis.estimates import format_interval, format_value
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
+from app.analysis.trial.deviations import deviations
+from app.analysis.trial.looks import locked_for, peek
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import forest_chart
 from app.web.console.context import ConsoleContext
@@ -23,6 +25,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
 from app.web.console.tab import LocationValues, TabLocation
 from storage.registers.origins import ORIGINS
+from storage.registers.plan_events import plan_events
 from storage.reports.analysis_data import data_version, origins_of
 
 LOOK_S = 4
@@ -55,11 +58,22 @@ class ResultsTab:
             self._origin = gr.Radio(choices, label="Session origin", elem_id="results-origin", container=False)
             self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
         self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
+        self._history = gr.HTML(elem_id="results-plan", padding=False, apply_default_css=False)
+        self._unlock = gr.Button("Show outcomes now (recorded)", elem_id="results-unlock", visible=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
         self._figures = [self._figure(number) for number in range(MOST)]
         self._timer = gr.Timer(LOOK_S, active=False)
         parts = [component for figure in self._figures for component in figure]
-        self.outputs = [self._origin, self._head, self._said, self._shown, self._timer, *parts]
+        self.outputs = [
+            self._origin,
+            self._head,
+            self._said,
+            self._history,
+            self._unlock,
+            self._shown,
+            self._timer,
+            *parts,
+        ]
         self._wire()
 
     def _figure(self, number: int) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
@@ -72,7 +86,9 @@ class ResultsTab:
 
     def _wire(self) -> None:
         inputs = [self._place.study, self._place.tab, self._origin, self._shown]
-        self._desk.bind(self._origin.input, self._choose, [self._place.study, self._origin], self.outputs)
+        chosen = [self._place.study, self._origin]
+        self._desk.bind(self._origin.input, self._choose, chosen, self.outputs)
+        self._desk.bind(self._unlock.click, self._peek, chosen, self.outputs)
         self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
@@ -80,20 +96,50 @@ class ResultsTab:
         found = _origins(origins_of(self._desk.database, at.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
-        return {self._origin: picker, **self._look(at.study, found[0])}
+        return {self._origin: picker, **self._look(visitor, at.study, found[0])}
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._look(study or "", _valid_origin(origin))
+        return self._look(visitor, study or "", _valid_origin(origin))
+
+    def _peek(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+        """Record an unplanned look, and show the results."""
+        if peek(self._desk.database, study, visitor.name, "console", "", self._desk.clock.now_us()):
+            self._desk.audit(visitor, "looked at outcomes before the end", study)
+        return self._look(visitor, study, _valid_origin(origin))
 
     def _again(self, visitor: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
+        if self._locked(visitor, study or "", _valid_origin(origin)):
+            return self._look(visitor, study or "", _valid_origin(origin))
         seen = self._latest.get((study or "", _valid_origin(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
-    def _look(self, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._painted(study, origin, self._latest.get((study, origin)))
+    def _look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+        history = self._plan_history(study)
+        if why := self._locked(visitor, study, origin):
+            return {
+                **{part: gr.update(visible=False) for figure in self._figures for part in figure},
+                self._head: "",
+                self._said: self._desk.html("results_locked.html.j2", why=why),
+                self._history: history,
+                self._unlock: gr.update(visible=True),
+                self._shown: "",
+                self._timer: gr.update(active=False),
+            }
+        return {**self._painted(study, origin, self._latest.get((study, origin))), self._history: history}
+
+    def _plan_history(self, study: str) -> str:
+        """The preregistration, looks and deviations of a trial; empty for other studies."""
+        events = plan_events(self._desk.database, study)
+        if not events.preregistrations:
+            return ""
+        found = deviations(self._desk.database, study)
+        return self._desk.html("results_plan.html.j2", study=study, events=events, deviations=found)
+
+    def _locked(self, visitor: CurrentUser, study: str, origin: str) -> str:
+        return locked_for(self._desk.database, study, origin, visitor.name, self._desk.clock.now_us())
 
     def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
         findings = seen.value.findings[:MOST] if seen.value else ()
@@ -102,6 +148,7 @@ class ResultsTab:
             self._said: self._desk.html(
                 "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
             ),
+            self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
         }

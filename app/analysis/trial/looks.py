@@ -1,0 +1,240 @@
+"""Looks at the outcomes of a trial before its end: planned ones, and who else looked.
+
+A planned look is possible once its share of the participants has completed. It compares each primary hypothesis with
+the boundary that the plan's spending gives at the share that has completed by then (Lan and DeMets 1983); several
+primary hypotheses share alpha equally (Bonferroni). Until the last look, groups are called A and B in an order that the
+study's hash decides. Every other look at outcomes before the end is recorded as unplanned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from math import ceil
+from statistics import NormalDist
+from typing import Literal
+
+from app.analysis.trial.estimator import Difference, difference, paired
+from app.analysis.trial.outcomes import TrialData, read_trial
+from app.analysis.trial.populations import intention_to_treat
+from app.analysis.trial.sequential import Sides, boundaries, confidence_sequence, repeated_interval, sequence_width
+from app.errors import TrialError
+from experiments.study.sections.plan import STEP, Hypothesis, Plan
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.registers.origins import Origin
+from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look
+from storage.registers.studies import Studies
+from storage.registers.study_status import operations_of
+from storage.reports.plan_history import complete_people
+
+DAY_US = 86_400_000_000
+ALWAYS: Literal["always-valid"] = "always-valid"
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLook:
+    """A planned look: its number from 1, of how many, and how many participants must have completed."""
+
+    number: int
+    of: int
+    needs: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookResult:
+    """What a look shows of a hypothesis: an effect (treatment minus control, or A minus B), its interval over all looks
+    together, p and the p of the boundary; `crossed` advises to stop. A blinded look has a two-sided p and no boundary,
+    and a confidence sequence has no boundary."""
+
+    hypothesis: str
+    claim: str
+    effect: float
+    low: float
+    high: float
+    p: float
+    boundary: float | None
+    crossed: bool
+    participants: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeLock:
+    """Outcomes of a preregistered trial that is not over: with how many complete sessions, of how many planned, and the
+    next look; None after the last but one."""
+
+    complete: int
+    planned: int | None
+    next: PlannedLook | None
+
+
+def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
+    """The lock on a study's outcomes; None if it is not preregistered, or is over: closed, or with all its
+    participants."""
+    recorded = plan_events(database, study)
+    if not recorded.preregistrations or operations_of(database, study).closed is not None:
+        return None
+    plan = _planned(database, recorded).file.plan
+    complete = complete_people(database, study)
+    if plan is None or (plan.participants is not None and complete >= plan.participants):
+        return None
+    return OutcomeLock(complete, plan.participants, next_look(plan, recorded.looks))
+
+
+def next_look(plan: Plan, looks: Sequence[RecordedLook]) -> PlannedLook | None:
+    """The next planned look; None if there is none but the analysis at the end."""
+    if plan.looks is None or plan.participants is None:
+        return None
+    taken = sum(look.number is not None for look in looks)
+    if plan.looks.spending == ALWAYS:
+        return PlannedLook(taken + 1, len(plan.looks.at), ceil(plan.looks.at[0] * plan.participants))
+    if taken >= len(plan.looks.at):
+        return None
+    return PlannedLook(taken + 1, len(plan.looks.at), ceil(plan.looks.at[taken] * plan.participants))
+
+
+def look(database: Database, study: str, who: str, now_us: int, *, unblind: bool = False) -> tuple[LookResult, ...]:
+    """Take the next planned look, and record it with what it showed.
+
+    Raises TrialError if the study is not preregistered, no look is planned, or too few participants have completed.
+    """
+    recorded = plan_events(database, study)
+    if not recorded.preregistrations:
+        raise TrialError(f"{study} is not preregistered, so no look is planned: `parley preregister {study} --record`.")
+    planned = _planned(database, recorded)
+    plan, due = planned.file.plan, None
+    if plan is not None:
+        due = next_look(plan, recorded.looks)
+    if plan is None or plan.looks is None or plan.participants is None or due is None:
+        raise TrialError(f"The plan of {study} has no further look. The results are in the report, at the end.")
+    complete = complete_people(database, study)
+    if complete < due.needs:
+        raise TrialError(
+            f"Look {due.number} of {study} is planned at {due.needs:,} complete participants; {complete:,} have "
+            "completed. An earlier look would be unplanned: `parley report STUDY --peek REASON` records it."
+        )
+    data = read_trial(database, study, Origin.PERSON, plan)
+    blind = plan.looks.blinded and not unblind and complete < plan.participants
+    shares = (*_shares(plan, recorded.looks), min(1.0, complete / plan.participants))
+    found = tuple(_result(planned, data, plan, one, shares, blind=blind) for one in plan.primary)
+    result = {
+        "blinded": blind,
+        "stop": all(one.crossed for one in found),
+        "hypotheses": [
+            {"id": one.hypothesis, "effect": one.effect, "p": one.p, "boundary": one.boundary, "crossed": one.crossed}
+            for one in found
+        ],
+    }
+    why = "unblinded" if plan.looks.blinded and not blind and complete < plan.participants else ""
+    record_look(database, study, RecordedLook(now_us, due.number, who, "look", why, complete, result))
+    return found
+
+
+def peek(database: Database, study: str, who: str, through: str, why: str, now_us: int) -> bool:
+    """Record an unplanned look at outcomes; returns False if the study's outcomes are not locked."""
+    if (lock := outcome_lock(database, study)) is None:
+        return False
+    record_look(database, study, RecordedLook(now_us, None, who, through, why, lock.complete, {}))
+    return True
+
+
+def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
+    """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them for a
+    day."""
+    lock = outcome_lock(database, study) if origin == Origin.PERSON else None
+    if lock is None:
+        return ""
+    looks = plan_events(database, study).looks
+    if any(one.number is None and one.who == who and now_us - one.at_us < DAY_US for one in looks):
+        return ""
+    wanted = f" of {lock.planned:,}" if lock.planned is not None else ""
+    due = f" The next look is planned at {lock.next.needs:,}." if lock.next else ""
+    return (
+        f"{study} is preregistered, and its outcomes are not shown before the planned time: {lock.complete:,}{wanted} "
+        f"participants have completed.{due} An earlier look is recorded, and the report states it."
+    )
+
+
+def nominal_alpha(plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook]) -> float:
+    """The level at which the last analysis tests a hypothesis: what the looks before have left of its alpha.
+
+    In a plan with looks, the primary hypotheses share alpha equally in place of their family's correction.
+    """
+    if plan.looks is None or hypothesis.role != "primary":
+        return hypothesis.alpha
+    alpha, sides = hypothesis.alpha / len(plan.primary), _sides(hypothesis)
+    if plan.looks.spending == ALWAYS:
+        return sides * (1 - NormalDist().cdf(sequence_width(1.0, alpha)))
+    times = (*(share for share in _shares(plan, looks) if share < 1), 1.0)
+    return boundaries(times, alpha, plan.looks.spending, sides).nominal[-1]
+
+
+def _planned(database: Database, recorded: PlanEvents) -> Study:
+    """The study as it was preregistered last."""
+    return Studies(database).get(recorded.preregistrations[-1].hash)
+
+
+def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:
+    """The shares of the participants at the planned looks that were taken."""
+    wanted = plan.participants or 1
+    found = (min(1.0, one.complete / wanted) for one in looks if one.number is not None)
+    return tuple(dict.fromkeys(found))
+
+
+def _sides(hypothesis: Hypothesis) -> Sides:
+    return 2 if hypothesis.direction == "different" else 1
+
+
+def estimated(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> Difference:
+    """A hypothesis's difference among some sessions; raises TrialError where there is none."""
+    rows = data.rows(hypothesis, sessions)
+    if hypothesis.contrast.factor == STEP:
+        return paired(rows)
+    return difference(rows, covariates=data.plan.covariates)
+
+
+def _p(found: Difference, hypothesis: Hypothesis) -> float:
+    match hypothesis.direction:
+        case "greater":
+            return found.p_above()
+        case "less":
+            return found.p_below()
+        case "not_worse":
+            return found.p_above(-(hypothesis.margin or 0.0))
+        case _:
+            return found.p
+
+
+def _result(
+    study: Study, data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], *, blind: bool
+) -> LookResult:
+    """What a look shows of a hypothesis; the last of the shares is that of now."""
+    over = {one.session for one in data.sessions if one.outcome}
+    sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
+    found = estimated(data, hypothesis, sessions)
+    alpha = hypothesis.alpha / len(plan.primary)
+    spending = plan.looks.spending if plan.looks else "obrien-fleming"
+    p, boundary = _p(found, hypothesis), None
+    if spending == ALWAYS:
+        low, high = confidence_sequence(found, len(sessions), plan.participants or len(sessions), alpha)
+        null = -(hypothesis.margin or 0.0)
+        crossed = {"greater": low > 0, "less": high < 0, "not_worse": low > null}.get(
+            hypothesis.direction, low > 0 or high < 0
+        )
+    else:
+        rising = tuple(dict.fromkeys(shares))
+        bounds = boundaries((*rising, 1.0) if rising[-1] < 1 else rising, alpha, spending, _sides(hypothesis))
+        at = len(rising) - 1
+        boundary, crossed = bounds.nominal[at], bounds.crossed(p, at)
+        low, high = repeated_interval(found, bounds, at)
+    sign = -1 if blind and _swapped(study, hypothesis) else 1
+    ends = sorted((sign * low, sign * high))
+    shown = (found.p, None) if blind else (p, boundary)  # a one-sided p would tell which group is A
+    name, claim = hypothesis.id, hypothesis.claim
+    return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *shown, crossed, len(sessions))
+
+
+def _swapped(study: Study, hypothesis: Hypothesis) -> bool:
+    """Whether A is the control group of a hypothesis, in a blinded look."""
+    return sha256(f"{study.hash} {hypothesis.id}".encode()).digest()[0] % 2 == 1

@@ -1,0 +1,148 @@
+"""Planned looks at a trial's outcomes, and what happens to whoever looks at another time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+from app.analysis.trial.looks import estimated, locked_for, look, next_look, nominal_alpha, outcome_lock, peek
+from app.analysis.trial.outcomes import read_trial
+from app.analysis.trial.populations import intention_to_treat
+from app.analysis.trial.sequential import boundaries
+from app.errors import TrialError
+from experiments.study.sections.plan import Plan
+from storage import tables
+from storage.db.engine import Database, open_database, writer
+from storage.registers.plan_events import plan_events, record_preregistration
+from storage.registers.study_versions import publish
+from tests.fakes.commanding import Done, parley
+from tests.fakes.databases import fill
+from tests.fakes.sessions import study
+from tests.fakes.trials import HYPOTHESES, PLAN, trial
+
+PEOPLE = 12
+NOW_US = 1_800_000_000_000_000
+PRIMARY = [{**HYPOTHESES[0], "contrast": {"factor": "arm", "treatment": "ai", "control": "none"}, "direction": "less"}]
+
+
+def planned(**keys: object) -> dict[str, object]:
+    looks = {"at": [0.5, 1], "spending": "pocock"}
+    return {**PLAN, "hypotheses": PRIMARY, "participants": 2 * PEOPLE, "covariates": [], "looks": looks} | keys
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def half_way(folder: Path, **keys: object) -> Database:
+    """A preregistered trial of which half of the people have completed."""
+    path = trial(folder, plan=planned(**keys))
+    database = open_database(f"sqlite:///{folder / 'parley.db'}")
+    found = study(str(path))
+    publish(database, found, by="researcher", at_us=1)
+    record_preregistration(database, "trial", found.hash, 1, {}, at_us=2)
+    asyncio.run(fill(database, [str(path)], PEOPLE, "s"))
+    with writer(database) as connection, connection.begin():
+        for table in (tables.seats, tables.sessions):
+            connection.execute(update(table).values(origin="person"))
+    return database
+
+
+def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -> None:
+    database = half_way(folder)
+    (found,) = look(database, "trial", "ada", NOW_US)
+    plan = study(str(folder / "trial.yaml")).file.plan
+    assert plan is not None
+    data, (one,) = read_trial(database, "trial", "person", plan), plan.hypotheses
+    true = estimated(data, one, intention_to_treat(data, one.contrast).sessions)
+    assert abs(found.effect) == pytest.approx(abs(true.estimate))
+    assert (found.p, found.boundary) == (true.p, None), "a one-sided p and its boundary would tell which group is A"
+    assert found.low < found.effect < found.high
+    (recorded,) = plan_events(database, "trial").looks
+    assert (recorded.number, recorded.who, recorded.complete, recorded.why) == (1, "ada", PEOPLE, "")
+    assert recorded.result["hypotheses"][0]["effect"] == found.effect, "the log holds what was shown, and no more"
+    with pytest.raises(TrialError, match="Look 2"):
+        look(database, "trial", "ada", NOW_US)
+
+
+def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(folder: Path) -> None:
+    database = half_way(folder)
+    (found,) = look(database, "trial", "ada", NOW_US, unblind=True)
+    bounds = boundaries((0.5, 1.0), 0.05, "pocock", 1)
+    assert found.boundary == pytest.approx(bounds.nominal[0])
+    assert found.crossed == (found.p <= bounds.nominal[0])
+    events = plan_events(database, "trial")
+    assert events.looks[0].why == "unblinded"
+    plan = study(str(folder / "trial.yaml")).file.plan
+    assert plan is not None
+    assert nominal_alpha(plan, plan.hypotheses[0], events.looks) == pytest.approx(bounds.nominal[1])
+    assert nominal_alpha(plan, plan.hypotheses[0], ()) == pytest.approx(0.05), "no look has spent anything"
+
+
+def test_a_confidence_sequence_is_looked_at_at_any_time(folder: Path) -> None:
+    database = half_way(folder, looks={"at": [0.25, 1], "spending": "always-valid"})
+    (first,), (second,) = look(database, "trial", "ada", NOW_US), look(database, "trial", "ada", NOW_US)
+    assert (first.low, first.high) == (second.low, second.high)
+    assert [one.number for one in plan_events(database, "trial").looks] == [1, 2]
+
+
+def test_too_early_and_without_a_preregistration_there_is_no_look(folder: Path) -> None:
+    database = half_way(folder, looks={"at": [0.75, 1], "spending": "pocock"})
+    with pytest.raises(TrialError, match="planned at 18"):
+        look(database, "trial", "ada", NOW_US)
+    assert plan_events(database, "trial").looks == ()
+    other = open_database(f"sqlite:///{folder / 'other.db'}")
+    publish(other, study(str(folder / "trial.yaml")), by="researcher", at_us=1)
+    with pytest.raises(TrialError, match="not preregistered"):
+        look(other, "trial", "ada", NOW_US)
+
+
+def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(folder: Path) -> None:
+    database = half_way(folder)
+    assert locked_for(database, "trial", "person", "ada", NOW_US)
+    assert not locked_for(database, "trial", "pilot", "ada", NOW_US)
+    assert peek(database, "trial", "ada", "console", "curious", NOW_US)
+    assert not locked_for(database, "trial", "person", "ada", NOW_US + 1)
+    assert locked_for(database, "trial", "person", "bob", NOW_US + 1)
+    assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
+    (recorded,) = plan_events(database, "trial").looks
+    assert (recorded.number, recorded.through, recorded.why) == (None, "console", "curious")
+
+
+def test_a_trial_that_is_over_is_open(folder: Path) -> None:
+    database = half_way(folder, participants=PEOPLE)
+    assert outcome_lock(database, "trial") is None
+    assert not peek(database, "trial", "ada", "console", "", NOW_US)
+    assert plan_events(database, "trial").looks == ()
+
+
+def test_reports_and_exports_before_the_end_are_recorded(folder: Path) -> None:
+    database = half_way(folder)
+
+    def run(*words: str) -> Done:
+        return parley(*words, folder=folder)
+
+    refused = run("report", "trial", "-o", "r.md")
+    assert (refused.returncode, "--peek" in refused.stderr) == (2, True)
+    assert plan_events(database, "trial").looks == ()
+    assert run("report", "trial", "-o", "r.md", "--peek", "The funder asks.").returncode == 0
+    assert run("export", "trial", "--schema", "tidy", "-o", "data").returncode == 0
+    assert [(one.through, one.why) for one in plan_events(database, "trial").looks] == [
+        ("report", "The funder asks."),
+        ("export", ""),
+    ]
+    taken = json.loads(run("look", "trial", "--json").stdout)
+    assert (taken["look"], taken["complete"], taken["effect"]) == (1, PEOPLE, "A minus B")
+
+
+@pytest.mark.parametrize("at", [(1.0,), (0.5, 1.0), (0.2, 0.4, 1.0)])
+def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) -> None:
+    plan = Plan.model_validate(planned(looks={"at": at}))
+    due = next_look(plan, ())
+    assert due is not None
+    assert (due.number, due.of, due.needs) == (1, len(at), -(-at[0] * 24 // 1))
