@@ -66,7 +66,7 @@ PANELS = {
         "model-calls": Entry("model_calls", "Show a study's model calls: time, outcome and errors."),
         "screen-times": Entry("screen_times", "Show the time that participants spent on each screen."),
         "look": Entry("trials", "Take a planned look at a trial's outcomes."),
-        "deviations": Entry("trials", "List deviations from a preregistered plan, or explain one."),
+        "deviations": Entry("trials", "List, or explain, deviations from a preregistered plan."),
         "note": Entry("notes", "Add a note to a session."),
         "exclude": Entry("notes", "Exclude a session from the data, or include it again."),
         "withdraw": Entry("participants", "Erase a participant's data."),

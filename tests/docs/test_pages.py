@@ -12,7 +12,7 @@ import typer
 from app.bots.dry_run import estimate_by_simulation
 from app.cli import app as command_line
 from app.config.settings import Settings, env_name
-from app.studies.loader import load_study
+from app.studies.loader import STUDIES, load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.study.study import Study
 from storage.yaml_text import yaml_text
@@ -22,6 +22,7 @@ README = ROOT / "README.md"
 RESEARCHER = ROOT / "docs" / "researcher.md"
 MODELS = ROOT / "docs" / "models.md"
 DESIGNS = ROOT / "docs" / "designs.md"
+TRIALS = ROOT / "docs" / "trials.md"
 ANALYST = ROOT / "docs" / "analyst.md"
 BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extending.py
 FINISH = {"step": "finish"}
@@ -34,11 +35,14 @@ SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page
 
 
 def whole(block: Block) -> dict:
-    """The study that a block is, or is a part of: a part replaces that part of the researcher's first study."""
+    """The study that a block is, or is a part of: a part replaces that part of the researcher's first study, or of the
+    study `uplift` on the page about trials."""
     raw = parse_yaml(block.text).value
     if "study" in raw:
         return raw
-    assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name), f"{block} is no whole study"
+    assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name, TRIALS.name), f"{block} is no whole study"
+    if block.page == TRIALS.name:
+        return {**parse_yaml((STUDIES / "uplift.yaml").read_text(encoding="utf-8")).value, **raw}
     first = parse_yaml(next(blocks(RESEARCHER, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]
