@@ -16,8 +16,8 @@ equal size, interval and p are those of the t test.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 import numpy as np
@@ -48,8 +48,8 @@ class Difference:
     """Two-sided."""
     n: int
     """Rows."""
-    participants: dict[str, int]
-    """Participants of each arm, or `all` of them for a difference of two moments."""
+    participants: Mapping[str, int] = field(default_factory=dict)
+    """Participants of each arm, or `all` of them for a difference of two moments; empty if arrays were given."""
     left_out: int = 0
     """Rows without a value or a covariate, which are in no other number."""
 
@@ -93,14 +93,15 @@ def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = (), level: flo
     if not all(counts.values()):
         lacking = next(one for one, count in counts.items() if not count)
         raise TrialError(f"No participant of the arm `{lacking}` has a value, so there is no difference.")
-    fit = least_squares(
+    found = difference_of(
         whole["value"].to_numpy(float),
         (arm == TREATMENT).astype(float),
         codes(whole["participant"]),
         codes(whole["question"]) if "question" in whole else None,
         _numbers(whole, covariates),
+        level=level,
     )
-    return _of(fit, fit.participants - 2, level, len(whole), counts, len(rows) - len(whole))
+    return replace(found, participants=counts, left_out=len(rows) - len(whole))
 
 
 def paired(rows: pd.DataFrame, *, level: float = LEVEL) -> Difference:
@@ -121,9 +122,24 @@ def paired(rows: pd.DataFrame, *, level: float = LEVEL) -> Difference:
     if both.empty:
         raise TrialError(f"No {' and '.join(keys)} has a value before and one after, so there is no difference.")
     people = codes(both.index.get_level_values("participant"))
-    change = (both[AFTER] - both[BEFORE]).to_numpy(float)
+    found = change_of((both[AFTER] - both[BEFORE]).to_numpy(float), people, level=level)
+    return replace(found, participants={"all": number_of(people)}, left_out=len(means) - len(both))
+
+
+def difference_of(
+    value: Values, treated: Values, people: Codes, questions: Codes | None = None, covariates: Values | None = None, *,
+    level: float = LEVEL,
+) -> Difference:  # fmt: skip
+    """`difference` from arrays of the same length: `treated` is 1 or 0, people and questions are numbers from 0, and
+    covariates have a column each."""
+    fit = least_squares(value, treated, people, questions, covariates)
+    return _of(fit, fit.participants - 2, level, value.size)
+
+
+def change_of(change: Values, people: Codes, *, level: float = LEVEL) -> Difference:
+    """`paired` from an array of differences, after minus before."""
     fit = _sandwich(change, np.ones_like(change), people, 1)
-    return _of(fit, fit.participants - 1, level, len(both), {"all": fit.participants}, len(means) - len(both))
+    return _of(fit, fit.participants - 1, level, change.size)
 
 
 def least_squares(
@@ -184,14 +200,13 @@ def _numbers(rows: pd.DataFrame, names: Sequence[str]) -> Values | None:
     return np.asarray(parts, dtype=np.float64)
 
 
-def _of(fit: Fit, df: int, level: float, n: int, participants: dict[str, int], left_out: int) -> Difference:
+def _of(fit: Fit, df: int, level: float, n: int) -> Difference:
     if fit.variance <= 0:
         raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
     error = sqrt(fit.variance)
     half = student(df, level) * error
-    low, high = fit.estimate - half, fit.estimate + half
     p = 2 * upper_tail(abs(fit.estimate) / error, df)
-    return Difference(fit.estimate, error, df, low, high, level, p, n, participants, left_out)
+    return Difference(fit.estimate, error, df, fit.estimate - half, fit.estimate + half, level, p, n)
 
 
 def _expect(rows: pd.DataFrame, names: Sequence[str]) -> None:

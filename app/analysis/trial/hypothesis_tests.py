@@ -55,6 +55,18 @@ def sides(direction: Direction) -> Literal[1, 2]:
     return 2 if direction == "different" else 1
 
 
+def shown(low: float, high: float, direction: Direction, margin: float | None = None) -> bool:
+    """Whether an interval shows what a hypothesis claims; the same as its test, if the interval has the test's level.
+
+    It must lie above 0 (`greater`), below 0 (`less`), on one side of 0 (`different`), above minus the margin
+    (`not_worse`), or within the margin (`equivalent`).
+    """
+    if direction in ("equivalent", "not_worse"):
+        edge = margin or 0.0
+        return low > -edge and (direction == "not_worse" or high < edge)
+    return (low > 0 and direction != "less") or (high < 0 and direction != "greater")
+
+
 def superiority(
     found: Difference, direction: Direction = "different", alpha: float = 0.05, null: float = 0.0
 ) -> TestResult:

@@ -22,6 +22,7 @@ import numpy as np
 from app.analysis.intervals import Values
 from app.analysis.trial.estimator import Difference
 from app.errors import TrialError
+from experiments.study.sections.plan import Looks
 
 Spending = Literal["obrien-fleming", "pocock"]
 Sides = Literal[1, 2]
@@ -132,6 +133,37 @@ def sequence_width(fraction: float, alpha: float = 0.05) -> float:
         raise TrialError("A confidence sequence begins with the first participants; there are none yet.")
     m = fraction * (-2 * log(alpha) + log(-2 * log(alpha) + 1))
     return sqrt(2 * (m + 1) / m * log(sqrt(m + 1) / alpha))
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """How a hypothesis is judged at planned looks: by an interval that stays valid over all of them."""
+
+    fractions: tuple[float, ...]
+    alpha: float
+    sides: Sides
+    bounds: Boundaries | None
+    """None for confidence sequences."""
+
+    def interval(self, found: Difference, look: int, fraction: float | None = None) -> tuple[float, float]:
+        """The interval at a look (from 0), for `hypothesis_tests.shown`.
+
+        `fraction` is the share of the planned participants that there really are; by default the planned share of the
+        look. Only confidence sequences need it.
+        """
+        if self.bounds is not None:
+            return repeated_interval(found, self.bounds, look)
+        share = self.fractions[look] if fraction is None else fraction
+        half = sequence_width(share, self.alpha * 2 / self.sides) * found.standard_error
+        return found.estimate - half, found.estimate + half
+
+
+def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:
+    """The monitor of a plan's looks; without any, of one look at the end, whose interval is the usual one."""
+    fractions = looks.at if looks is not None else (1.0,)
+    spending = looks.spending if looks is not None else "obrien-fleming"
+    bounds = None if spending == "always-valid" else boundaries(fractions, alpha, spending, sides)
+    return Monitor(fractions, alpha, sides, bounds)
 
 
 @dataclass(frozen=True, slots=True)

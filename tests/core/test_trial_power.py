@@ -1,0 +1,214 @@
+"""Simulated trials and power: against closed forms, within Monte Carlo error, and the same whatever the workers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal, norm
+from statsmodels.stats.power import TTestIndPower, TTestPower
+
+from app.analysis.trial import simulation
+from app.analysis.trial.power import (
+    GridPoint,
+    PowerPoint,
+    approximate_participants,
+    null_effect,
+    participants_for,
+    run_grid,
+    run_point,
+    sizes_around,
+    stored,
+)
+from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
+from app.errors import TrialError
+from experiments.study.sections.plan import Looks
+
+SCORES = Assumptions(baseline=3.0, sd=2.0)
+PLAIN = Design("between", "different", 0.05)
+
+
+def point(
+    design: Design, assumed: Assumptions, participants: int, effect: float, runs: int = 800, seed: int = 1
+) -> PowerPoint:
+    return run_point(GridPoint(design, assumed, participants, effect, runs, seed))
+
+
+def near(found: PowerPoint, power: float, slack: float = 0.0) -> bool:
+    """Within Monte Carlo error of four standard errors."""
+    return abs(found.power - power) <= 4 * sqrt(power * (1 - power) / found.runs) + slack
+
+
+@pytest.mark.parametrize(("participants", "d"), [(40, 0.5), (128, 0.5), (128, 0.3)])
+def test_without_clusters_it_is_the_power_of_the_t_test(participants: int, d: float) -> None:
+    theirs = TTestIndPower().power(effect_size=d, nobs1=participants // 2, alpha=0.05)
+    assert near(point(PLAIN, SCORES, participants, 2.0 * d), theirs)
+
+
+def test_unequal_arms_and_one_side_are_the_t_tests_too() -> None:
+    design = replace(PLAIN, direction="greater", treated=0.25)
+    theirs = TTestIndPower().power(effect_size=0.5, nobs1=30, ratio=3, alpha=0.05, alternative="larger")
+    assert near(point(design, SCORES, 120, 1.0), theirs, slack=0.01)  # CR1 does not pool the variances
+
+
+def test_answers_of_one_participant_are_worth_less_than_as_many_participants() -> None:
+    design = replace(PLAIN, answers=4)
+    assumed = replace(SCORES, icc_participant=0.5)
+    d = 0.5 / sqrt(0.5 + 0.5 / 4)  # the effect in standard deviations of a participant's mean
+    theirs = TTestIndPower().power(effect_size=d, nobs1=40, alpha=0.05)
+    assert near(point(design, assumed, 80, 1.0), theirs)
+
+
+@pytest.mark.parametrize("spending", ["obrien-fleming", "pocock"])
+def test_looks_keep_alpha_under_the_null(spending: str) -> None:
+    looks = Looks(at=(0.25, 0.5, 0.75, 1.0), spending=spending)  # type: ignore[arg-type]
+    design = replace(PLAIN, looks=looks, answers=3, questions=6)
+    assumed = Assumptions(0.6, None, 0.15, 0.1, 0.1)
+    assert near(point(design, assumed, 120, 0.0, runs=600), 0.05)
+
+
+def test_confidence_sequences_keep_alpha_under_the_null_and_cost_power() -> None:
+    every = Looks(at=tuple(k / 10 for k in range(1, 11)), spending="always-valid")
+    found = point(replace(PLAIN, looks=every), SCORES, 200, 0.0, runs=500)
+    assert found.power <= 0.05 + 4 * sqrt(0.05 * 0.95 / 500)
+    with_effect = point(replace(PLAIN, looks=every), SCORES, 200, 1.0, runs=300)
+    fixed = TTestIndPower().power(effect_size=0.5, nobs1=100, alpha=0.05)
+    assert with_effect.power < fixed
+    assert with_effect.mean_participants < 200
+
+
+def test_looking_without_a_plan_would_not_keep_alpha() -> None:
+    looks = Looks(at=(0.2, 0.4, 0.6, 0.8, 1.0))
+    random = np.random.default_rng(3)
+    each = simulation.monitor(None, 0.05)
+    judge = replace(each, fractions=looks.at, bounds=replace(each.bounds, nominal=(0.05,) * 5))  # type: ignore[type-var]
+    ends = [simulation.simulate_with(random, SCORES, PLAIN, 100, 0.0, judge).rejected for _ in range(400)]
+    assert np.mean(ends) > 0.1  # 0.142 for known variances (Armitage, McPherson and Rowe 1969, table 2)
+
+
+def test_an_effect_stops_a_trial_early() -> None:
+    design = replace(PLAIN, looks=Looks(at=(0.5, 1.0), spending="pocock"))
+    found = point(design, SCORES, 100, 3.0, runs=100)
+    assert (found.shown, found.mean_participants) == (100, 50.0)
+
+
+def test_equivalence_and_non_inferiority_have_their_null_at_the_margin() -> None:
+    near_null = replace(PLAIN, direction="equivalent", margin=1.0)
+    assert null_effect(near_null) == 1.0
+    assert near(point(near_null, SCORES, 200, 1.0), 0.05)
+    worse = replace(PLAIN, direction="not_worse", margin=1.0)
+    assert near(point(worse, SCORES, 100, null_effect(worse)), 0.05)
+    theirs = TTestIndPower().power(effect_size=0.5, nobs1=50, alpha=0.05, alternative="larger")
+    assert near(point(worse, SCORES, 100, 0.0), theirs)
+
+
+def test_arms_within_a_participant_and_moments_need_fewer() -> None:
+    assumed = replace(SCORES, icc_participant=0.5)
+    paired = replace(PLAIN, contrast="paired")
+    d = 1.0 / (2.0 * sqrt(2 * 0.5))  # the effect in standard deviations of a difference of two answers
+    theirs = TTestPower().power(effect_size=d, nobs=40, alpha=0.05)
+    assert near(point(paired, assumed, 40, 1.0), theirs)
+    within = replace(PLAIN, contrast="within", answers=4, questions=8)
+    between = replace(within, contrast="between")
+    assert point(within, assumed, 40, 0.7, 300).power > point(between, assumed, 40, 0.7, 300).power + 0.2
+
+
+@pytest.mark.parametrize(("latent", "share"), [(0.0, 0.3), (0.4, 0.5), (0.7, 0.9), (0.99, 0.2)])
+def test_the_correlation_of_yes_no_answers_is_that_of_the_bivariate_normal(latent: float, share: float) -> None:
+    c = norm.ppf(share)
+    both = multivariate_normal(cov=[[1, latent], [latent, 1]]).cdf([c, c])
+    assert observed_correlation(latent, share) == pytest.approx((both - share**2) / (share * (1 - share)), abs=1e-7)
+    # of two medians: (2/pi) asin(r), Sheppard 1899
+    assert observed_correlation(latent, 0.5) == pytest.approx(2 / np.pi * np.arcsin(latent), abs=1e-9)
+
+
+def test_simulated_answers_have_the_assumed_shares_and_correlations() -> None:
+    assumed = Assumptions(0.7, None, icc_participant=0.2, icc_question=0.1)
+    design = replace(PLAIN, answers=10, questions=400)
+    data = simulation._draw(np.random.default_rng(2), assumed, design, 4_000, 0.1)
+    assert data.value[data.treated == 0].mean() == pytest.approx(0.7, abs=0.02)
+    assert data.value[data.treated == 1].mean() == pytest.approx(0.8, abs=0.02)
+    table = data.value[data.treated == 0].reshape(-1, 10) - 0.7
+    pairs = (table.sum(axis=1) ** 2 - (table**2).sum(axis=1)).mean() / 90
+    assert pairs / 0.21 == pytest.approx(0.2, abs=0.03)
+    assert data.questions is not None
+    means = np.bincount(data.questions, data.value) / np.bincount(data.questions)
+    assert means.var() == pytest.approx(0.1 * 0.1875 + 0.9 * 0.1875 / 100, rel=0.35)  # mean share 0.75
+
+
+def test_those_who_drop_out_leave_fewer_answers() -> None:
+    design = replace(PLAIN, answers=5)
+    data = simulation._draw(np.random.default_rng(2), replace(SCORES, dropout=0.4), design, 2_000, 0.0)
+    assert data.value.size / 10_000 == pytest.approx(1 - 0.4 * (1 - 2 / 5), abs=0.02)  # they give 2 of 5 on average
+
+
+POINTS = [GridPoint(PLAIN, SCORES, n, effect, 20, 7) for n in (20, 40) for effect in (0.0, 1.0)]
+
+
+def test_results_do_not_depend_on_the_number_of_workers() -> None:
+    assert run_grid(POINTS, workers=2) == run_grid(POINTS) == tuple(run_point(one) for one in POINTS)
+    assert run_grid([replace(one, seed=8) for one in POINTS]) != run_grid(POINTS)
+
+
+def test_finished_points_are_not_computed_again(tmp_path: Path) -> None:
+    alone, store, heard = run_grid(POINTS), tmp_path / "power.jsonl", []
+    assert run_grid(POINTS[:2], store=store) == alone[:2]
+    store.write_text(store.read_text().replace('"shown": ', '"shown": 1') + '\n{"key": "cut o')
+    found = run_grid(POINTS, store=store, progress=heard.append)
+    assert [one.shown for one in found[:2]] == [int(f"1{one.shown}") for one in alone[:2]]
+    assert found[2:] == alone[2:]
+    assert sorted(heard, key=repr) == sorted(found, key=repr)
+    assert len(stored(store)) == 4
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
+    points = [GridPoint(PLAIN, SCORES, n, 0.5, 10, 7) for n in (20, 30, 40)]
+
+    def stop(_: PowerPoint) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_grid(points, store=tmp_path / "power.jsonl", progress=stop)
+    assert len(stored(tmp_path / "power.jsonl")) == 1
+
+
+def test_the_number_for_a_power_is_interpolated() -> None:
+    line = [PowerPoint(n, 1.0, 1_000_000, round(1_000_000 * norm.cdf(sqrt(n) / 4 - 1.96)), n) for n in (64, 100, 196)]
+    exact = (4 * (norm.ppf(0.8) + 1.96)) ** 2  # 125.6
+    assert participants_for(line, 0.8) == int(exact) + 1
+    assert participants_for(line[:2], 0.8) is None
+    assert participants_for(line[2:], 0.8) == 196
+
+
+def test_the_grid_is_laid_around_the_closed_form() -> None:
+    theirs = TTestIndPower().solve_power(effect_size=0.5, power=0.8, alpha=0.05) * 2
+    assert approximate_participants(PLAIN, SCORES, 1.0) == pytest.approx(theirs, abs=3)
+    assert sizes_around(126) == (50, 80, 100, 130, 160, 200, 250)
+    assert approximate_participants(replace(PLAIN, compared=0.5), SCORES, 1.0) == pytest.approx(2 * theirs, abs=6)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "part"),
+    [
+        ({"baseline": 1.2}, "between 0 and 1"),
+        ({"baseline": 3.0, "sd": 0.0}, "deviation"),
+        ({"baseline": 0.5, "icc_participant": 0.7, "icc_question": 0.4}, "less than 1 together"),
+        ({"baseline": 0.5, "dropout": 1.0}, "drop out"),
+    ],
+)
+def test_impossible_assumptions_are_refused(wrong: dict[str, float], part: str) -> None:
+    with pytest.raises(TrialError, match=part):
+        Assumptions(**wrong)
+
+
+def test_an_effect_that_leaves_no_share_is_refused() -> None:
+    with pytest.raises(TrialError, match="make a share"):
+        run_grid([GridPoint(PLAIN, Assumptions(0.8), 20, 0.3, 5, 1)])
+
+
+def test_a_trial_without_variation_shows_nothing() -> None:
+    end = simulate(np.random.default_rng(1), Assumptions(0.001), PLAIN, 10, 0.0)
+    assert not end.rejected
