@@ -7,7 +7,7 @@ the study will cost. A token is taken as four characters, which is about right f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from experiments.study.study import Study
-from storage.db.engine import open_database
+from storage.db.engine import Database, open_database
 from storage.reports.model_calls import attempts
 
 TOKEN_CHARS = 4
@@ -45,8 +45,13 @@ class DryRunResult:
         return median(self.minutes)
 
 
-async def estimate_by_simulation(study: Study, count: int, reply_tokens: int) -> DryRunResult:
-    """Let `count` simulated participants finish the study; raises StudyError where one cannot."""
+async def estimate_by_simulation(
+    study: Study, count: int, reply_tokens: int, read: Callable[[Database], object] = lambda _: None
+) -> DryRunResult:
+    """Let `count` simulated participants finish the study; raises StudyError where one cannot.
+
+    `read` is called with the database of their sessions, which is then removed.
+    """
     free = offline(study)
     with TemporaryDirectory() as folder:
         clock = VirtualClock(START_US)
@@ -69,6 +74,7 @@ async def estimate_by_simulation(study: Study, count: int, reply_tokens: int) ->
             if attempt["stream"] in costs:
                 calls[attempt["model"]] += 1
                 costs[attempt["stream"]] += _cost(study, attempt, reply_tokens)
+        read(database)
         database.dispose()
     minutes = tuple(walked.minutes for walked in walks)
     unpriced = tuple(name for name in sorted(calls) if study.model(name).price is None)

@@ -39,6 +39,7 @@ PANELS = {
         "simulate": Entry("simulate", "Run simulated participants through a study."),
         "translations": Entry("translations", "Print the texts of a study that lack a translation."),
         "schema": Entry("study", "Print the JSON Schema of study files, for editors."),
+        "power": Entry("power", "Compute the power of a trial by simulating it."),
         "preregister": Entry("trials", "Write the preregistration of a trial, and record it."),
         "publish": Entry("study_versions", "Publish a study version for new sessions."),
         "versions": Entry("study_versions", "List the published versions of a study."),
