@@ -2,7 +2,7 @@
 
 Many people at once in load/, the browser's page in page.py, the same load beside many facts in growth.py (here in
 short), agreement of raters in agreement.py, the coverage of its intervals in coverage.py if the published ratings are
-there, models asked alone in alone.py, imports and exports in exports.py.
+there, simulated trials with looks in trials.py, models asked alone in alone.py, imports and exports in exports.py.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.console import Console
 
 from experiments.session.engine import fold
 from storage.log.projections import rows_of
-from tests.bench import agreement, alone, coverage, exports, growth, page
+from tests.bench import agreement, alone, coverage, exports, growth, page, trials
 from tests.bench.load import __main__ as load
 from tests.fakes.sessions import play, study, whole
 
@@ -56,6 +56,7 @@ def main() -> int:
         page.main([]),
         growth.main(GROWTH),
         agreement.main(),
+        trials.main([]),
         coverage.main([]) if (coverage.SHARED / coverage.MATRIX).is_file() else 0,
         alone.main(["--rivals"]),
         exports.main([]),

@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 560, 320
 LEFT, RIGHT, TOP, BOTTOM = 52, 16, 64, 44
 LOOKS = ("circle", "square", "up", "down", "diamond")
 DASHES = ("", "7 4", "2 3", "8 3 2 3", "12 3")
+IN_ROW = 4
+"""Effects in a row of the legend."""
 TARGETS = (0.8, 0.9)
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#222}.title{font-weight:600}.soft{fill:#555}.grid{stroke:#ddd}"
@@ -49,7 +51,7 @@ def _panel(name: str, points: Sequence[PowerPoint], null: float) -> Iterator[str
     def upright(power: float) -> float:
         return round(HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * power, 1)
 
-    yield f'<text class="title" x="{LEFT}" y="20">{escape(name)}</text>'
+    yield f'<text class="title" x="{LEFT}" y="20">{escape(name)}: power</text>'
     for power in (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0):
         kind = "target" if power in TARGETS else "grid"
         yield f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{upright(power)}" y2="{upright(power)}"/>'
@@ -60,10 +62,11 @@ def _panel(name: str, points: Sequence[PowerPoint], null: float) -> Iterator[str
     yield f'<text class="soft" text-anchor="middle" x="{middle}" y="{HEIGHT - 8}">participants who begin</text>'
     effects = list(dict.fromkeys(point.effect for point in points))
     for number, effect in enumerate(effects):
-        shape, beside = SHAPES[LOOKS[number % len(LOOKS)]], LEFT + 8 + number * 120
+        shape = SHAPES[LOOKS[number % len(LOOKS)]]
+        beside, below = LEFT + 8 + number % IN_ROW * 125, 38 + number // IN_ROW * 16
         label = f"effect {effect:g}" + (" (null)" if effect == null else "")
-        yield f'<path class="mark" transform="translate({beside} 40)" d="{shape}"/>'
-        yield f'<text x="{beside + 10}" y="44">{label}</text>'
+        yield f'<path class="mark" transform="translate({beside} {below})" d="{shape}"/>'
+        yield f'<text x="{beside + 10}" y="{below + 4}">{label}</text>'
         own = sorted((point for point in points if point.effect == effect), key=lambda one: one.participants)
         line = " ".join(f"{across(one.participants)},{upright(one.power)}" for one in own)
         yield f'<polyline class="line" stroke-dasharray="{DASHES[number % len(DASHES)]}" points="{line}"/>'

@@ -4,8 +4,8 @@ With the residuals r of answers from the mean of their arm, the intraclass corre
 
     sum over pairs of r r' of one participant and different questions / number of such pairs / mean of r^2
 
-and that of questions the same for pairs of one question and different participants: method-of-moments estimates, the
-pairwise ones of Karlin, Cameron and Williams (1981, PNAS 78:2664). Below 0 they count as 0.
+and that of questions the same for pairs of one question and different participants: pairwise moment estimates, with
+equal weights of pairs (such estimates are compared in Biometrics 1995, 51:276). Below 0 they count as 0.
 """
 
 from __future__ import annotations

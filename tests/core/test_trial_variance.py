@@ -1,0 +1,73 @@
+"""What is assumed for power is what data show: by hand, and found again in simulated data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.analysis.trial import simulation
+from app.analysis.trial.simulation import Assumptions, Design
+from app.analysis.trial.variance import observe
+from app.errors import TrialError
+
+
+def test_variances_by_hand() -> None:
+    """Ten people with two answers each, all of one arm: half of them 1 and 1, the others 0 and 1."""
+    rows = pd.DataFrame({
+        "participant": np.repeat(np.arange(10), 2), "arm": "control", "value": [1, 1] * 5 + [0, 1] * 5,
+    })  # fmt: skip
+    found = observe(rows)
+    # the mean is 3/4, the variance 3/16; products are 1/16 for five people, -3/16 for the other five: a mean of -1/16
+    assert (found.baseline, found.sd**2, found.icc_participant) == pytest.approx((0.75, 3 / 16, 0.0))
+    alike = observe(rows.assign(value=[1, 1] * 5 + [0, 0] * 5))
+    assert (alike.baseline, alike.icc_participant) == pytest.approx((0.5, 1.0))
+    assert (alike.participants, alike.answers) == (10, 20)
+
+
+def test_arms_that_differ_are_no_variance() -> None:
+    rows = pd.DataFrame({
+        "participant": range(20), "arm": ["control", "treatment"] * 10, "value": [0.0, 5, 1, 6] * 5,
+    })  # fmt: skip
+    assert observe(rows).sd == pytest.approx(0.5)
+    assert observe(rows).baseline == 0.5
+
+
+@pytest.mark.parametrize(
+    "assumed",
+    [
+        Assumptions(0.7, None, icc_participant=0.2, icc_question=0.1),
+        Assumptions(4.0, 2.0, icc_participant=0.3, icc_question=0.15),
+    ],
+)
+def test_simulated_assumptions_are_found_again(assumed: Assumptions) -> None:
+    design = Design("between", "different", 0.05, answers=8, questions=150)
+    data = simulation._draw(np.random.default_rng(5), assumed, design, 3_000, 0.0)
+    found = observe(
+        pd.DataFrame(
+            {
+                "participant": data.people,
+                "question": data.questions,
+                "value": data.value,
+                "arm": np.where(data.treated == 1, "treatment", "control"),
+            }
+        )
+    )
+    assert found.baseline == pytest.approx(assumed.baseline, abs=0.1 * assumed.spread)
+    assert found.sd == pytest.approx(assumed.spread, rel=0.06)
+    assert found.icc_participant == pytest.approx(assumed.icc_participant, abs=0.03)
+    assert found.icc_question == pytest.approx(assumed.icc_question, abs=0.04)
+    again = replace(assumed, icc_participant=found.icc_participant)
+    assert sum(again.latent()) < 1
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [({"participant": 1}, "10"), ({"arm": "treatment"}, "--baseline"), ({"value": 1.0}, "equal")],
+)
+def test_data_that_say_too_little_are_refused(change: dict[str, object], part: str) -> None:
+    rows = pd.DataFrame({"participant": range(20), "arm": ["control", "treatment"] * 10, "value": [0.0, 1] * 10})
+    with pytest.raises(TrialError, match=part):
+        observe(rows.assign(**change))

@@ -1,0 +1,56 @@
+"""`parley power`: the same numbers again, a figure, and a run that goes on where it was stopped."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from tests.fakes.commanding import parley
+from tests.fakes.trials import trial
+
+SMALL = ("power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
+FLAGS = ("--baseline", "0.6", "--icc-participant", "0.1", "--icc-question", "0.05")
+
+
+def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
+    trial(tmp_path)
+    done = parley(*SMALL, *FLAGS, "--json", "--reward", "2", "-o", "power.svg", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (right,) = found["hypotheses"]
+    assert [(one["participants"], one["effect"]) for one in right["points"]] == [
+        (size, effect) for effect in (0.0, 0.05, 0.05 * 1.5) for size in (30, 40)
+    ]
+    assert all(one["low"] <= one["power"] <= one["high"] for one in right["points"])
+    assert {one["power"] for one in right["needed"]} == {0.8, 0.9}
+    figure = ET.parse(tmp_path / "power.svg").getroot()
+    assert len([one for one in figure.iter() if one.tag.endswith("title")]) == 6
+    store = tmp_path / "trial-power.jsonl"
+    lines = [line for line in store.read_text().splitlines() if line]
+    store.write_text("\n".join(lines[:-1]))  # stopped before the last point
+    again = parley(*SMALL, *FLAGS, "--json", "--reward", "2", "--resume", folder=tmp_path)
+    assert json.loads(again.stdout) == found
+    assert sorted(line for line in store.read_text().splitlines() if line) == sorted(lines)
+    table = parley(*SMALL, *FLAGS, "--resume", folder=tmp_path)
+    assert "effect 0 (null)" in table.stdout
+
+
+def test_assumptions_can_come_from_the_sessions_there_are(tmp_path: Path) -> None:
+    trial(tmp_path)
+    assert parley("simulate", "trial.yaml", "-n", "24", folder=tmp_path).returncode == 0
+    done = parley(*SMALL, "--from", "bot", "--json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert 0 < json.loads(done.stdout)["hypotheses"][0]["assumptions"]["baseline"] < 1
+
+
+def test_what_lacks_is_said(tmp_path: Path) -> None:
+    trial(tmp_path)
+    for words, part in (
+        (SMALL, "--baseline"),
+        (("power", "demo"), "no `plan:`"),
+        ((*SMALL, "--from", "nowhere"), "no database"),
+        ((*SMALL[:2], *FLAGS), "several"),
+    ):
+        done = parley(*words, folder=tmp_path)
+        assert (done.returncode, part in done.stderr) == (2, True), done.stderr
