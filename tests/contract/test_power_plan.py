@@ -43,9 +43,10 @@ def test_the_design_is_the_studys(made: Study, data: TrialData) -> None:
     design = planned_design(made, right, trial_rows(data, right))
     assert (design.contrast, design.treated, design.compared) == ("between", 2 / 3, 0.75)
     assert (design.answers, design.questions, design.direction) == (4, 4, "greater")
-    assert design.alpha == 0.025  # Holm's first step of two hypotheses in a family
+    assert design.alpha == 0.025  # with looks, the two primary hypotheses share alpha
     assert design.looks == plan.looks
     assert [contrast_of(made, one) for one in (later, hinted)] == ["paired", "within"]
+    assert planned_design(made, hinted, trial_rows(data, hinted)).alpha == 0.025  # Holm's first step of two in a family
     moments = planned_design(made, later, trial_rows(data, later))
     assert (moments.contrast, moments.answers, moments.treated, moments.looks) == ("paired", 4, 0.5, None)
     assert planned_design(made, hinted, trial_rows(data, hinted)).margin == 0.3

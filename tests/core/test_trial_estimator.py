@@ -18,10 +18,12 @@ from app.analysis.trial.hypothesis_tests import (
     evaluate,
     holm,
     non_inferiority,
+    shown,
     smallest_effect,
     superiority,
 )
 from app.errors import TrialError
+from experiments.study.sections.plan import Direction
 
 
 def trial(seed: int, people: int = 30, answers: int = 4) -> pd.DataFrame:
@@ -159,6 +161,17 @@ def test_a_direction_has_its_test() -> None:
     assert evaluate(found, "greater").p == found.p_above()
     assert evaluate(found, "equivalent", 0.05, 0.3) == equivalence(found, 0.3)
     assert evaluate(found, "not_worse", 0.05, 0.3) == non_inferiority(found, 0.3)
+
+
+@pytest.mark.parametrize("direction", ["greater", "less", "different", "equivalent", "not_worse"])
+def test_an_interval_of_the_tests_level_shows_what_the_test_shows(direction: Direction) -> None:
+    ends, rows = set(), trial(4, 60)
+    for shift in np.linspace(-2, 2, 9):
+        found = difference(rows.assign(value=rows["value"] + shift * (rows["arm"] == "treatment")))
+        test = evaluate(found, direction, 0.05, 1.0)
+        assert shown(test.low, test.high, direction, 1.0) == test.rejected
+        ends.add(test.rejected)
+    assert ends == {False, True}
 
 
 def test_corrections_by_hand() -> None:

@@ -12,8 +12,16 @@ from scipy.stats import multivariate_normal
 
 from app.analysis.intervals import student
 from app.analysis.trial.estimator import difference
-from app.analysis.trial.sequential import boundaries, confidence_sequence, crossing, repeated_interval, sequence_width
+from app.analysis.trial.sequential import (
+    boundaries,
+    confidence_sequence,
+    crossing,
+    monitor,
+    repeated_interval,
+    sequence_width,
+)
 from app.errors import TrialError
+from experiments.study.sections.plan import Looks
 
 FIVE = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -117,6 +125,18 @@ def test_a_confidence_sequence_is_the_papers_formula() -> None:
     sigma = found.standard_error * sqrt(t)
     half = sigma * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
     assert confidence_sequence(found, t, 100) == pytest.approx((found.estimate - half, found.estimate + half), abs=1e-9)
+
+
+def test_a_monitor_judges_by_the_plans_looks() -> None:
+    found = difference(frame(40))
+    usual = monitor(None, 0.05, 1)
+    assert usual.interval(found, 0) == pytest.approx(found.interval(0.9), abs=1e-9)
+    looks = Looks(at=(0.5, 1.0), spending="pocock")
+    bounds = boundaries((0.5, 1.0), 0.05, "pocock")
+    assert monitor(looks, 0.05).interval(found, 0) == repeated_interval(found, bounds, 0)
+    always = monitor(Looks(at=(0.5, 1.0), spending="always-valid"), 0.05)
+    assert always.interval(found, 0) == pytest.approx(confidence_sequence(found, 40, 80), abs=1e-12)
+    assert always.interval(found, 0, 0.7) == pytest.approx(confidence_sequence(found, 70, 100), abs=1e-12)
 
 
 def test_a_confidence_sequence_is_narrowest_where_it_was_planned() -> None:

@@ -156,6 +156,7 @@ READING = {
     "note": ("demo", "1", "seen"),
     "open": ("demo",),
     "payments": ("demo", "-o", "out"),
+    "power": None,  # in test_power_command.py
     "report": ("demo", "-o", "report.html"),
     "status": ("demo",),
     "user": ("list",),
@@ -193,6 +194,7 @@ AS_JSON = {
     "model-calls": ("demo",),
     "models test": ("demo",),
     "payments": ("demo", "-o", "out"),
+    "power": None,  # in test_power_command.py
     "quota": ("demo", "9"),
     "rehearse": ("demo", "--remove"),
     "retention": ("demo", "--dry-run"),

@@ -26,8 +26,9 @@ def contrast_of(study: Study, hypothesis: Hypothesis) -> Contrast:
 def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> Design:
     """The design of a hypothesis; answers and questions are those of `rows`, of simulated or real participants.
 
-    Its alpha is that of the hypothesis over the number of its family, which Holm's first step and Benjamini and
-    Hochberg's ask for, whatever the other hypotheses show. Raises TrialError where nobody can be compared.
+    Its alpha is that which the hypothesis needs whatever the others show: over the number of its family, if that is
+    corrected (Holm's first step, and Benjamini and Hochberg's); with planned looks, over the number of primary ones.
+    Raises TrialError where nobody can be compared.
     """
     plan = plan_of(study)
     contrast = contrast_of(study, hypothesis)
@@ -44,19 +45,20 @@ def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> 
     if rows.empty:
         raise TrialError(f"{hypothesis.id}: no participant has a value of {hypothesis.outcome}.")
     groups = ["participant", "moment"] if "moment" in rows else ["participant"]
-    several = any(one.family == hypothesis.family and one.id != hypothesis.id for one in plan.hypotheses)
-    members = sum(one.family == hypothesis.family for one in plan.hypotheses)
-    corrected = several and plan.correction(hypothesis.family) != "none"
+    looks = plan.looks if hypothesis.role == "primary" else None
+    family = [one for one in plan.hypotheses if one.family == hypothesis.family]
+    corrected = len(family) if plan.correction(hypothesis.family) != "none" else 1
+    share = len(plan.primary) if looks is not None else corrected
     return Design(
         contrast,
         hypothesis.direction,
-        hypothesis.alpha / members if corrected else hypothesis.alpha,
+        hypothesis.alpha / share,
         hypothesis.margin,
         treated=shares[0] / sum(shares) if contrast == "between" else 0.5,
         compared=sum(shares) if contrast == "between" else 1.0,
         answers=round(float(rows.groupby(groups, observed=True).size().median())),
         questions=int(rows["question"].nunique()) if "question" in rows else 1,
-        looks=plan.looks if hypothesis.role == "primary" else None,
+        looks=looks,
     )
 
 

@@ -141,9 +141,8 @@ class Monitor:
 
     fractions: tuple[float, ...]
     alpha: float
-    sides: Sides
     bounds: Boundaries | None
-    """None for confidence sequences."""
+    """None for confidence sequences, which have two sides of alpha together."""
 
     def interval(self, found: Difference, look: int, fraction: float | None = None) -> tuple[float, float]:
         """The interval at a look (from 0), for `hypothesis_tests.shown`.
@@ -154,7 +153,7 @@ class Monitor:
         if self.bounds is not None:
             return repeated_interval(found, self.bounds, look)
         share = self.fractions[look] if fraction is None else fraction
-        half = sequence_width(share, self.alpha * 2 / self.sides) * found.standard_error
+        half = sequence_width(share, self.alpha) * found.standard_error
         return found.estimate - half, found.estimate + half
 
 
@@ -163,7 +162,7 @@ def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:
     fractions = looks.at if looks is not None else (1.0,)
     spending = looks.spending if looks is not None else "obrien-fleming"
     bounds = None if spending == "always-valid" else boundaries(fractions, alpha, spending, sides)
-    return Monitor(fractions, alpha, sides, bounds)
+    return Monitor(fractions, alpha, bounds)
 
 
 @dataclass(frozen=True, slots=True)
