@@ -118,7 +118,7 @@ def power_(
     options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
     planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
     results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
-    costs = _Costs(trial, reward, found.file.currency)
+    costs = _Costs(trial, pilot.minutes or trial.typical_minutes, reward, found.file.currency)
     if to is not None:
         _write_figure(results, to)
     if as_json:
@@ -194,9 +194,11 @@ def _bar(total: int) -> Iterator[Callable[[], None]]:
 
 @dataclass(frozen=True, slots=True)
 class _Costs:
-    """What a number of participants costs and takes, by simulated participants' sessions."""
+    """What a number of participants costs and takes: models as simulated participants call them, and the median minutes
+    of complete sessions of the pilot, or of simulated participants."""
 
     trial: DryRunResult
+    minutes: float
     reward: float | None
     currency: str
 
@@ -204,7 +206,7 @@ class _Costs:
         """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
         return {
             "model_cost": participants * fmean(self.trial.costs),
-            "hours": participants * self.trial.typical_minutes / 60,
+            "hours": participants * self.minutes / 60,
             "rewards": None if self.reward is None else participants * self.reward,
         }
 
@@ -249,7 +251,7 @@ def _print(one: HypothesisPower, costs: _Costs) -> None:
     out.print(f"[bold]{escape(one.hypothesis.id)}[/bold]: {escape(one.hypothesis.claim)}", highlight=False)
     out.print(
         f"Baseline {assumed.baseline:.3g}{spread}; of the variance {assumed.icc_participant:.3g} between participants, "
-        f"{assumed.icc_question:.3g} between questions; drop-out {assumed.dropout:.3g}; {design.answers} answers of "
+        f"{assumed.icc_question:.3g} between questions; drop-out {assumed.dropout:.3g}; {design.answers} answers "
         f"each, {design.questions} questions; alpha {design.alpha:.3g}.",
         highlight=False,
     )
@@ -257,12 +259,13 @@ def _print(one: HypothesisPower, costs: _Costs) -> None:
     table.add_column("participants", justify="right")
     for effect in one.effects:
         table.add_column(f"effect {effect:g}" + (" (null)" if effect == one.effects[0] else ""), justify="right")
+    wanted = one.effects[:2][-1]
     if design.looks is not None:
-        table.add_column("mean participants", justify="right")
+        table.add_column(f"mean end, effect {wanted:g}", justify="right")
     by = {(point.participants, point.effect): point for point in one.points}
     for size in sorted({point.participants for point in one.points}):
         cells = [_cell(by[size, effect]) for effect in one.effects]
-        looked = [f"{by[size, one.effects[-1]].mean_participants:,.0f}"] if design.looks is not None else []
+        looked = [f"{by[size, wanted].mean_participants:,.0f}"] if design.looks is not None else []
         table.add_row(f"{size:,}", *cells, *looked)
     out.print(table)
     for effect, power, number in one.needed():

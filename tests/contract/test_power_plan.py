@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from statistics import median
 
 import pandas as pd
 import pytest
@@ -74,6 +75,8 @@ def test_assumptions_are_the_pilots_where_no_option_says_otherwise(made: Study, 
     seen = observe(trial_rows(data, right))
     assert (found.assumed.baseline, found.assumed.icc_participant) == (seen.baseline, seen.icc_participant)
     assert found.assumed.icc_question == 0.2
+    assert Pilot(data).minutes == pytest.approx(median(one.seconds for one in data.sessions if one.complete) / 60)
+    assert Pilot().minutes is None
 
 
 def test_assumptions_that_nobody_gave_are_asked_for(made: Study, data: TrialData) -> None:

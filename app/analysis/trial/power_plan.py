@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from statistics import median
 
 import pandas as pd
 
@@ -88,6 +89,12 @@ class Pilot:
         among = [one for one in self.sessions.sessions if one.assigned(hypothesis.contrast)]
         gone = sum(not one.complete for one in among) / len(among) if among else 0.0
         return asdict(observe(trial_rows(self.sessions, hypothesis))) | {"dropout": gone}
+
+    @property
+    def minutes(self) -> float | None:
+        """The median time of complete sessions; None without any."""
+        times = [one.seconds / 60 for one in self.sessions.sessions if one.complete] if self.sessions else []
+        return median(times) if times else None
 
 
 def trial_rows(data: TrialData, hypothesis: Hypothesis) -> pd.DataFrame:
