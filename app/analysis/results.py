@@ -18,6 +18,7 @@ from app.analysis.estimates import Finding
 from app.analysis.figure_names import unique_names
 from app.analysis.mathconverse import outline as mathconverse_outline
 from app.analysis.outline import Outline, declared_order, in_order
+from app.analysis.trial import results as trial
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded
@@ -46,7 +47,7 @@ OUTLINES: Mapping[str, Outline] = MappingProxyType(
 )
 """How a report presents the findings of each schema."""
 NAMES: Mapping[str, str] = MappingProxyType(
-    dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES).items()))  # type: ignore[operator]
+    dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES | trial.NAMES).items()))  # type: ignore[operator]
 )
 """Patterns of all estimates' names, with their descriptions."""
 

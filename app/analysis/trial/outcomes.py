@@ -6,7 +6,7 @@ an answer after a chat replaces the one before it; ratings all count. `seconds` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite
@@ -16,6 +16,7 @@ import pandas as pd
 
 from app.analysis.trial.estimator import AFTER, BEFORE, CONTROL, TREATMENT
 from app.errors import TrialError
+from experiments.events import Event
 from experiments.session.state import visited
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
@@ -60,6 +61,8 @@ class TrialSession:
     """The reason for which a researcher excluded it."""
     failed_attention: bool
     """Whether an attention check was failed, or the session ended for it."""
+    started: bool
+    """Whether a screen was sent after the assignment."""
     covariates: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -189,6 +192,7 @@ class _Record:
             seconds=self.summary["seconds"],
             excluded=self.record.seat["excluded"],
             failed_attention=failed,
+            started=_started(state.events),
             covariates=dict(self._covariates(plan)),
         )
 
@@ -265,6 +269,12 @@ _READ = {
     "rating": _Record.rating,
     "score": _Record.score,
 }
+
+
+def _started(events: Sequence[Event]) -> bool:
+    """Whether the participant sent a screen after the assignment; without factors, any screen."""
+    assigned = max((event.seq for event in events if event.kind == "assigned"), default=0)
+    return any(event.kind == "submitted" and event.seq > assigned for event in events)
 
 
 def _as_number(text: str | None) -> float | None:

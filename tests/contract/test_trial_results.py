@@ -1,0 +1,163 @@
+"""The results of a trial: estimates and corrections equal independent ones, and a decision claims what was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import replace
+
+import pytest
+import statsmodels.formula.api as smf
+from statsmodels.stats.multitest import multipletests
+
+from app.analysis.figure_names import patterns
+from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
+from app.analysis.trial.populations import per_protocol
+from app.analysis.trial.results import NAMES, HypothesisResult, findings, trial_results
+from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
+from storage.db.engine import open_database
+from storage.registers.plan_events import RecordedLook
+from tests.fakes.databases import fill
+from tests.fakes.sessions import study
+from tests.fakes.trials import trial
+
+CONTRAST = PlannedContrast(factor="arm", treatment="ai", control="none")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TrialData:
+    path = trial(tmp_path_factory.mktemp("trial"))
+    database = open_database(f"sqlite:///{path.with_name('parley.db')}")
+    asyncio.run(fill(database, [str(path)], 24, "s"))
+    plan = study(str(path)).file.plan
+    assert plan is not None
+    return read_trial(database, "trial", "bot", plan)
+
+
+@pytest.fixture(scope="module")
+def results(data: TrialData) -> dict[str, HypothesisResult]:
+    return {one.hypothesis.id: one for one in trial_results(data)}
+
+
+def test_estimate_and_p_are_those_of_statsmodels(data: TrialData, results: dict[str, HypothesisResult]) -> None:
+    for name, formula in (("right", "value ~ treated + age + C(question)"), ("trusting", "value ~ treated + age")):
+        result = results[name]
+        rows = data.rows(result.hypothesis, data.by_session).assign(treated=lambda r: (r["arm"] == "treatment") * 1.0)
+        people = rows["participant"].astype("category").cat.codes
+        fit = smf.ols(formula, rows).fit(cov_type="cluster", cov_kwds={"groups": people}, use_t=True)
+        assert result.found is not None
+        assert result.found.estimate == pytest.approx(fit.params["treated"], abs=1e-9)
+        assert result.found.standard_error == pytest.approx(fit.bse["treated"], abs=1e-9)
+
+
+def test_p_is_corrected_within_its_family(results: dict[str, HypothesisResult]) -> None:
+    for family in (("right", "trusting"), ("later", "hinted")):
+        raw = [results[name].p for name in family]
+        wanted = multipletests(raw, method="holm")[1]
+        assert [results[name].p_adjusted for name in family] == pytest.approx(list(wanted), abs=1e-12)
+
+
+def test_each_figure_has_one_documented_name(data: TrialData, results: dict[str, HypothesisResult]) -> None:
+    found = [one.name for finding in findings(results.values()) for one in finding.estimates]
+    assert all(len(patterns(name, NAMES)) == 1 for name in found)
+    assert {f"trial.{kind}.right" for kind in ("difference", "per_protocol")} <= set(found)
+    assert {"trial.sensitivity.right.failed_attention", "trial.sensitivity.right.incomplete"} <= set(found)
+    kept = per_protocol(data, CONTRAST).sessions
+    finding = next(one for one in findings(results.values()) if one.name == "trial.right")
+    assert [one.participants for one in finding.estimates[:2]] == [24, len(kept)]
+
+
+def made(
+    effect: float, people: int = 60, *, excluded: str | None = None, outcome: str = "survey.x", seed: str = "a"
+) -> tuple[tuple[TrialSession, ...], tuple[TrialValue, ...]]:
+    """Sessions of two arms with values around 0 and `effect`."""
+    chance = random.Random(seed)
+    sessions, values = [], []
+    for number in range(people):
+        arm = ("ai", "none")[number % 2]
+        why = excluded if number == 0 else None
+        sessions.append(TrialSession(f"s{number}", {"arm": arm}, frozenset(), "complete", 60, why, False, True))
+        value = chance.gauss(effect if arm == "ai" else 0, 1)
+        values.append(TrialValue(f"s{number}", "end", {}, "", 1, value))
+    return tuple(sessions), tuple(values)
+
+
+def planned(*hypotheses: Hypothesis, **keys: object) -> Plan:
+    return Plan.model_validate({"hypotheses": hypotheses, "participants": 60, **keys})
+
+
+def one(direction: str = "greater", **keys: object) -> Hypothesis:
+    known = {"id": "h", "claim": "It helps.", "outcome": "survey.x", "contrast": CONTRAST, "direction": direction}
+    return Hypothesis.model_validate(known | keys)
+
+
+def result_of(
+    effect: float, hypothesis: Hypothesis, looks_taken: tuple[RecordedLook, ...] = (), **keys: object
+) -> HypothesisResult:
+    sessions, values = made(effect)
+    return trial_results(TrialData(planned(hypothesis, **keys), sessions, {"survey.x": values}), looks_taken)[0]
+
+
+@pytest.mark.parametrize(
+    ("effect", "hypothesis", "confirmed"),
+    [
+        (1, one(), True),
+        (0, one(), False),
+        (-1, one(), False),
+        (-1, one("less"), True),
+        (-1, one("different"), True),
+        (0, one("equivalent", margin=1), True),
+        (0, one("equivalent", margin=0.05), False),
+        (0, one("not_worse", margin=1), True),
+        (-1, one("not_worse", margin=0.2), False),
+    ],
+)
+def test_a_claim_is_confirmed_only_where_the_test_shows_it(
+    effect: float, hypothesis: Hypothesis, confirmed: bool
+) -> None:
+    found = result_of(effect, hypothesis)
+    assert found.confirmed is confirmed
+    assert found.decision.startswith("The data show") is confirmed
+    assert ("This is no evidence" in found.decision) is not confirmed
+
+
+def test_the_smallest_effect_is_claimed_only_where_the_interval_is_beyond_it() -> None:
+    assert "Whether it is at least" in result_of(1, one(smallest_effect=0.8)).decision
+    assert "also show that it is at least" in result_of(3, one(smallest_effect=0.8)).decision
+
+
+def test_looks_make_the_last_test_stricter() -> None:
+    plain = result_of(1, one("different"))
+    taken = tuple(RecordedLook(1, number, "a", "look", "", 15 * number, {}) for number in (1, 2))
+    for spending in ("obrien-fleming", "pocock", "always-valid"):
+        looks = Looks(at=(0.25, 0.5, 1), spending=spending)
+        looked = result_of(1, one("different"), taken, looks=looks)
+        assert looked.found == plain.found
+        assert looked.alpha < plain.alpha == 0.05
+        assert looked.high - looked.low > plain.high - plain.low
+
+
+def test_a_hypothesis_without_an_estimate_says_why_and_counts_in_its_family() -> None:
+    sessions, values = made(1)
+    other = one(id="none", outcome="survey.y")
+    data = TrialData(planned(one(), other), sessions, {"survey.x": values, "survey.y": ()})
+    first, second = trial_results(data)
+    assert (second.found, second.finding, second.p) == (None, None, None)
+    assert "nothing can be concluded" in second.decision
+    assert first.p is not None
+    assert first.p_adjusted == pytest.approx(min(1, 2 * first.p))
+    assert not second.confirmed
+
+
+def test_exclusions_that_no_plan_names_are_shown_as_a_sensitivity() -> None:
+    sessions, values = made(1, excluded="a friend of ours")
+    data = TrialData(planned(one()), sessions, {"survey.x": values})
+    finding = findings(trial_results(data))[0]
+    people = {one.name: one.participants for one in finding.estimates}
+    assert people == {
+        "trial.difference.h": 60,
+        "trial.per_protocol.h": 60,
+        "trial.sensitivity.h.other_exclusions": 59,
+    }
+    named = replace(data, plan=planned(one(), exclude=["integrity"]), sessions=made(1, excluded="Integrity: bot")[0])
+    assert [one.participants for one in findings(trial_results(named))[0].estimates] == [60, 59]
