@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from app.analysis.estimates import Finding
 from app.analysis.report.published_comparison import FigureComparison, PublishedPaper, compare_with_published
 from app.analysis.report.quality_and_costs import DataQuality, ModelCosts, quality, spent
 from app.analysis.report.wording import WARNINGS, WHOSE
 from app.analysis.results import Results, Steps, results
+from app.analysis.trial.trial_report import TrialReport, trial_report
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
@@ -59,6 +61,13 @@ class Report:
     quality: DataQuality | None = None
     costs: ModelCosts | None = None
     against: PublishedPaper | None = None
+    trial: TrialReport | None = None
+    """The confirmatory part, for a study with a plan."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All findings, those of the plan first."""
+        return (*(self.trial.findings if self.trial else ()), *self.results.findings)
 
     @property
     def warning(self) -> str:
@@ -121,7 +130,7 @@ def build_report(
     known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
     parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, against)
-    return Report(*parts)
+    return Report(*parts, trial_report(database, study, origin) if studies else None)
 
 
 def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:

@@ -26,7 +26,7 @@ def as_csv(report: Report) -> str:
             "origin": report.origin,
             "warning": report.warning,
         }
-        for finding in report.results.findings
+        for finding in report.findings
         for one in finding.estimates
     ]
     head = list(dict.fromkeys(name for row in rows for name in row)) or ["name", "value", "low", "high", "n"]

@@ -3,77 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
 
 from app.analysis.estimates import COUNT, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
 from app.analysis.report.arrangement import ReportFigure, main_results, sections
+from app.analysis.report.block import (
+    Block,
+    BulletList,
+    CodeLine,
+    Contents,
+    ContentsEntry,
+    Heading,
+    Paragraph,
+    TextTable,
+)
 from app.analysis.report.build import Report
+from app.analysis.report.confirmatory import (
+    CONFIRMATORY,
+    EXPLORATORY,
+    EXPLORED,
+    confirmatory,
+    filled_checklists,
+)
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import Grid, GridCell, grid
 from app.analysis.report.quality_and_costs import money
-
-
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A heading of a level from 1; links reach it by its anchor, if it has one."""
-
-    level: int
-    text: str
-    anchor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ContentsEntry:
-    """A heading in the table of contents."""
-
-    level: int
-    text: str
-    anchor: str
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A table of contents."""
-
-    entries: tuple[ContentsEntry, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph; a loud one is a warning."""
-
-    text: str
-    loud: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class BulletList:
-    """A list; an item may end with code."""
-
-    items: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CodeLine:
-    """A line of code."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table; the first `words` columns are text, the others numbers."""
-
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: int = 1
-
-
-Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
-
 
 WIDTH = 62
 """The number of characters of a table's numbers that fit the width of a page."""
@@ -95,12 +49,25 @@ def blocks(report: Report) -> Iterator[Block]:
     yield BulletList(
         tuple((f"{name}: {value}", "") for name, value in (*known, ("recorded schemas", records), ("created", made)))
     )
-    yield from _main(report)
-    yield from _contents(report)
+    if report.trial:
+        yield from _contents(report)
+        for part in confirmatory(report.trial):
+            yield from _figure(part, 3) if isinstance(part, ReportFigure) else (part,)
+        yield Heading(2, EXPLORATORY, "exploratory")
+        yield Paragraph(EXPLORED)
+        yield from _main(report)
+    else:
+        yield from _main(report)
+        yield from _contents(report)
     yield from _participants(report)
     yield from _results(report)
     yield from _compared(report)
     yield from _conduct(report)
+    if report.trial:
+        yield Heading(2, "Checklists", "checklists")
+        for table in filled_checklists(report.trial):
+            yield Heading(3, table.title)
+            yield table
 
 
 def _main(report: Report) -> Iterator[Block]:
@@ -122,6 +89,9 @@ def _contents(report: Report) -> Iterator[Block]:
             *(ContentsEntry(2, topic.title, topic.anchor) for topic in section.topics),
         )
     )
+    if report.trial:
+        planned = (ContentsEntry(1, CONFIRMATORY, "confirmatory"), ContentsEntry(1, EXPLORATORY, "exploratory"))
+        entries = (*planned, *entries, ContentsEntry(1, "Checklists", "checklists"))
     if entries:
         yield Heading(2, wording.CONTENTS)
         yield Contents(entries)
@@ -163,9 +133,9 @@ def _results(report: Report) -> Iterator[Block]:
                 yield from map(CodeLine, dict.fromkeys(finding.code for finding in figure.findings))
 
 
-def _figure(figure: ReportFigure) -> Iterator[Block]:
+def _figure(figure: ReportFigure, level: int = 4) -> Iterator[Block]:
     """The tables of a figure; with few estimates, their sentences and names too."""
-    yield Heading(4, figure.title)
+    yield Heading(level, figure.title)
     table = grid(figure)
     yield from _grid(figure.title, table) if table else _table(figure.findings[0])
     yield from map(Paragraph, dict.fromkeys(finding.note for finding in figure.findings if finding.note))

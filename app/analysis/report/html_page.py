@@ -10,7 +10,7 @@ from markupsafe import Markup, escape
 
 from app.analysis.estimates import format_interval, format_p, format_value
 from app.analysis.forest_plot import forest
-from app.analysis.report import svg_line_chart, svg_panels, wording
+from app.analysis.report import confirmatory, svg_line_chart, svg_panels, wording
 from app.analysis.report.arrangement import main_results, sections
 from app.analysis.report.build import Report
 from app.analysis.report.consort_flow import flow_stages
@@ -33,6 +33,8 @@ def html(report: Report) -> str:
         panels=svg_panels.panels(estimates, report.compared),
         lines=svg_line_chart.lines(findings),
         names={finding.name for finding in findings},
+        planned=tuple(confirmatory.confirmatory(report.trial)) if report.trial else (),
+        filled=tuple(confirmatory.filled_checklists(report.trial)) if report.trial else (),
         beside={one.estimate.name: (one.published.value, one.ends) for one in report.compared},
     )
 
@@ -59,6 +61,8 @@ _PAGES.globals |= {
     "scatter": scatter_chart,
     "sizes": {"panel": svg_panels, "line": svg_line_chart},
     "words": wording,
+    "headings": confirmatory,
+    "kind": lambda part: type(part).__name__,
     "MANY": MANY,
 }
 _PAGES.filters |= {

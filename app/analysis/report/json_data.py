@@ -17,6 +17,9 @@ from app.analysis.intervals import LEVEL
 from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import PrintedFigure
 from app.analysis.results import NAMES
+from app.analysis.trial.checklists import checklists
+from app.analysis.trial.results import HypothesisResult
+from app.analysis.trial.trial_report import TrialReport
 from storage.registers.origins import SIMULATED, Origin
 
 SCHEMA = "parley-report/1"
@@ -32,11 +35,11 @@ def as_json(report: Report) -> str:
 def contents(report: Report) -> dict[str, Any]:
     """The contents of the JSON."""
     printed = {one.estimate.name: one.published for one in report.compared}
-    pairs = [(finding, one) for finding in report.results.findings for one in finding.estimates]
+    pairs = [(finding, one) for finding in report.findings for one in finding.estimates]
     return {
         "schema": SCHEMA,
         "parley": report.parley,
-        "made": datetime.fromtimestamp(report.made_us / 1e6, UTC).isoformat(),
+        "made": _iso(report.made_us),
         "study": report.study,
         "title": report.title,
         "versions": [asdict(version) for version in report.versions],
@@ -48,7 +51,8 @@ def contents(report: Report) -> dict[str, Any]:
         "flow": _flow(report),
         "conditions": [asdict(arm) for arm in report.arms],
         "figures": {one.name: figure(finding, one, printed.get(one.name)) for finding, one in pairs},
-        "findings": [_finding(finding) for finding in report.results.findings],
+        "findings": [_finding(finding) for finding in report.findings],
+        "trial": _trial(report.trial) if report.trial else None,
         "against": _against(report),
         "quality": report.quality and asdict(report.quality),
         "cost": report.costs and {"currency": report.costs.currency, "models": _costs(report)},
@@ -75,6 +79,31 @@ def _finding(finding: Finding) -> dict[str, Any]:
     values = {name: getattr(finding, name) for name in ("name", "title", "method", "code", "reference", "note")}
     values["scatter"] = finding.scatter and asdict(finding.scatter)
     return values | {"figures": [one.name for one in finding.estimates]}
+
+
+def _trial(trial: TrialReport) -> dict[str, Any]:
+    """The plan's results: which figures are confirmatory, with their decisions."""
+    return {
+        "version": trial.study.file.version,
+        "hash": trial.study.hash,
+        "preregistered": trial.preregistered_us and _iso(trial.preregistered_us),
+        "over": trial.over,
+        "hypotheses": [_hypothesis(one) for one in trial.results],
+        "flow": [asdict(one) for one in trial.flows],
+        "deviations": [asdict(one) for one in trial.deviations],
+        "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
+        "checklists": [asdict(one) for one in checklists(trial)],
+    }
+
+
+def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
+    known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
+    plan = one.hypothesis.model_dump(mode="json")
+    return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
+
+
+def _iso(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1e6, UTC).isoformat()
 
 
 def _printed(published: PrintedFigure) -> dict[str, Any]:

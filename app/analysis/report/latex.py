@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import assert_never
 
-from app.analysis.report.build import Report
-from app.analysis.report.document import (
+from app.analysis.report.block import (
     Block,
     BulletList,
     CodeLine,
@@ -22,8 +21,9 @@ from app.analysis.report.document import (
     Heading,
     Paragraph,
     TextTable,
-    blocks,
 )
+from app.analysis.report.build import Report
+from app.analysis.report.document import blocks
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
 %   \usepackage{array,booktabs,longtable}

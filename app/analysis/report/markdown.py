@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from app.analysis.report.block import Block, BulletList, CodeLine, Contents, Heading, Paragraph, TextTable
 from app.analysis.report.build import Report
-from app.analysis.report.document import Block, BulletList, CodeLine, Contents, Heading, Paragraph, TextTable, blocks
+from app.analysis.report.document import blocks
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """Characters with a special meaning in Markdown and its tables."""

@@ -198,7 +198,7 @@ def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Fi
     every = (main, *_others(data, one))
     return Finding(
         name=f"trial.{one.id}",
-        title=one.claim,
+        title=f"Hypothesis {one.id}: {one.claim}",
         counts=_counts(one),
         unit=unit_of(one),
         axis=_axis(every),

@@ -1,0 +1,147 @@
+"""The confirmatory part of a report: what was planned, in the order in which it is read.
+
+It consists of the blocks of the text formats and of figures, so that every format says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.analysis.estimates import format_interval, format_value
+from app.analysis.report.arrangement import ReportFigure
+from app.analysis.report.block import Block, BulletList, Heading, Paragraph, TextTable
+from app.analysis.report.wording import when
+from app.analysis.trial.arm_flow import ArmFlow
+from app.analysis.trial.checklists import Checklist, checklists
+from app.analysis.trial.results import HypothesisResult, unit_of
+from app.analysis.trial.trial_report import TrialReport
+from experiments.study.sections.plan import STEP
+from storage.registers.plan_events import RecordedLook
+
+CONFIRMATORY, EXPLORATORY = "Confirmatory results", "Exploratory results"
+EXPLORED = (
+    "Nothing from here on was planned as a test. These results are not corrected for their number, leave out the "
+    "sessions that a researcher excluded, and can suggest hypotheses but not confirm them."
+)
+PLANNED = (
+    "These hypotheses were decided beforehand. Each is tested once, on everybody as assigned (intention to treat), at "
+    "the level of the plan."
+)
+UNREGISTERED = (
+    "The plan was not preregistered with Parley: it is that of the study file, and nothing shows that it was "
+    "written before the data were seen."
+)
+DEPENDS = (
+    "In each of the following tables the first row is the confirmatory result. The other rows show how far it depends "
+    "on who is analysed; they are not corrected and decide nothing."
+)
+
+Part = Block | ReportFigure
+
+
+def confirmatory(trial: TrialReport) -> Iterator[Part]:
+    """The planned results with their figures, participants, looks and deviations, and the methods section."""
+    yield Heading(2, CONFIRMATORY, "confirmatory")
+    yield Paragraph(f"{PLANNED} {_origin(trial)}")
+    if trial.preregistered_us is None and not trial.events.looks:
+        yield Paragraph(UNREGISTERED)
+    if not trial.over:
+        yield Paragraph(_interim(trial), loud=True)
+    yield TextTable("Planned hypotheses", HEAD, tuple(map(_row, trial.results)), 2)
+    yield BulletList(
+        tuple((f"{one.hypothesis.id} (“{one.hypothesis.claim.strip()}”): {one.decision}", "") for one in trial.results)
+    )
+    if trial.findings:
+        yield Paragraph(DEPENDS)
+    for result in trial.results:
+        if result.finding is not None:
+            yield ReportFigure(result.finding.title, (result.finding,), ("",), False)
+    yield Heading(3, "Participants by group", "trial.participants")
+    for flow in trial.flows:
+        yield from _flow(flow)
+    yield from _history(trial)
+    yield Heading(3, "Methods", "trial.methods")
+    for title, texts in trial.methods:
+        yield Heading(4, title)
+        yield Paragraph(texts[0]) if len(texts) == 1 else BulletList(tuple((text, "") for text in texts))
+
+
+def filled_checklists(trial: TrialReport) -> Iterator[TextTable]:
+    """The checklists of reporting guidelines as tables, each with its title."""
+    yield from map(_checklist, checklists(trial))
+
+
+HEAD = ("Hypothesis", "Conclusion", "Effect", "95 % interval", "p", "Corrected p", "Level")
+
+
+def _row(result: HypothesisResult) -> tuple[str, ...]:
+    one, found, unit = result.hypothesis, result.found, unit_of(result.hypothesis)
+    name = f"{one.id} ({one.role})"
+    if found is None or result.p is None:
+        return (name, "no estimate", "–", "–", "–", "–", f"{result.alpha:.4g}")
+    return (
+        name,
+        "shown" if result.confirmed else "not shown",
+        format_value(found.estimate, unit),
+        format_interval(found.low, found.high, unit),
+        _p(result.p),
+        "–" if result.p_adjusted is None else _p(result.p_adjusted),
+        f"{result.alpha:.4g}",
+    )
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _origin(trial: TrialReport) -> str:
+    version = f"version {trial.study.file.version} of the study ({trial.study.hash[:12]})"
+    if trial.preregistered_us is None:
+        return f"The plan is that of {version}."
+    return f"The plan is that of {version}, preregistered on {when(trial.preregistered_us)}."
+
+
+def _interim(trial: TrialReport) -> str:
+    wanted = f" of {trial.plan.participants:,}" if trial.plan.participants else ""
+    return (
+        f"Data collection is not over: {trial.complete:,}{wanted} planned participants have completed. These results "
+        "are not the planned analysis."
+    )
+
+
+def _flow(flow: ArmFlow) -> Iterator[Block]:
+    rows = tuple((row.words, *(f"{count:,}" for count in row.counts)) for row in flow.rows)
+    which = "Two steps" if flow.factor == STEP else f"Groups of {flow.factor}"
+    some = "hypothesis" if len(flow.hypotheses) == 1 else "hypotheses"
+    title = f"{which} ({some} {', '.join(flow.hypotheses)})"
+    yield Heading(4, title)
+    yield TextTable(title, ("Stage", *flow.groups), rows)
+
+
+def _history(trial: TrialReport) -> Iterator[Part]:
+    """Looks and deviations; what a study without a preregistration has none of is not said."""
+    if trial.planned_looks:
+        yield Heading(3, "Planned looks", "trial.looks")
+        yield BulletList(tuple((_look(one), "") for one in trial.planned_looks))
+    if trial.unplanned_looks:
+        yield Heading(3, "Unplanned looks at outcomes", "trial.unplanned_looks")
+        yield BulletList(tuple((_look(one), "") for one in trial.unplanned_looks))
+    if trial.deviations:
+        yield Heading(3, "Deviations from the plan", "trial.deviations")
+        reasons = ((one, one.reason or "no reason was given") for one in trial.deviations)
+        yield BulletList(tuple((f"{when(one.at_us)}: {one.what}. Reason: {why}", "") for one, why in reasons))
+    elif trial.preregistered_us is not None:
+        yield Heading(3, "Deviations from the plan", "trial.deviations")
+        yield Paragraph("None is recorded.")
+
+
+def _look(one: RecordedLook) -> str:
+    which = f"look {one.number}" if one.number is not None else f"by {one.who}, through {one.through}"
+    why = f": {one.why}" if one.why else ""
+    return f"{when(one.at_us)}, {which}, with {one.complete:,} complete participants{why}"
+
+
+def _checklist(one: Checklist) -> TextTable:
+    rows = tuple((item.number, item.item, item.answer) for item in one.items)
+    title = f"{one.title} ({one.source}): {one.answered} of {len(one.items)} items answered here"
+    return TextTable(title, ("Item", "What to report", "Where"), rows, 3)

@@ -1,0 +1,147 @@
+"""What a report says about a study's plan: planned results, flow by group, looks, deviations, methods, checklists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.analysis.estimates import Finding
+from app.analysis.trial.arm_flow import ArmFlow, arm_flows
+from app.analysis.trial.deviations import Deviation, deviations
+from app.analysis.trial.looks import outcome_lock
+from app.analysis.trial.outcomes import TrialData, read_trial
+from app.analysis.trial.results import HypothesisResult, findings, trial_results
+from app.analysis.trial.wording import (
+    ESTIMATOR,
+    PAIRED,
+    exclusion_words,
+    factor_words,
+    hypothesis_words,
+    inference_words,
+    looks_words,
+    missing_words,
+    sample_words,
+)
+from experiments.study.sections.plan import STEP, Plan
+from experiments.study.study import Study
+from storage.db.engine import Database
+from storage.registers.origins import Origin
+from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import flow
+
+RANDOMISED = (
+    "Parley assigns a participant to the group that is furthest behind its share, ties at random, from a seed of the "
+    "session. Each assignment can be derived again from the log."
+)
+"""How participants are assigned (experiments/session/assignment.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialReport:
+    """The confirmatory part of a report. `study` is the version with the plan that counts: the first preregistered one,
+    or else the newest with sessions."""
+
+    study: Study
+    plan: Plan
+    origin: str
+    events: PlanEvents
+    results: tuple[HypothesisResult, ...]
+    flows: tuple[ArmFlow, ...]
+    deviations: tuple[Deviation, ...]
+    complete: int
+    over: bool
+    """Whether data collection is over, so that results are final."""
+
+    @property
+    def preregistered_us(self) -> int | None:
+        """When the plan was preregistered, in microseconds UTC."""
+        first = next(iter(self.events.preregistrations), None)
+        return first.at_us if first else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of the hypotheses that have an estimate."""
+        return findings(self.results)
+
+    @property
+    def planned_looks(self) -> tuple[RecordedLook, ...]:
+        """The interim looks that were planned and taken."""
+        return tuple(one for one in self.events.looks if one.number is not None)
+
+    @property
+    def unplanned_looks(self) -> tuple[RecordedLook, ...]:
+        """The looks at outcomes before the end that the plan does not have."""
+        return tuple(one for one in self.events.looks if one.number is None)
+
+    @property
+    def methods(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The methods section: headings, each with a paragraph or the items of a list."""
+        return tuple(_methods(self))
+
+
+def trial_report(database: Database, study: str, origin: str) -> TrialReport | None:
+    """Read and compute the confirmatory part; None for a study without a plan, or without sessions of its own."""
+    planned = planned_version(database, study, origin)
+    if planned is None or planned.file.plan is None or origin == Origin.IMPORT:
+        return None
+    plan, events = planned.file.plan, plan_events(database, study)
+    people = origin == Origin.PERSON
+    data = read_trial(database, study, origin, plan)
+    return TrialReport(
+        study=planned,
+        plan=plan,
+        origin=origin,
+        events=events if people else PlanEvents(events.preregistrations),
+        results=trial_results(data, events.looks if people else ()),
+        flows=arm_flows(data, flow(database, study, origin).factors),
+        deviations=deviations(database, study) if people else (),
+        complete=sum(one.complete and one.excluded is None for one in data.sessions),
+        over=not people or _over(database, study, data, events),
+    )
+
+
+def planned_version(database: Database, study: str, origin: str) -> Study | None:
+    """The version whose plan counts; None if no version with sessions has one."""
+    for first in plan_events(database, study).preregistrations:
+        return Studies(database).get(first.hash)
+    taken = Studies(database).taken(study, origin)
+    return next((one for one in reversed(taken) if one.file.plan is not None), None)
+
+
+def _over(database: Database, study: str, data: TrialData, events: PlanEvents) -> bool:
+    """Whether the planned participants have completed, or the study was closed."""
+    if events.preregistrations:
+        return outcome_lock(database, study) is None
+    wanted = data.plan.participants
+    return events.closed_us is not None or wanted is None or sum(one.complete for one in data.sessions) >= wanted
+
+
+def _methods(trial: TrialReport) -> Iterator[tuple[str, tuple[str, ...]]]:
+    plan, study = trial.plan, trial.study
+    yield "Hypotheses", tuple(f"{one.claim} {hypothesis_words(one)}" for one in plan.hypotheses)
+    factors = "; ".join(factor_words(study))
+    yield "Design", (f"{factors}. {RANDOMISED}" if factors else "There are no factors between or within participants.",)
+    yield "Sample size", (f"{sample_words(plan)[:1].upper()}{sample_words(plan)[1:]}. {looks_words(plan)}",)
+    steps = any(one.contrast.factor == STEP for one in plan.hypotheses)
+    groups = any(one.contrast.factor != STEP for one in plan.hypotheses)
+    models = " ".join(words for words, used in ((ESTIMATOR, groups), (PAIRED, steps)) if used)
+    covariates = f" Covariates: {', '.join(plan.covariates)}." if plan.covariates else " There are no covariates."
+    yield "Statistical model", (f"{models}{covariates}",)
+    yield "Inference", (" ".join(inference_words(plan)),)
+    yield "Populations", (exclusion_words(plan),)
+    yield "Missing data", (missing_words(plan),)
+    yield "Participants", tuple(_people(trial))
+    yield "Results", tuple(map(_result, trial.results))
+
+
+def _people(trial: TrialReport) -> Iterator[str]:
+    for flow_ in trial.flows:
+        for group, numbers in zip(flow_.groups, zip(*(row.counts for row in flow_.rows), strict=True), strict=True):
+            counts = ", ".join(f"{row.words} {number:,}" for row, number in zip(flow_.rows, numbers, strict=True))
+            yield f"{flow_.factor}, {group}: {counts}."
+
+
+def _result(result: HypothesisResult) -> str:
+    sentence = result.finding.estimates[0].sentence if result.finding else ""
+    return " ".join(filter(None, (f"{result.hypothesis.id}.", sentence, result.decision)))
