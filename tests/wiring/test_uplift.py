@@ -1,0 +1,67 @@
+"""The shipped trial `uplift`, walked as docs/trials.md has it: power, preregistration, two looks, the report."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+
+from sqlalchemy import update
+
+from app.studies.loader import read_yaml
+from storage import tables
+from storage.db.engine import Database, open_database, writer
+from tests.fakes import studies
+from tests.fakes.commanding import Done, parley
+from tests.fakes.databases import fill
+
+PEOPLE = 12
+ASSUMED = ("--baseline", "0.4", "--icc-participant", "0.05", "--icc-question", "0.1", "--dropout", "0.1")
+
+
+def take_part(database: Database, file: Path, count: int, seed: str) -> None:
+    """Simulated participants, as if they were people: the lock and the looks are about people alone."""
+    asyncio.run(fill(database, [str(file)], count, seed))
+    now = {"origin": "person", "begun_us": time.time_ns() // 1000}
+    with writer(database) as connection, connection.begin():
+        connection.execute(update(tables.seats).values(now))
+        connection.execute(update(tables.sessions).values(origin="person"))
+
+
+def test_the_trial_from_power_to_the_report(tmp_path: Path) -> None:
+    def run(*words: str, code: int = 0) -> Done:
+        done = parley(*words, folder=tmp_path)
+        assert done.returncode == code, done.stderr
+        return done
+
+    run("new", "uplift", "--template", "uplift")
+    file = tmp_path / "uplift" / "study.yaml"
+    raw = read_yaml(file)
+    raw["plan"] |= {"participants": PEOPLE}
+    raw["quotas"] = [{"max": PEOPLE}]
+    file = studies.write(tmp_path, raw)
+    power = json.loads(run("power", file.name, *ASSUMED, "-n", "40", "--runs", "20", "--json").stdout)
+    assert power
+
+    run("publish", file.name)
+    run("preregister", "uplift", "--simulated", "4", "--record")
+    assert "Confirmatory" in (tmp_path / "uplift-preregistration" / "simulated-report.md").read_text(encoding="utf-8")
+    run("pilot", "uplift")
+    run("open", "uplift")
+    database = open_database(f"sqlite:///{tmp_path}/parley.db")
+    take_part(database, file, PEOPLE // 2, "1")
+    run("report", "uplift", "-o", "early.md", code=2)
+    first = json.loads(run("look", "uplift", "--json").stdout)
+    assert (first["look"], first["complete"], first["effect"]) == (1, PEOPLE // 2, "A minus B")
+    run("look", "uplift", code=2)
+    take_part(database, file, PEOPLE // 2, "2")
+    last = json.loads(run("look", "uplift", "--json").stdout)
+    assert (last["look"], last["complete"], last["effect"]) == (2, PEOPLE, "treatment minus control")
+
+    run("report", "uplift", "-o", "report.md")
+    report = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert report.index("Confirmatory") < report.index("Exploratory")
+    status = json.loads(run("status", "uplift", "--json").stdout)
+    assert (status["trial"]["planned_looks"], status["trial"]["unplanned_looks"]) == (2, 0)
+    assert status["trial"]["deviations"] == []
