@@ -24,7 +24,7 @@ from app.cli import app as command_line
 from app.cli.commands import PANELS
 from app.config.settings import Settings, env_name
 from app.session.service import SessionService
-from app.studies.loader import PROTOCOLS, read_yaml
+from app.studies.loader import INSTRUMENTS, PROTOCOLS, read_yaml
 from app.web.participant.api import ParticipantApi
 from app.web.participant.session_cookie import SessionCookie
 from docs import asvs
@@ -38,6 +38,7 @@ from docs.tables import about, keys, table
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
 from experiments.study import schema as parts
+from experiments.study.instrument import Instrument, InstrumentUse, Item, Points, Score
 from experiments.study.json_schema import json_schema
 from experiments.study.sections import ai_alone, dataset_info, plan, recruitment
 from experiments.study.sections import model_spec as replying
@@ -102,6 +103,7 @@ def files() -> dict[Path, str]:
         "reference/steps.md": steps_page,
         "reference/fields.md": fields_page,
         "reference/protocols.md": protocols_page,
+        "reference/instruments.md": instruments_page,
         "reference/methods.md": lambda: _page("Methods", methods()),
         "reference/columns.md": columns_page,
         "reference/settings.md": settings_page,
@@ -241,6 +243,46 @@ def protocols_page() -> str:
         flow = path.read_text(encoding="utf-8").partition("\nflow:\n")[2]
         text += f"\n## {raw['protocol']}@{raw['version']}\n\n{raw['about'].strip()}\n\n```yaml\nflow:\n{flow}```\n"
     return _page("Protocols", text)
+
+
+def instruments_page() -> str:
+    """Every instrument that comes with Parley, and the keys of an instrument's file."""
+    text = (
+        "An instrument is a published questionnaire with its scoring. A survey asks it by `- instrument: NAME` among "
+        f"its questions:\n\n{keys(InstrumentUse)}\n"
+        "An instrument of your own is a file in a folder `instruments` beside the study; its keys are at the end of "
+        "this page.\n"
+    )
+    for path in sorted(INSTRUMENTS.glob("*.yaml")):
+        text += _instrument(Instrument.model_validate(read_yaml(path)))
+    text += f"\n## The file of an instrument\n\n{keys(Instrument)}"
+    for title, part in (("scale", Points), ("items", Item), ("scores", Score)):
+        text += f"\n### `{title}`\n\n{about(part)}\n\n{keys(part)}"
+    return _page("Instruments", text)
+
+
+def _instrument(one: Instrument) -> str:
+    text = f"\n## {one.instrument}\n\n{one.title}. {one.source}\n\n"
+    text += f"Licence: {one.licence.rstrip('.')}: <{one.licence_url}>\n\n" + (f"{one.note}\n\n" if one.note else "")
+    text += f"> {one.instructions}\n\n" if one.instructions else ""
+    rows = (
+        (f"`{one.instrument}_{item.id}`", item.text, _points(one.scale_of(item)), "yes" if item.reverse else "")
+        for item in one.items
+    )
+    text += table(("question", "wording", "scale", "reverse"), rows) + "\n"
+    for score in one.scores:
+        to = f", mapped to {score.range[0]:g} to {score.range[1]:g}" if score.range else ""
+        of = ", ".join(f"`{item}`" for item in score.items) or "all items"
+        needed = f"at most {score.missing} unanswered" if score.missing else "none may be unanswered"
+        text += f"- `{score.name}`: the {score.rule} of {of}{to}; {needed}\n"
+    return text
+
+
+def _points(scale: Points) -> str:
+    if scale.shown == "points":
+        return "; ".join(scale.options().values())
+    ends = (f"{number} {scale.labels.get(number, '')}".strip() for number in (scale.minimum, scale.maximum))
+    return " to ".join(ends) + f", in steps of {scale.step}"
 
 
 def columns_page() -> str:

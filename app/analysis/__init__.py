@@ -23,7 +23,7 @@ from app.analysis.chatbench.questions import questions
 from app.analysis.chatbench.reliance import advised, reliance
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
-from app.analysis.data_frames import frame, screen_times
+from app.analysis.data_frames import frame, instrument_frame, screen_times
 from app.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
 from app.analysis.dices.answer_shares import answered, experts, majority
 from app.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
@@ -35,6 +35,8 @@ from app.analysis.dices.rater_profiles import rater_profiles
 from app.analysis.dices.raters import filtered, raters, without
 from app.analysis.dices.unsafe import reasons, unsafe
 from app.analysis.estimates import Estimate, Finding
+from app.analysis.instruments.reliability import cronbach_alpha, omega_total, reliabilities
+from app.analysis.instruments.scores import instrument_scores
 from app.analysis.mathconverse.backgrounds import backgrounds
 from app.analysis.mathconverse.correlation import correlation, rating_correlations
 from app.analysis.mathconverse.distribution import distribution
@@ -78,6 +80,7 @@ __all__ = [
     "correlations",
     "counted",
     "counts_of",
+    "cronbach_alpha",
     "dichotomy",
     "distribution",
     "divergence",
@@ -92,6 +95,8 @@ __all__ = [
     "gap_table",
     "gaps",
     "groups",
+    "instrument_frame",
+    "instrument_scores",
     "kept_groups",
     "load",
     "majority",
@@ -101,6 +106,7 @@ __all__ = [
     "negentropy",
     "normalised_xrr",
     "odds",
+    "omega_total",
     "p_value",
     "pairwise",
     "plurality",
@@ -124,6 +130,7 @@ __all__ = [
     "ratings_by_turn",
     "ratings_overall",
     "reasons",
+    "reliabilities",
     "reliance",
     "results",
     "screen_times",

@@ -15,10 +15,12 @@ import pandas as pd
 
 from experiments.errors import suggestion
 from experiments.session.telemetry import without_indices
+from experiments.views.instrument_scores import limits
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.reports.analysis_data import excluded_sessions, origins_of, part_of, parts_of, rows
+from storage.reports.instrument_scores import scored_sessions
 from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
 
@@ -26,6 +28,8 @@ DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "ob
 SESSION = "_session"
 SCREENS = "screens"
 """The name by which steps request screen times, which are in no released table."""
+INSTRUMENTS = "instruments"
+"""The name by which steps request the scores of instruments, which are in no released table."""
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
@@ -70,3 +74,25 @@ def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
         if one.session not in out
     ]
     return pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES)
+
+
+def instrument_frame(database: Database, study: str, origin: str) -> pd.DataFrame:
+    """The scores of instruments, a row for each score of a session at each place: `path` (without loop indices),
+    `instrument`, `title`, `score`, `score_title`, `value` (NaN without a score), `low` and `high` (the ends of its
+    scale), `items` (a tuple of the answers, reverse items turned, NaN where unanswered) and `arms` (a mapping of
+    factors to values).
+
+    Excluded and withdrawn sessions are left out, and imports have no scores.
+    """
+    out = excluded_sessions(database, study, origin)
+    found = [
+        (
+            one.path, one.instrument.instrument, one.instrument.title, one.score.name, one.score.title, one.value,
+            *limits(one.instrument, one.score), one.items, one.arms, one.session,
+        )
+        for one in scored_sessions(database, study, origin)
+        if one.session not in out
+    ]  # fmt: skip
+    columns = ["path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms", SESSION]
+    data = pd.DataFrame(found, columns=columns, dtype="object")
+    return data.astype(dict.fromkeys(("value", "low", "high"), "float64"))

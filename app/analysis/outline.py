@@ -64,6 +64,8 @@ class Outline:
     topics: tuple[OutlineTopic, ...]
     order: Order = field(default_factory=dict)
     """The papers' order of values."""
+    rest: str = "Further results"
+    """The title of the findings that are in none of the topics."""
 
 
 def one(name: str, *, folded: bool = False) -> Figure:

@@ -1,4 +1,4 @@
-"""All results of a study for one origin: the findings of each schema that it records."""
+"""All results of a study for one origin: the findings of each schema that it records, and of its instruments."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from app.analysis import arena, chatbench, dices, mathconverse
+from app.analysis import arena, chatbench, dices, instruments, mathconverse
 from app.analysis.arena import outline as arena_outline
 from app.analysis.base import AnalysisStep
 from app.analysis.chatbench import outline as chatbench_outline
-from app.analysis.data_frames import SCREENS, SESSION, frame, screen_times
+from app.analysis.data_frames import INSTRUMENTS, SCREENS, SESSION, frame, instrument_frame, screen_times
 from app.analysis.dices import outline as dices_outline
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import unique_names
+from app.analysis.instruments import outline as instruments_outline
 from app.analysis.mathconverse import outline as mathconverse_outline
 from app.analysis.outline import Outline, declared_order, in_order
 from app.analysis.trial import results as trial
@@ -24,6 +25,8 @@ from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released
 
+INSTRUMENT = "instrument"
+"""What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,
@@ -32,9 +35,10 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
         "arena": arena.PARTS,
         "dices-350": dices.parts("dices-350"),
         "dices-990": dices.parts("dices-990"),
+        INSTRUMENT: instruments.PARTS,
     }
 )
-"""The analysis steps of each schema."""
+"""The analysis steps of each schema, and those of a study's instruments, which need no schema."""
 OUTLINES: Mapping[str, Outline] = MappingProxyType(
     {
         "chatbench": chatbench_outline.OUTLINE,
@@ -43,11 +47,23 @@ OUTLINES: Mapping[str, Outline] = MappingProxyType(
         "arena": arena_outline.OUTLINE,
         "dices-350": dices_outline.OUTLINE,
         "dices-990": dices_outline.OUTLINE,
+        INSTRUMENT: instruments_outline.OUTLINE,
     }
 )
 """How a report presents the findings of each schema."""
 NAMES: Mapping[str, str] = MappingProxyType(
-    dict(sorted((arena.NAMES | chatbench.NAMES | dices.NAMES | mathconverse.NAMES | trial.NAMES).items()))  # type: ignore[operator]
+    dict(
+        sorted(
+            (
+                arena.NAMES  # type: ignore[operator]
+                | chatbench.NAMES
+                | dices.NAMES
+                | instruments.NAMES
+                | mathconverse.NAMES
+                | trial.NAMES
+            ).items()
+        )
+    )
 )
 """Patterns of all estimates' names, with their descriptions."""
 
@@ -76,7 +92,9 @@ def results(
     one that it has. Estimates are in the order of values that the study declares, then in that of the papers
     (outline.py).
     """
-    fills = tuple(name for name in recorded(database, study) if name in PARTS)
+    versions = Studies(database).taken(study, origin)
+    schemas = tuple(name for name in recorded(database, study) if name in PARTS)
+    fills = (*schemas, *([INSTRUMENT] if any(one.instruments for one in versions) else []))
     owners, parts = _parts(fills, whole=whole)
     read = {table: _read(database, study, table, origin, columns, part) for table, columns in _needed(parts).items()}
     found: list[tuple[str, Finding]] = []
@@ -84,11 +102,10 @@ def results(
         made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
         found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
-    versions = Studies(database).taken(study, origin)
     order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
     ordered = (in_order(finding, order) for finding in _told_apart(found))
     figures = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
-    return Results(study, origin, fills, len(analysed), figures)
+    return Results(study, origin, schemas, len(analysed), figures)
 
 
 def _of_part(code: str) -> str:
@@ -114,13 +131,15 @@ def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
 def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...], part: str) -> pd.DataFrame:
     if table == SCREENS:
         return screen_times(database, study, origin)
+    if table == INSTRUMENTS:
+        return instrument_frame(database, study, origin)
     return frame(database, study, table, origin, columns=columns, part=part)
 
 
 def _of_study(table: str) -> bool:
     """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
     without any answer have too."""
-    return table == SCREENS or released(table).of_study
+    return table == SCREENS or (table != INSTRUMENTS and released(table).of_study)
 
 
 def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:

@@ -24,8 +24,9 @@ from storage.errors import StorageError
 
 @dataclass(frozen=True)
 class TidyData:
-    """The tidy tables of a study: `sessions`, `answers`, `answers_wide`, `messages`, `ratings`, `events`, `timings` and
-    `model_calls`. Each is read from the database when it is first used, and has the columns of the export."""
+    """The tidy tables of a study: `sessions`, `answers`, `answers_wide`, `scores`, `messages`, `ratings`, `events`,
+    `timings` and `model_calls`. Each is read from the database when it is first used, and has the columns of the
+    export."""
 
     database: Database
     request: ExportRequest
@@ -44,6 +45,11 @@ class TidyData:
     def answers_wide(self) -> pd.DataFrame:
         """A row for each session, with a column for each question outside of loops."""
         return self.table("answers_wide")
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """A row for each score of an instrument."""
+        return self.table("scores")
 
     @cached_property
     def messages(self) -> pd.DataFrame:

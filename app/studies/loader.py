@@ -1,7 +1,8 @@
 """Where study files are found and read: by path, or by name among those that come with Parley.
 
-The one place that turns files into a `Study`: YAML, the protocols (Parley's own and those in a folder `protocols`
-beside the study), the problems, and what only the backends and schemas can check. All faults are told at once.
+The one place that turns files into a `Study`: YAML, the protocols and instruments (Parley's own and those in the
+folders `protocols` and `instruments` beside the study), the problems, and what only the backends and schemas can check.
+All faults are told at once.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from storage.schemas.registry import schemas
 EXPERIMENTS = Path(__file__).parents[2] / "experiments"
 STUDIES = EXPERIMENTS / "studies"
 PROTOCOLS = EXPERIMENTS / "protocols"
+INSTRUMENTS = EXPERIMENTS / "instruments"
 NAMED: Mapping[type, str] = {list: "a list", str: "a text"}
 UNQUOTED = "Is a text with `:`, `?`, `@` or `{{` unquoted?"
 OPEN = "Is a quotation mark or a bracket not closed?"
@@ -98,11 +100,11 @@ def study_of(raw: dict[str, Any], path: Path, load: Load = load_pool) -> Study:
     faults += _validate_external(raw)
     try:
         protocols = read_protocols(path.parent)
-        study = resolve_translations(raw, protocols, pools)
+        study = resolve_translations(raw, protocols, pools, read_instruments(path.parent))
     except StudyError as error:
         # What follows from a pool that could not be read is not told again.
         found = [fault for fault in error.found if not any(name in fault.what for name in unread)]
-        if error.name != str(raw.get("study", "study")):  # a protocol's
+        if error.name != str(raw.get("study", "study")):  # a protocol's or an instrument's
             found = [replace(fault, place=", ".join(filter(None, (error.name, fault.place)))) for fault in found]
         raise StudyError(str(path), [*faults, *found]) from None
     pictures = check_texts(study, raw, protocols, path.parent)
@@ -166,10 +168,20 @@ def yaml_issue(error: NotYaml) -> ValidationIssue:
 
 def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
     """Every protocol by name: Parley's own, and those in `protocols/` beside the study, which come first."""
-    found = dict(_own_protocols())
-    for path in sorted((beside / "protocols").glob("*.yaml")):
+    return _read_named("protocol", PROTOCOLS, beside)
+
+
+def read_instruments(beside: Path) -> dict[str, Mapping[str, Any]]:
+    """Every instrument by name: those that come with Parley, and those in `instruments/` beside the study."""
+    return _read_named("instrument", INSTRUMENTS, beside)
+
+
+def _read_named(kind: str, own: Path, beside: Path) -> dict[str, Mapping[str, Any]]:
+    """The files of a kind by the name that each has under the key `kind`; raises StudyError."""
+    found = dict(_shipped(kind, own))
+    for path in sorted((beside / own.name).glob("*.yaml")):
         raw = read_yaml(path)
-        name = str(raw.get("protocol"))
+        name = str(raw.get(kind))
         if name in found and raw.get("version", 1) == found[name].get("version", 1) and raw != found[name]:
             fault = ValidationIssue(
                 "version", f"is that of Parley's own {name!r}, which is another; give it another name or version"
@@ -180,10 +192,10 @@ def read_protocols(beside: Path) -> dict[str, Mapping[str, Any]]:
 
 
 @cache
-def _own_protocols() -> Mapping[str, Mapping[str, Any]]:
-    """Parley's own protocols, read once: nobody writes them while it runs."""
-    read = (read_yaml(path) for path in sorted(PROTOCOLS.glob("*.yaml")))
-    return {str(raw.get("protocol")): raw for raw in read}
+def _shipped(kind: str, folder: Path) -> Mapping[str, Mapping[str, Any]]:
+    """The files of a kind that come with Parley, read once: nobody writes them while it runs."""
+    read = (read_yaml(path) for path in sorted(folder.glob("*.yaml")))
+    return {str(raw.get(kind)): raw for raw in read}
 
 
 def _with_translations(raw: dict[str, Any], path: Path) -> dict[str, Any]:

@@ -46,7 +46,9 @@ class PageText:
 
 def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any]) -> Iterator[PageText]:
     """The texts of the study file and of its protocols, and their translations."""
-    places = _places(protocols) | dict(reversed([*_strings(raw, "")]))  # of equal texts the first
+    places = (
+        _places("protocol", protocols) | _places("instrument", _files(study)) | dict(reversed([*_strings(raw, "")]))
+    )  # of equal texts the first
     forms: dict[str, set[Form]] = {}
     for form, text in dict.fromkeys(_forms(study)):
         forms.setdefault(normalize_whitespace(text), set()).add(form)
@@ -93,11 +95,16 @@ def _form(part: StrictModel, key: str) -> Form:
     return "blocks" if key in BLOCKS else "line"
 
 
-def _places(protocols: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The texts of protocols, each named by its protocol and its path there."""
+def _files(study: Study) -> dict[str, Any]:
+    """The instruments of a study as their files have them."""
+    return {name: one.model_dump(mode="json", by_alias=True) for name, one in study.instruments.items()}
+
+
+def _places(kind: str, files: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The texts of protocols or instruments, each named by its file and its path there."""
     return {
-        text: ("", f"the protocol {name!r}, {where},")
-        for name, raw in protocols.items()
+        text: ("", f"the {kind} {name!r}, {where},")
+        for name, raw in files.items()
         for text, (where, _) in _strings(raw, "")
     }
 

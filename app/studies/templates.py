@@ -1,8 +1,8 @@
 """One's own studies as templates: a copy of a draft, or a draft of a published study, with everything it needs.
 
 A published study is kept as one document, without the files it was made of. Its draft gets files again: the items of
-each pool as JSON lines, its translations, its pictures, and protocols that are not Parley's own. Comments are not in a
-document.
+each pool as JSON lines, its translations, its pictures, and protocols and instruments that are not Parley's own.
+Comments are not in a document.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from app.studies.drafts import Drafts, save_draft, under_name
-from app.studies.loader import FILE, PROTOCOLS, read_protocols
+from app.studies.loader import FILE, PROTOCOLS, read_instruments, read_protocols
+from experiments.study.instrument import Instrument
 from experiments.study.schema import ProtocolFile
 from experiments.study.study import Study
 from problems.errors import ProblemError
@@ -54,6 +55,10 @@ def draft_of(drafts: Drafts, name: str, study: Study, picture: Callable[[str], S
         if written != _own_protocols().get(protocol):
             (folder / "protocols").mkdir(exist_ok=True)
             _write(folder / "protocols" / f"{protocol}.yaml", yaml_text(written))
+    for instrument, written in document.get("instruments", {}).items():
+        if written != _own_instruments().get(instrument):
+            (folder / "instruments").mkdir(exist_ok=True)
+            _write(folder / "instruments" / f"{instrument}.yaml", yaml_text(written))
     _write_pictures(folder, study, picture)
     text = yaml_text(parts)
     save_draft(folder / FILE, text if name == study.name else under_name(text, name))
@@ -110,6 +115,11 @@ def _write_pictures(folder: Path, study: Study, picture: Callable[[str], StoredP
 def _own_protocols() -> dict[str, Any]:
     read = read_protocols(PROTOCOLS)
     return {name: ProtocolFile.model_validate(raw).model_dump(**_PARTS) for name, raw in read.items()}
+
+
+def _own_instruments() -> dict[str, Any]:
+    read = read_instruments(PROTOCOLS)
+    return {name: Instrument.model_validate(raw).model_dump(**_PARTS) for name, raw in read.items()}
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,6 +7,7 @@ a session begun today reads the same when a catalogue has changed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from app.i18n.catalogues import catalogue, catalogues, is_supported, primary
@@ -19,13 +20,18 @@ from problems.problem import Problem
 Raw = Mapping[str, Any]
 
 
-def resolve_translations(raw: Raw, protocols: Mapping[str, Raw], pools: Mapping[str, Sequence[Problem]]) -> Study:
+def resolve_translations(
+    raw: Raw,
+    protocols: Mapping[str, Raw],
+    pools: Mapping[str, Sequence[Problem]],
+    instruments: Mapping[str, Raw] = MappingProxyType({}),
+) -> Study:
     """The resolved study, with all that there is in its languages; raises StudyError."""
-    study = resolve(raw, protocols, pools)
+    study = resolve(raw, protocols, pools, instruments)
     file = study.file
     tags = dict.fromkeys((file.language, *file.offered))
     full = file.translations | {tag: words for tag in tags if (words := _words(study, tag))}
-    return study if full == file.translations else resolve({**raw, "translations": full}, protocols, pools)
+    return study if full == file.translations else resolve({**raw, "translations": full}, protocols, pools, instruments)
 
 
 def _words(study: Study, tag: str) -> dict[str, str]:

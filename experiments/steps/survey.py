@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Discriminator, Tag, model_validator
 
 from experiments.session.state import Location
 from experiments.study.fields import AnyField, Field
+from experiments.study.instrument import Instrument, InstrumentUse
 from experiments.study.screen import Block, Panel, ProblemBlock, TextBlock, dialogue
 from experiments.study.step import Step, step
 
@@ -15,15 +18,29 @@ PERSON, CALLED = "Person", "AI assistant"
 """The labels of the two speakers of a conversation, shown instead of their names."""
 
 
+def _form_of_question(raw: Any) -> str:
+    """Whether a question is written out or names an instrument, so that errors are about that form alone."""
+    named = isinstance(raw, InstrumentUse) or (isinstance(raw, Mapping) and "instrument" in raw and "type" not in raw)
+    return "an instrument" if named else "a question"
+
+
+Asked = Annotated[
+    Annotated[AnyField, Tag("a question")] | Annotated[InstrumentUse, Tag("an instrument")],
+    Discriminator(_form_of_question),
+]
+
+
 @step
 class SurveyStep(Step):
-    """A form: single and multiple choice, scales, numbers, short and long texts, each required or not."""
+    """A form: single and multiple choice, scales, numbers, short and long texts, each required or not; and the items
+    of instruments (`- instrument: sus`)."""
 
     step: Literal["survey"]
     text: str = ""
     """The text above the questions, in Markdown."""
-    questions: tuple[AnyField, ...]
-    """The questions, in order. The key `type` of each names its kind."""
+    questions: tuple[Asked, ...]
+    """The questions, in order. The key `type` of each names its kind. `- instrument: NAME` stands for all items of an
+    instrument."""
     show_problem: bool = False
     """Whether the problem in scope is shown above the questions."""
     show_dialogue: bool | None = None
@@ -34,17 +51,44 @@ class SurveyStep(Step):
 
     @model_validator(mode="after")
     def _different_names(self) -> Self:
-        names = [question.name for question in self.questions]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"two questions are called {twice[0]!r}; their names must differ")
-        if not names:
+        if twice := self._twice():
+            raise ValueError(twice)
+        if not self.questions:
             raise ValueError("needs at least one question")
         return self
 
+    def _twice(self) -> str:
+        asked = Counter(question.name for question in self.questions_asked())
+        uses = Counter(self.instruments())
+        if twice := sorted(name for name, times in asked.items() if times > 1):
+            return f"two questions are called {twice[0]!r}; their names must differ"
+        if twice := sorted(name for name, times in uses.items() if times > 1):
+            return f"asks the instrument {twice[0]!r} twice; ask it in a survey of its own"
+        return ""
+
+    def instruments(self) -> tuple[str, ...]:
+        """The instruments that are named among the questions."""
+        return tuple(one.instrument for one in self.questions if isinstance(one, InstrumentUse))
+
+    def with_instruments(self, known: Mapping[str, Instrument]) -> Self:
+        """The survey with their items in place of the names; of unknown ones, nothing."""
+        if not self.instruments():
+            return self
+        questions: list[Field] = []
+        for one in self.questions:
+            if not isinstance(one, InstrumentUse):
+                questions.append(one)
+            elif one.instrument in known:
+                questions += known[one.instrument].questions(one)
+        return self.model_copy(update={"questions": tuple(questions)})
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """Questions of the survey that are called as an item of an instrument."""
+        return [twice] if (twice := self._twice()) else []
+
     def questions_asked(self) -> tuple[Field, ...]:
         """The questions."""
-        return self.questions
+        return tuple(question for question in self.questions if isinstance(question, Field))
 
     def panel(self, place: Location) -> Panel:
         """The text, the problem or the conversation if wanted, and the questions."""
@@ -58,7 +102,7 @@ class SurveyStep(Step):
 
     def provides(self) -> tuple[str, ...]:
         """Each question's answer, by its `name`."""
-        return tuple(question.name for question in self.questions)
+        return tuple(question.name for question in self.questions_asked())
 
     def requires(self) -> frozenset[str]:
         """A problem, where it is shown; a finished conversation, where that is."""

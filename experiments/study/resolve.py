@@ -1,9 +1,10 @@
-"""Resolves a study file into a Study: inlines its protocols, divides problems into groups, and computes the hash.
+"""Resolves a study file into a Study: inlines its protocols and instruments, divides problems into groups, and
+computes the hash.
 
-A resolved study is a document of plain JSON (the file as written, the protocols it names, every problem) and what is
-computed from it. The document's hash covers everything that could change a result, and a session keeps its version for
-life. Publication metadata (`dataset:`) could not, and are left out. Order is preserved, because the order of options
-and problems is part of the study.
+A resolved study is a document of plain JSON (the file as written, the protocols and instruments it names, every
+problem) and what is computed from it. The document's hash covers everything that could change a result, and a session
+keeps its version for life. Publication metadata (`dataset:`) could not, and are left out. Order is preserved, because
+the order of options and problems is part of the study.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,6 +24,7 @@ from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.instruments.query_labels import LABELS, WRITE_IN
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import StrictModel
+from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
 from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
@@ -38,8 +41,10 @@ def resolve(
     raw: Mapping[str, Json],
     protocols: Mapping[str, Mapping[str, Json]],
     pools: Mapping[str, Sequence[Problem]],
+    instruments: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
 ) -> Study:
-    """A study from its file, the available protocols and its pools of problems; raises StudyError with all errors."""
+    """A study from its file, the available protocols, its pools of problems and the available instruments; raises
+    StudyError with all errors."""
     name = str(raw.get("study", "study"))
     sound, faults = parse_leniently(StudyFile, raw)
     if sound is None:
@@ -47,18 +52,22 @@ def resolve(
     file: StudyFile = sound
     wanted = {protocol_name(ref) for node in nodes_of(file.flow) for ref in protocol_refs(node)}
     read = {key: _protocol_file(key, protocols[key]) for key in sorted(wanted) if key in protocols}
+    named = {name for flow in (file.flow, *(one.flow for one in read.values())) for name in _instruments_in(flow)}
+    asked = {key: _instrument(key, instruments[key]) for key in sorted(named) if key in instruments}
     text = json.dumps(
         {
             "file": _plain(file.model_copy(update={"dataset": None})),
             "protocols": {key: _plain(protocol) for key, protocol in read.items()},
             "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
             "wording": _wording(),
+            **({"instruments": {key: _plain(one) for key, one in asked.items()}} if asked else {}),
         },
         ensure_ascii=False,
         separators=(",", ":"),
     )
     found: list[ValidationIssue] = []
-    study = _study(file, read, pools, text, sorted(protocols), found)
+    found += _unknown_instruments(file.flow, read, sorted(instruments))
+    study = _study(file, read, pools, text, sorted(protocols), found, asked)
     faults += drop_consequential(raw, faults, [*found, *validate(study)])
     if faults:
         raise StudyError(name, faults)
@@ -112,9 +121,10 @@ def restore(document: str) -> Study:
                 ),
             ],
         ) from error
+    asked = {key: Instrument.model_validate(raw) for key, raw in parts.get("instruments", {}).items()}
     pools = {name: tuple(Problem.from_json(item) for item in items) for name, items in parts["problems"].items()}
     pictures = {key: Picture(**picture) for key, picture in parts.get("pictures", {}).items()}
-    return replace(_study(file, read, pools, document, sorted(read), []), pictures=PictureMap(pictures))
+    return replace(_study(file, read, pools, document, sorted(read), [], asked), pictures=PictureMap(pictures))
 
 
 def _study(
@@ -124,12 +134,47 @@ def _study(
     document: str,
     known: Sequence[str],
     faults: list[ValidationIssue],
+    instruments: Mapping[str, Instrument],
 ) -> Study:
-    flow = _inline(file.flow, protocols, known, "flow", faults)
+    flow = _with_items(_inline(file.flow, protocols, known, "flow", faults), instruments)
     dealt = {key: assign_groups(pools.get(key, ()), source.groups) for key, source in file.problems.items()}
     index = {(key, item.id): item for key, pool in dealt.items() for item in pool}
     factors = {**file.factors, **order_factors(flow, dealt)}
-    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, index)
+    return Study(file, flow, dealt, document, sha256(document.encode()).hexdigest(), factors, instruments, index)
+
+
+def _with_items(nodes: Sequence[Node], instruments: Mapping[str, Instrument]) -> tuple[Node, ...]:
+    """The nodes with the items of instruments in place of their names."""
+    return tuple(
+        node.with_instruments(instruments)
+        if isinstance(node, Step)
+        else node.model_copy(update={"flow": _with_items(node.flow, instruments)})
+        for node in nodes
+    )
+
+
+def _instruments_in(nodes: Sequence[Node]) -> Iterator[str]:
+    for node in nodes_of(nodes):
+        if isinstance(node, Step):
+            yield from node.instruments()
+
+
+def _unknown_instruments(
+    nodes: Sequence[Node], protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str = "flow"
+) -> Iterator[ValidationIssue]:
+    """Errors for instruments that there are not, in the study's own steps and in those of its protocols."""
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if isinstance(node, Step):
+            for name in dict.fromkeys(node.instruments()):
+                if name not in known:
+                    yield ValidationIssue(at, f"no instrument is called {name!r}{suggestion(name, known)}")
+            continue
+        yield from _unknown_instruments(node.flow, protocols, known, f"{at}.flow")
+        used = [protocols[name] for name in map(protocol_name, protocol_refs(node)) if name in protocols]
+        for name in dict.fromkeys(name for one in used for name in _instruments_in(one.flow)):
+            if name not in known:
+                yield ValidationIssue(f"{at}.do", f"no instrument is called {name!r}{suggestion(name, known)}")
 
 
 def _plain(model: StrictModel) -> Json:
@@ -142,7 +187,14 @@ def _protocol_file(name: str, raw: Mapping[str, Json]) -> ProtocolFile:
     try:
         return ProtocolFile.model_validate(raw)
     except ValidationError as error:
-        raise StudyError(f"protocol {name}", issues_of(error, raw)) from None
+        raise StudyError(f"protocol {name}", issues_of(error, raw, ProtocolFile)) from None
+
+
+def _instrument(name: str, raw: Mapping[str, Json]) -> Instrument:
+    try:
+        return Instrument.model_validate(raw)
+    except ValidationError as error:
+        raise StudyError(f"instrument {name}", issues_of(error, raw, Instrument)) from None
 
 
 def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
 from pydantic import Field as About
 from pydantic import model_validator
@@ -18,6 +18,7 @@ from experiments.errors import Refused
 from experiments.events import Action, Event, Fact, PendingTask
 from experiments.study.base_model import Condition, Slug, StrictModel
 from experiments.study.fields import Field, TextField, read_form
+from experiments.study.instrument import Instrument
 from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
@@ -84,6 +85,14 @@ class Step(StrictModel):
     def questions_asked(self) -> tuple[Field, ...]:
         """The questions of the step, as written in the study file."""
         return ()
+
+    def instruments(self) -> tuple[str, ...]:
+        """The instruments that the step names, whose items are not among its questions yet."""
+        return ()
+
+    def with_instruments(self, known: Mapping[str, Instrument]) -> Self:
+        """The step with the items of the instruments that it names among its questions."""
+        return self
 
     def worded(self) -> tuple[Field, ...]:
         """The fields with texts to translate; none if they are composed of texts from the step's own keys."""

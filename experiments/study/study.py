@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from experiments.study.admission import admitting
+from experiments.study.instrument import Instrument
 from experiments.study.schema import Factor, Loop, Node, StudyFile
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.step import Step
@@ -26,6 +27,8 @@ class Study:
     hash: str
     factors: Mapping[str, Factor] = field(default_factory=dict)
     """The factors to which participants are assigned: those of the file, and the rows of its Latin squares."""
+    instruments: Mapping[str, Instrument] = field(default_factory=dict)
+    """The instruments that its surveys ask, by name."""
     _index: Mapping[tuple[str, str], Problem] = field(repr=False, compare=False, default_factory=dict)
     pictures: PictureMap = field(default_factory=PictureMap, compare=False)
     """The pictures in its texts."""

@@ -19,6 +19,7 @@ from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
+from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
 from experiments.study.plan_check import plan_faults
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
@@ -218,7 +219,7 @@ def _exports_dices(study: Study) -> bool:
 def _not_shown(node: Step) -> Iterator[str]:
     """Questions of a type that no page can show, which a package's own kind of step may have."""
     for asked in node.questions_asked():
-        if type(asked) not in (Field, *KINDS):  # a Field alone stands for the options of a problem
+        if type(asked) not in (Field, *KINDS, ItemOnPoints, ItemOnLine):  # a Field alone stands for a problem's options
             known = ", ".join(kind.__name__ for kind in KINDS)
             yield f"asks {asked.name!r} by a {type(asked).__name__}, which no page can show; allowed: {known}"
 

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ValidationError
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES, ONE_LINE
+from experiments.study.instrument import InstrumentUse, Item, Points, Score
 from experiments.study.schema import (
     ByFactor,
     FromTag,
@@ -42,9 +43,9 @@ PATTERNS = {
 """What the patterns of study files allow, in words."""
 
 
-def issues_of(error: ValidationError, raw: Any) -> list[ValidationIssue]:
-    """All errors of a validation, with their paths in the file."""
-    return [_fault(item, raw) for item in error.errors(include_url=False)]
+def issues_of(error: ValidationError, raw: Any, model: type[BaseModel] = StudyFile) -> list[ValidationIssue]:
+    """All errors of a validation by `model`, with their paths in the file."""
+    return [_fault(item, raw, model) for item in error.errors(include_url=False)]
 
 
 def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
@@ -53,12 +54,12 @@ def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
     return [*path, item["loc"][-1]] if item["type"] == "missing" else path
 
 
-def _fault(item: Mapping[str, Any], raw: Any) -> ValidationIssue:
+def _fault(item: Mapping[str, Any], raw: Any, model: type[BaseModel]) -> ValidationIssue:
     path = path_of(item, raw)
     where = _write(path)
     kind, given = item["type"], item.get("input")
     if kind == "extra_forbidden":
-        return ValidationIssue(where, f"no such key{suggestion(str(path[-1]), _siblings(item['loc'], path))}")
+        return ValidationIssue(where, f"no such key{suggestion(str(path[-1]), _siblings(item['loc'], path, model))}")
     if kind == "missing":
         return ValidationIssue(where, "is missing")
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -107,7 +108,7 @@ def _write(path: Sequence[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
+def _siblings(loc: Sequence[int | str], path: Sequence[int | str], model: type[BaseModel]) -> list[str]:
     """The keys that are allowed in place of an unknown one."""
     from experiments.study.fields import AnyField
 
@@ -119,6 +120,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "each": Loop,
         # pydantic locates the members of a union by their classes
         **{member.__name__: member for member in (FromTag, ByFactor, PromptByFactor, Range)},
+        "an instrument": InstrumentUse,
     }
     parents = {
         "ai_alone": AiAloneSpec,
@@ -137,8 +139,11 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str]) -> list[str]:
         "hypotheses": Hypothesis,
         "contrast": PlannedContrast,
         "looks": Looks,
+        "scale": Points,
+        "items": Item,
+        "scores": Score,
     }
-    owner: Any = StudyFile
+    owner: Any = model
     for part in loc[:-1]:
         owner = named.get(str(part), parents.get(str(part), owner)) if isinstance(part, str) else owner
     return [info.alias or key for key, info in owner.model_fields.items()]

@@ -33,7 +33,7 @@ from storage.reports.sessions import find_sessions, not_found
 DATA, README = "person.json", "README.md"
 GLOBAL = ("prolific", "connect")
 """Recruiters whose ids are one person's in every study. Ids of the others are given for each study."""
-TABLES = ("answers", "ratings", "messages", "timings", "events", "model_calls")
+TABLES = ("answers", "scores", "ratings", "messages", "timings", "events", "model_calls")
 """The tidy tables that are written, by the name of their part in the file."""
 REMARKS = ("noted", "flagged", "annotated", "excluded", "included")
 UNPROVEN, FIRST = "none", "first"

@@ -12,6 +12,7 @@ PARTS: Mapping[str, str] = {
     "ids_in_exported_data": "the random names that you have in the files made for analysis and publication",
     "conditions": "the variant of the study that you were assigned to, by chance",
     "answers": "each of your answers, with the question as you read it",
+    "scores": "the scores of the questionnaires that you filled in, computed from your answers",
     "ratings": "each of your ratings, rankings and votes",
     "messages": "your messages and the replies that you read",
     "timings": "when each screen was shown, for how long, and what the page recorded meanwhile",

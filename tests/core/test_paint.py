@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -143,6 +144,31 @@ def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> Non
     assert page.count('role="radiogroup"') == 5
     assert [name for _, name, _, checked in Controls(page).found if checked] == ["b"]
     assert [name for _, name, *_ in Controls(page).found] == [*"aabb", "w", *"ccddee"]
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "ends"),
+    [
+        (("Never", "Sometimes", "Often", "Always"), "columns", ()),
+        (
+            ("(1) Strongly disagree", "(2)", "(3)", "(4) Strongly agree"),
+            "scale",
+            ("Strongly disagree", "Strongly agree"),
+        ),
+        (("(1) Not at all", "(2)", "Rather strongly", "(4) Extremely"), "scale worded", ()),
+        (("Not characteristic", "Uncertain", "Somewhat characteristic", "Fully characteristic"), "scale worded", ()),
+        (("A little characteristic", "Fully characteristic"), "", ()),
+    ],
+)
+def test_a_table_shows_the_points_of_a_scale_side_by_side_and_the_labels_of_its_ends_once(
+    options: tuple[str, ...], kind: str, ends: tuple[str, ...]
+) -> None:
+    page = left(screen_of(Panel("T", fields=(row("a", "T", *options), row("b", "T", *options))), "submit"))
+    assert f'<section class="card matrix{f" {kind}" if kind else ""}"' in page
+    shown = re.findall(r'<span class="end-word">([^<]*)</span>', page)
+    assert shown == [*ends, *ends]
+    for option in options:
+        assert page.count(f'<span class="words">{option}</span>') == 2, "a reader of the screen has the whole label"
 
 
 def test_in_a_conversation_of_others_nobody_is_you_and_the_last_response_is_marked() -> None:

@@ -16,6 +16,7 @@ from experiments.session.conversation import STOPPED, UNANSWERED
 from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
+from experiments.study.instrument import HEADING
 from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, ProtocolFile, models
 from experiments.study.step import Step, kinds
@@ -126,6 +127,7 @@ def used() -> frozenset[str]:
         "The conversation",
         STOPPED,
         UNANSWERED,
+        HEADING,
         *disclosed,
         *NOUNS,
         *NOT_WHOLE.values(),

@@ -3,6 +3,7 @@
 
 from dataclasses import replace
 
+from app.studies.loader import INSTRUMENTS, read_instruments
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.session.conversation import UNANSWERED
 from experiments.session.engine import screen
@@ -16,6 +17,7 @@ from experiments.study.fields import (
     SingleChoice,
     Slider,
 )
+from experiments.study.instrument import Instrument, InstrumentUse
 from experiments.study.screen import (
     ChatMessage,
     ChatView,
@@ -219,6 +221,15 @@ CHECKED = (
 )
 AGAIN = NoticeBlock("You have one more attempt. That answer is not correct yet.", (CHECKED[0].text,))
 WARNING = NoticeBlock("Some of your answers were not as expected. You may **not** use other tools.")
+ASKED = tuple(
+    field
+    for name in ("nasa-tlx", "s-tias", "ncs-6")
+    for field in Instrument.model_validate(read_instruments(INSTRUMENTS)[name]).questions(
+        InstrumentUse(instrument=name, required=name != "s-tias")
+    )
+)
+"""Items on lines, on points with labels at the ends, and on points that all have a label."""
+
 SCREENS: dict[str, Screen] = {
     "consent": _screen(
         "consent",
@@ -228,6 +239,7 @@ SCREENS: dict[str, Screen] = {
         progress=ProgressView("", 0.0),
     ),
     "survey": _screen("survey", Panel("About you", (TextBlock("A few questions about yourself."),), SURVEY), "submit"),
+    "instruments": _screen("instruments", Panel("About the task", (), ASKED), "submit"),
     "optional": _screen("optional", Panel("If you like", (), OPTIONAL), "submit"),
     "confidence": _screen(
         "confidence",

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from app.analysis.estimates import Estimate, Finding, format_interval, format_value
 from app.analysis.figure_names import matches, plain
-from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline, OutlineTopic
+from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline
 from app.analysis.report.wording import family
 from app.analysis.results import OUTLINES
 
 MOST = 6
 """The maximum number of sentences of findings without a declared main result."""
-OTHERS = "Further results"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ def sections(findings: Sequence[Finding]) -> Iterator[ReportSection]:
     """All findings, each once, by section, topic and figure."""
     for own in _by_family(findings):
         outline = _outline(own[0].name)
-        topics = tuple(_topics(outline.topics if outline else (), own))
+        topics = tuple(_topics(outline or Outline((), ()), own))
         yield ReportSection(family(own[0].name), own[0].name.partition(".")[0], topics)
 
 
@@ -139,15 +138,15 @@ def _sizes(some: Sequence[tuple[Finding, Estimate]]) -> str:
     return f"n = {least:,}{f' to {most:,}' if most > least else ''} {some[0][0].counts}"
 
 
-def _topics(topics: Sequence[OutlineTopic], findings: Sequence[Finding]) -> Iterator[ReportTopic]:
+def _topics(outline: Outline, findings: Sequence[Finding]) -> Iterator[ReportTopic]:
     rest = list(findings)
-    for topic in topics:
+    for topic in outline.topics:
         figures = tuple(one for figure in topic.figures for one in _figures(figure, findings))
         rest = [finding for finding in rest if not any(finding in figure.findings for figure in figures)]
         if figures:
             yield ReportTopic(topic.title, figures)
     if rest:
-        yield ReportTopic(OTHERS, tuple(ReportFigure(one.title, (one,), ("",), False) for one in rest))
+        yield ReportTopic(outline.rest, tuple(ReportFigure(one.title, (one,), ("",), False) for one in rest))
 
 
 def _figures(figure: Figure, findings: Sequence[Finding]) -> Iterator[ReportFigure]:

@@ -45,6 +45,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "taxonomy": "CheckMate's queries",
         "dices": "DICES",
         "arena": "Chatbot Arena",
+        "instrument": "Instruments",
     }
 )
 """The section titles, by the first part of a figure's name."""

@@ -171,6 +171,19 @@ def _rating_columns() -> tuple[Column, ...]:
     )
 
 
+def _score_columns() -> tuple[Column, ...]:
+    return (
+        *_place(),
+        SEQ,
+        AT,
+        Column("instrument", SOME, "The instrument, by its name in the study file.", STUDY),
+        Column("score", SOME, "The score, by its name in the instrument's file.", STUDY),
+        Column("value", NUMBER, "The score; blank if too many of its items were not answered.", PARLEY),
+        Column("answered", COUNT, "How many of its items were answered.", PARTICIPANT),
+        Column("items", COUNT, "How many items it has.", STUDY),
+    )
+
+
 def _message_columns() -> tuple[Column, ...]:
     return (
         *_place(),
@@ -364,6 +377,7 @@ def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
         "sessions": _session_columns(studies),
         "answers": _answer_columns(),
         "answers_wide": tuple(wide_columns(studies).values()),
+        "scores": _score_columns(),
         "messages": _message_columns(),
         "ratings": _rating_columns(),
         "events": _event_columns(),

@@ -22,6 +22,7 @@ from experiments.session.timing import shown_us
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered
+from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from experiments.views.transcript import given_by
@@ -116,6 +117,14 @@ def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
             asked = {"question": view.name, "wording": view.question or None}
             correct = None if view.correct is None else int(view.correct)
             yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct}
+
+
+def _scores(record: TidySession, places: _Places) -> Iterator[Values]:
+    for place in places.steps:
+        for found in instrument_answers(record.study, place):
+            known = {**places.columns(place.path), "seq": found.event.seq, "time": time(found.event.at_us)}
+            for score in scores(found.instrument, found.answers):
+                yield {**known, **asdict(score)}
 
 
 def _answers_rated(record: TidySession, places: _Places) -> Iterator[Values]:
@@ -270,6 +279,7 @@ _WHOLE: Mapping[str, Callable[[TidySession, Layout], Iterator[Values]]] = Mappin
 _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = MappingProxyType(
     {
         "answers": _answers,
+        "scores": _scores,
         "ratings": _answers_rated,
         "messages": _messages,
         "events": _events,

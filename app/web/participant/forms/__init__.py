@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -23,6 +24,10 @@ from experiments.study.sections.recruitment import Paste
 COLUMN_CHARS = 12
 """The longest option that fits into a table's column, in characters."""
 MOST_COLUMNS = 5
+SCALE_POINTS = 4
+"""The least options of a table that are shown as the points of a scale, side by side in columns of equal width."""
+BARE = re.compile(r"\(?-?[0-9]+\)?")
+"""A point that has no label but its number: `3` or `(3)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,19 @@ class FieldGroup:
         """Whether the options fit into columns, so that their labels are shown once, above the table."""
         words = [option.text for option in self.fields[0].options]
         return len(words) <= MOST_COLUMNS and max(map(len, words), default=0) <= COLUMN_CHARS
+
+    @property
+    def scale(self) -> bool:
+        """Whether the options are the points of a scale, which do not fit above the table."""
+        return not self.columns and len(self.fields[0].options) >= SCALE_POINTS
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """The labels of the two ends of a scale, if no other point has one; they are shown once below each row."""
+        first, *between, last = (option.text for option in self.fields[0].options)
+        if not self.scale or not all(map(BARE.fullmatch, between)) or BARE.fullmatch(first):
+            return ()
+        return tuple(BARE.sub("", text, count=1).strip() for text in (first, last))
 
 
 def groups(views: Iterable[FieldView]) -> tuple[FieldGroup, ...]:
