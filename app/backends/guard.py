@@ -54,7 +54,7 @@ async def guarded_stream(ask: Callable[[], AsyncGenerator[Delta]], limits: Reply
         while True:
             for delta in progress.cleaned(_sound(await within_deadline(anext(stream), *until))):
                 if isinstance(delta, StreamEnd):
-                    check_end(delta.finish_reason, progress.blank)
+                    check_end(delta.finish_reason, progress.blank, thought=progress.reasoning_chars > 0)
                     yield delta
                     return
                 if progress.counts(delta):
@@ -160,8 +160,9 @@ def check_length(chars: int, limits: ReplyLimits) -> None:
         )
 
 
-def check_end(finish_reason: str, blank: bool) -> None:
-    """Raise BackendBroken if what ended like this is no reply."""
+def check_end(finish_reason: str, blank: bool, *, thought: bool = False) -> None:
+    """Raise BackendBroken if what ended like this is no reply; `thought` if there was reasoning, or text of which it is
+    not known."""
     if finish_reason == "content_filter":
         raise BackendBroken("The model server's content filter stopped the reply.", reason="content_filter")
     if finish_reason == "refusal":
@@ -173,6 +174,8 @@ def check_end(finish_reason: str, blank: bool) -> None:
         )
     if blank:
         hint = " max_tokens left no room for it; raise max_tokens." if finish_reason == "length" else ""
+        if hint and thought:
+            hint += " If this model does not reason, write `options: {reasoning_until: ''}` in the study."
         raise BackendBroken(f"The reply is empty.{hint}", reason="empty_reply")
 
 

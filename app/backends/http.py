@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from app.backends.base import JSON, BackendOptions, Delta, Request, Sleep, as_chat_messages, parse_options, system_of
 from app.backends.registry import backend
-from app.backends.wire.dialect import Dialect
+from app.backends.wire.dialect import Dialects
 from app.backends.wire.http_decoder import HttpDecoder, LineFraming, ValuePaths, WholeFraming
 from app.backends.wire.http_template import NAME, faults_in, fill, names_in
 from app.backends.wire.sse import SseFraming
@@ -50,6 +50,10 @@ class HttpOptions(BackendOptions):
     """Where the answer counts the tokens of the reply."""
     method: Literal["POST", "PUT"] = "POST"
     """The method of the request."""
+    reasoning_until: str | None = None
+    """The text after which the reply begins, usually `</think>`, if the model always writes its reasoning first and no
+    `<think>` opens it. Nothing before it is shown. `''` if the model never does so. Unset, the first reply is not shown
+    before it is complete, and decides about the later ones."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -80,7 +84,7 @@ class Http:
         from app.backends.wire.http_client import client  # studies without such a model need none of what it imports
 
         self._server, self._client = server, client(settings, server, bearer(server))
-        self._dialects: dict[str, Dialect] = {}
+        self._dialects = Dialects()
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the endpoint sends it; leaving early closes the connection."""
@@ -90,8 +94,9 @@ class Http:
         decoder = HttpDecoder(ValuePaths(**options.model_dump(include=given)), whole=options.stream == "none")
         sent, framing = encoded(_body(request, options)), FRAMINGS[options.stream]()
         opening = self._client.stream(options.method, path, content=sent, headers=STREAM)
-        dialect = self._dialects.setdefault(request.model, Dialect(request.model))
-        return streamed(self._server, opening, framing, decoder, dialect, dialect.splitter())
+        dialect = self._dialects.of(request)
+        splitter = dialect.splitter(options.reasoning_until, hold=True)
+        return streamed(self._server, opening, framing, decoder, dialect, splitter)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -16,8 +16,9 @@ from pydantic import Field, model_validator
 from app.backends.base import JSON, BackendOptions, Completion, Delta, OptionsCache, Request, Sleep
 from app.backends.registry import backend
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
-from app.backends.wire.dialect import Dialect, SystemRole
+from app.backends.wire.dialect import Dialect, Dialects, SystemRole
 from app.backends.wire.openai_responses import Responses, response_reply
+from app.backends.wire.reasoning import ReasoningSplitter
 from app.backends.wire.sse import SseFraming
 from app.backends.wire.streaming import STREAM, bearer, completion_of, encoded, masking, streamed
 from app.config.model_servers import Server
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 OPENAI_URL = "https://api.openai.com/v1"
+MARKING = (OPENAI_URL, "https://api.deepseek.com")
+"""Addresses of vendors that send no reasoning in the text: OpenAI shows none, DeepSeek has `reasoning_content`
+(api-docs.deepseek.com/guides/thinking_mode)."""
 PATHS = {"chat": "/chat/completions", "responses": "/responses"}
 """Where requests go, written by us: `create` of the SDK checks and copies each, which takes as long as all the rest."""
 CHAT_ONLY = ("presence_penalty", "frequency_penalty", "stop", "seed", "max_tokens_field")
@@ -59,9 +63,10 @@ class OpenAIOptions(BackendOptions):
     system_role: SystemRole | None = None
     """How the system prompt is sent: as a message with the role `system` or `developer`, or with `user` at the
     beginning of the participant's first message. Unset, it is `system`, and `user` for a server that refuses that."""
-    reasoning_until: str = ""
+    reasoning_until: str | None = None
     """The text after which the reply begins, usually `</think>`, if the model always writes its reasoning first and no
-    `<think>` opens it. Nothing before it is shown."""
+    `<think>` opens it. Nothing before it is shown. `''` if the model never does so. Unset, the first reply is not shown
+    before it is complete, and decides about the later ones."""
     extra: dict[str, JSON] = Field(default_factory=dict)
     """Sent as it is, for what only this server knows: `{top_k: 20, min_p: 0.05}`."""
 
@@ -86,8 +91,9 @@ class OpenAI:
 
         self._server = server = server or _own_server(settings)
         self._newer = server.url == OPENAI_URL
+        self._marks_reasoning = server.url.startswith(MARKING)
         self._options = OptionsCache(OpenAIOptions)
-        self._dialects: dict[str, Dialect] = {}
+        self._dialects = Dialects()
         # The client's transport adds the key. What the SDK would add, also from variables, it leaves out.
         http_client = client(settings, server, bearer(server))
         self._client = AsyncOpenAI(
@@ -96,10 +102,10 @@ class OpenAI:
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply as the server sends it; leaving early closes the connection."""
-        options, dialect = self._options.read(request.options), self._dialect(request)
+        options, dialect = self._options.read(request.options), self._dialects.of(request)
         responses = options.api == "responses"
         decoder, whole = (Responses(), response_reply) if responses else (ChatCompletions(), chat_reply)
-        splitter = dialect.splitter(options.reasoning_until)
+        splitter = self._splitter(dialect, options)
         opening = self._opening(request, options, dialect)
         return streamed(self._server, opening, SseFraming(), decoder, dialect, splitter, whole)
 
@@ -107,13 +113,13 @@ class OpenAI:
         """Give the reply once it is whole: a small part of the work of a stream."""
         import httpx2
 
-        options, dialect = self._options.read(request.options), self._dialect(request)
+        options, dialect = self._options.read(request.options), self._dialects.of(request)
         read = response_reply if options.api == "responses" else chat_reply
 
         async def post(sent: bytes) -> Completion:
             with masking(self._server, sent):
                 response = await self._client.post(PATHS[options.api], cast_to=httpx2.Response, content=sent)
-                splitter = dialect.splitter(options.reasoning_until)
+                splitter = self._splitter(dialect, options)
                 return completion_of(response, self._server, sent, read, dialect, splitter)
 
         return await self._adapted(request, options, dialect, post, stream=False)
@@ -160,8 +166,8 @@ class OpenAI:
                 if not dialect.learn(error, body, movable=options.system_role is None):
                     raise
 
-    def _dialect(self, request: Request) -> Dialect:
-        return self._dialects.setdefault(request.model, Dialect(request.model))
+    def _splitter(self, dialect: Dialect, options: OpenAIOptions) -> ReasoningSplitter:
+        return dialect.splitter(options.reasoning_until, hold=options.api == "chat" and not self._marks_reasoning)
 
     def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
         """What is sent, besides `extra`."""

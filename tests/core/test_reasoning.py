@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.backends.base import ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.backends.wire.dialect import Dialect
-from app.backends.wire.reasoning import NAMES, ReasoningSplitter, split_reasoning
+from app.backends.wire.reasoning import MOST_HELD, NAMES, ReasoningSplitter, split_reasoning
+from app.errors import BackendBroken
 
 WORDS = st.text(st.sampled_from("ab <>/\n`[]\u00e9"), max_size=30)
 SOUND = WORDS.filter(lambda text: text.strip() and not text.lstrip().startswith(("<", "[")))
@@ -55,6 +56,13 @@ def test_thoughts_without_an_opening_tag_are_no_part_of_the_reply(tags, thoughts
     assert splitter.unopened
 
 
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_a_whole_reply_of_which_nothing_is_known_is_a_reply_however_it_ends(reason):
+    """Nobody reads along, and runs with `max_tokens: 1` always end so."""
+    assert split_reasoning("B", StreamEnd(reason), ReasoningSplitter(hold=True)) == ("", "B")
+    assert split_reasoning("So.</think>B", StreamEnd(reason), ReasoningSplitter(hold=True)) == ("So.", "B")
+
+
 @given(WORDS, SOUND, CUTS)
 def test_where_replies_are_known_to_begin_with_thoughts_none_is_given_as_text(thoughts, reply, cuts):
     splitter = ReasoningSplitter("</think>")
@@ -62,6 +70,80 @@ def test_where_replies_are_known_to_begin_with_thoughts_none_is_given_as_text(th
     assert ReasoningEnd() not in deltas
     assert "".join(one.text for one in deltas if isinstance(one, ReasoningDelta)) == thoughts
     assert reply.lstrip().startswith("".join(one.text for one in deltas if isinstance(one, TextDelta)))
+
+
+@given(TAGS, SOUND, SOUND, CUTS, st.sampled_from(["", "\n\n", "\n", " "]), st.sampled_from(["stop", "length", None]))
+def test_where_nothing_is_known_no_reasoning_is_ever_given_as_text(tags, thoughts, reply, cuts, between, reason):
+    """Whatever stands before an unopened closing tag, and wherever the reply ends or fails."""
+    text = f"{thoughts}{tags[1]}{between}{reply}"
+    for shown in range(len(text) + 1):
+        splitter = ReasoningSplitter(hold=True)
+        deltas = [given_ for one in pieces(text[:shown], cuts) for given_ in splitter.split(TextDelta(one))]
+        deltas += splitter.split(StreamEnd(reason)) if reason else splitter.flush()
+        ends = [number for number, one in enumerate(deltas) if one == ReasoningEnd()]
+        assert not any(isinstance(one, TextDelta) for one in deltas[: max(ends, default=0)]), "nothing is taken back"
+        said = "".join(one.text for one in deltas if isinstance(one, TextDelta))
+        if reason != "stop" or shown == len(text):  # before, a complete text has no mark and is a reply
+            assert (reply.lstrip() if splitter.unopened else "").startswith(said.strip())
+    assert said == reply.lstrip() if reason else reply.lstrip().startswith(said)
+
+
+@given(SOUND, CUTS)
+def test_where_nothing_is_known_a_complete_reply_is_given_whole_and_with_signs_of_life(reply, cuts):
+    splitter = ReasoningSplitter(hold=True)
+    before = [given_ for one in pieces(reply, cuts) for given_ in splitter.split(TextDelta(one))]
+    assert {*before} <= {ReasoningDelta("")}
+    *found, end = splitter.split(StreamEnd("stop"))
+    assert found == [TextDelta(reply)] or "".join(one.text for one in found if isinstance(one, TextDelta)) == reply
+    assert end == StreamEnd("stop")
+
+
+@pytest.mark.parametrize("first", [
+    [ReasoningDelta("So."), TextDelta("It is ")], [TextDelta("<think>So.</think>"), TextDelta("It is ")],
+    [TextDelta("<think></think>\n\n"), TextDelta("It is ")], [TextDelta("<thi"), TextDelta("nk>a</think>It is ")],
+])  # fmt: skip
+def test_a_reply_whose_reasoning_is_marked_is_held_up_no_longer(first):
+    splitter = ReasoningSplitter(hold=True)
+    deltas = [given_ for one in first for given_ in splitter.split(one)]
+    assert deltas[-1] == TextDelta("It is ")
+    assert splitter.marked
+
+
+def replied(dialect: Dialect, deltas: list[Delta], reason: str = "stop") -> str:
+    """The text that one reply gave before its end."""
+    splitter = dialect.splitter(hold=True)
+    found = [given_ for one in deltas for given_ in splitter.split(one)]
+    [*splitter.split(StreamEnd(reason))]
+    dialect.remember(splitter, reason)
+    return "".join(one.text for one in found if isinstance(one, TextDelta))
+
+
+@pytest.mark.parametrize(("first", "reason", "streamed"), [
+    ([TextDelta("It is 56.")], "stop", True),
+    ([TextDelta("It is")], "length", False),
+    ([TextDelta("<think>So.</think>It is")], "length", True),
+    ([ReasoningDelta("So."), TextDelta("It is")], "length", True),
+    ([TextDelta("So.</think>It is 56.")], "stop", False),
+])  # fmt: skip
+def test_what_the_first_reply_shows_decides_about_the_next(first, reason, streamed):
+    dialect = Dialect("mine")
+    replied(dialect, first, reason)
+    assert replied(dialect, [TextDelta("It is 56.")]) == ("It is 56." if streamed else "")
+
+
+def test_what_the_study_says_comes_before_what_is_known():
+    for model, until, streamed in (("mine", "", True), ("qwq", "", True), ("mine", "</x>", False)):
+        splitter = Dialect(model).splitter(until, hold=True)
+        found = [*splitter.split(TextDelta("It is "))]
+        assert (found == [TextDelta("It is ")]) == streamed
+
+
+def test_too_much_before_the_end_of_the_reasoning_is_an_error_and_no_text():
+    for splitter in (ReasoningSplitter(hold=True), ReasoningSplitter("</think>")):
+        with pytest.raises(BackendBroken) as failed:
+            [*splitter.split(TextDelta("So. " * MOST_HELD))]
+        assert failed.value.reason == "too_long"
+        assert not any(isinstance(one, TextDelta) for one in splitter.flush())
 
 
 @given(WORDS, CUTS)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.backends.base import StreamEnd
+from app.backends.base import ReasoningEnd, StreamEnd
 from app.backends.guard import guarded_stream
 from app.backends.wire.chat_completions import ChatCompletions, chat_reply
 from app.backends.wire.dialect import Dialect
@@ -43,6 +43,8 @@ THOUGHTS = {
 }
 TAGS = ["<think>", "", "<Thinking>", "[THINK]"]
 LIMITS = Patience(30, 30, 60)
+KNOWN = st.sampled_from([True, False, None])
+"""Whether replies are known to begin with reasoning without an opening tag."""
 
 
 @st.composite
@@ -105,8 +107,16 @@ def _stream(draw, deltas):
     return draw(st.sampled_from(["", "\ufeff"])).encode() + body.encode(), kept >= complete - blanks
 
 
+def _take(delta, buffer: ReplyBuffer, *, known: bool | None) -> None:
+    if isinstance(delta, StreamEnd):
+        assert delta == StreamEnd("stop")
+        return
+    assert known is False or delta != ReasoningEnd() or not buffer.text, "nothing is taken back"
+    buffer.take(delta)
+
+
 def heard(body: bytes, places: list[int], dialect: Dialect) -> tuple[str, str]:
-    """The reply and the thoughts as a participant's chat would have them; raises a BackendError."""
+    """The reply and the thoughts as a participant's chat would have them; raises a BackendError whose `text` it had."""
     edges = [0, *sorted(place % (len(body) + 1) for place in places), len(body)]
 
     async def chunks():
@@ -118,20 +128,23 @@ def heard(body: bytes, places: list[int], dialect: Dialect) -> tuple[str, str]:
     async def opening():
         yield SimpleNamespace(headers={}, aiter_bytes=chunks)
 
-    async def read():
-        splitter, server = dialect.splitter(), Server(url="http://127.0.0.1:9/v1")
-        parts = opening(), SseFraming(), ChatCompletions(), dialect, splitter, chat_reply
-        return [delta async for delta in guarded_stream(lambda: streamed(server, *parts), LIMITS)]
-
     buffer = ReplyBuffer()
-    *deltas, end = asyncio.run(read())
-    for delta in deltas:
-        buffer.take(delta)
-    assert end == StreamEnd("stop")
+
+    async def read():
+        splitter, server = dialect.splitter(hold=True), Server(url="http://127.0.0.1:9/v1")
+        parts = opening(), SseFraming(), ChatCompletions(), dialect, splitter, chat_reply
+        async for delta in guarded_stream(lambda: streamed(server, *parts), LIMITS):
+            _take(delta, buffer, known=dialect.unopened)
+
+    try:
+        asyncio.run(read())
+    except BackendError as error:
+        error.text = buffer.text
+        raise
     return buffer.text, "".join(buffer.reasoning)
 
 
-def check(answer, places, *, known: bool) -> None:
+def check(answer, places, *, known: bool | None) -> None:
     body, reply, thoughts, complete = answer
     dialect = Dialect("m", unopened=known)
     if complete:
@@ -140,15 +153,17 @@ def check(answer, places, *, known: bool) -> None:
     with pytest.raises(BackendError) as failed:
         heard(body, places, dialect)
     assert failed.value.reason in ("no_finish_reason", "empty_reply", "not_a_stream")
+    if known is not False:
+        assert reply.startswith(failed.value.text)
 
 
-@given(answers(), st.lists(st.integers(0, 3_000), max_size=12), st.booleans())
+@given(answers(), st.lists(st.integers(0, 3_000), max_size=12), KNOWN)
 def test_any_mixture_of_dialects_gives_the_reply_or_a_named_failure(answer, places, known):
     check(answer, places, known=known)
 
 
 @pytest.mark.soak
 @settings(max_examples=10_000)
-@given(answers(), st.lists(st.integers(0, 3_000), max_size=12), st.booleans())
+@given(answers(), st.lists(st.integers(0, 3_000), max_size=12), KNOWN)
 def test_ten_thousand_mixtures_of_dialects(answer, places, known):
     check(answer, places, known=known)

@@ -41,6 +41,7 @@ ENDPOINT: Mapping[str, Any] = {
     "version": "by",
     "prompt_tokens": "in",
     "completion_tokens": "out",
+    "reasoning_until": "",
 }
 """What a study says of the fake's endpoints at /v1/speak."""
 
@@ -55,14 +56,15 @@ class Way:
 
 
 WAYS = {
-    "openai": Way("openai"),
+    "openai": Way("openai", {"reasoning_until": ""}),
     "openai-responses": Way("openai", {"api": "responses"}),
     "anthropic": Way("anthropic"),
     "http-sse": Way("http", {**ENDPOINT, "path": "/speak/sse", "stream": "sse"}, "fake"),
     "http-lines": Way("http", {**ENDPOINT, "path": "/speak/lines", "stream": "lines"}, "fake"),
     "http-none": Way("http", {**ENDPOINT, "path": "/speak/none"}, "fake"),
 }
-"""Every protocol in which Parley asks a model server."""
+"""Every protocol in which Parley asks a model server; of each it is known that text is no reasoning, so that the first
+reply is streamed too."""
 LOCAL = {
     "scripted": Way("scripted"),
     "scripted-user": Way("scripted-user"),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import orjson
 
-from app.backends.base import JSON, PromptMessage, as_chat_messages
+from app.backends.base import JSON, PromptMessage, Request, as_chat_messages
 from app.backends.wire.error_mapping import NO_SYSTEM
 from app.backends.wire.reasoning import THINK_END, UNOPENED, ReasoningSplitter
 from app.errors import BackendRejected
@@ -34,28 +34,33 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Dialect:
-    """What is known of one model on one server; shared by all requests to it."""
+    """What is known of one model on one server; shared by all requests to it with the same options."""
 
     model: str = ""
     refused: set[str] = field(default_factory=set)
     """What the server refuses: fields of the request, or `system`."""
-    unopened: bool = False
-    """Whether replies begin with reasoning that has no opening tag: known of the model, or found in a reply."""
+    unopened: bool | None = None
+    """Whether replies begin with reasoning that has no opening tag: known of the model, or found in a reply. None where
+    it is not known."""
 
     def __post_init__(self) -> None:
-        self.unopened = self.unopened or bool(UNOPENED.search(self.model))
+        self.unopened = self.unopened or bool(UNOPENED.search(self.model)) or None
 
     @property
     def adapted(self) -> tuple[str, ...]:
         """What is left out of requests or put elsewhere, in alphabetical order."""
         return tuple(sorted(self.refused))
 
-    def splitter(self, until: str = "") -> ReasoningSplitter:
-        """What takes the reasoning out of the next reply's text."""
-        return ReasoningSplitter(until or (THINK_END if self.unopened else ""))
+    def splitter(self, until: str | None = None, *, hold: bool = False) -> ReasoningSplitter:
+        """What takes the reasoning out of the next reply's text; `until` is what the study says of it. Where nothing is
+        known of the model, text is held back if the server allows replies that begin with reasoning without a mark
+        (`hold`)."""
+        if until is not None:
+            return ReasoningSplitter(until)
+        return ReasoningSplitter(THINK_END if self.unopened else "", hold=hold and self.unopened is None)
 
-    def remember(self, splitter: ReasoningSplitter) -> None:
-        """Remember how a reply was found to be."""
+    def remember(self, splitter: ReasoningSplitter, finish_reason: str) -> None:
+        """Remember how a reply was found to be; one that was cut off shows nothing by having no mark."""
         if splitter.unopened and not self.unopened:
             self.unopened = True
             log.warning(
@@ -63,6 +68,8 @@ class Dialect:
                 "`options: {reasoning_until: '</think>'}` in the study says so from the start",
                 self.model,
             )
+        elif self.unopened is None and (splitter.marked or finish_reason == "stop"):
+            self.unopened = False
 
     def messages(self, messages: tuple[PromptMessage, ...], role: SystemRole | None) -> list[JSON]:
         """The messages, with the system prompt where the study wants it, or else where the server takes it."""
@@ -92,6 +99,18 @@ class Dialect:
         self.refused.add(name)
         log.warning("the server of %s refuses `%s`; from now on it is asked without: %s", self.model, name, error)
         return True
+
+
+class Dialects:
+    """What is known of the models of one server, each as a study asks for it: options can change how it replies."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, bytes], Dialect] = {}
+
+    def of(self, request: Request) -> Dialect:
+        """What is known of the model of a request."""
+        key = request.model, orjson.dumps(request.options, default=dict, option=orjson.OPT_SORT_KEYS)
+        return self._known.setdefault(key, Dialect(request.model))
 
 
 def _in_first_message(messages: tuple[PromptMessage, ...]) -> list[JSON]:

@@ -3,14 +3,16 @@
 Pure. A block of reasoning stands at the beginning of the text (`<think>...</think>`), perhaps followed by another; tags
 anywhere else are text. Some templates write the opening tag themselves, so that the text begins with thoughts and only
 their end is marked: a closing tag at the end of a line, without an opening one before it. Of models known to have such
-a template the text is held back until that tag.
+a template the text is held back until that tag. Of models of which it is not known the text is held back until the tag
+or the end (decision 0015).
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
+from app.errors import BackendBroken
 
 NAMES = ("think", "thinking", "thought", "thoughts", "reasoning", "reason")
 OPENING = re.compile(rf"\s*(?:<({'|'.join(NAMES)})>|\[(THINK)\])", re.IGNORECASE)
@@ -26,7 +28,7 @@ Qwen/QwQ-32B-AWQ, Cerebras/cerebras-cloud-sdk-python#10 and QwenLM/Qwen3-VL#1504
 cubist38/mlx-openai-server#179 (MiniMax M2.1), logancyang/obsidian-copilot#2153 (Nemotron 3). Of servers that send
 reasoning apart nothing is held back."""
 MOST_HELD = 1_000_000
-"""After so many characters without the end of the reasoning they are taken for text."""
+"""How many characters are held back; a reply with more before the end of its reasoning fails."""
 _TAG_BEGINS = re.compile(r"(?:<[/a-z]*|\[[/THINK]*)\Z", re.IGNORECASE)
 
 
@@ -37,8 +39,16 @@ class ReasoningSplitter:
     until: str = ""
     """The text that ends the reasoning with which replies begin, if it is known that they do. A complete reply without
     it is one without reasoning."""
+    hold: bool = False
+    """Whether text is held back, because it is not known whether replies begin with reasoning without an opening tag:
+    until a closing tag comes (any, anywhere, that closes nothing), the reasoning turns out to be marked, or the reply
+    is complete. Of a reply that was cut off before, it stays unknown what it is, and it is given as reasoning."""
     unopened: bool = False
     """Whether the reasoning turned out to have no opening tag."""
+    marked: bool = False
+    """Whether the reasoning turned out to be apart from the text, or to have an opening tag."""
+    _kept: str = ""
+    """Text that is held back."""
     _held: str = ""
     """Text that may be part of a tag."""
     _state: str = "start"
@@ -54,28 +64,58 @@ class ReasoningSplitter:
             self._state, self._closing = "until", self.until
 
     def split(self, delta: Delta) -> Iterator[Delta]:
-        """Give the deltas that a delta completes."""
+        """Give the deltas that a delta completes; raises BackendBroken where too much would be held back."""
+        for one in self._split(delta):
+            yield from self._withheld(one) if self.hold else (one,)
+        if len(self._held) + len(self._kept) > MOST_HELD:
+            raise BackendBroken(
+                f"More than {MOST_HELD:,} characters came and no end of the reasoning.", reason="too_long"
+            )
+
+    def flush(self) -> Iterator[Delta]:
+        """Give the text that is still held back, of a reply that failed."""
+        if rest := self._kept + self._held:
+            yield ReasoningDelta(rest) if self.hold else self._own(rest)
+            self._kept = self._held = ""
+
+    def _withheld(self, delta: Delta) -> Iterator[Delta]:
+        """Hold back what is text so far."""
+        match delta:
+            case TextDelta(text) if not self.marked:
+                self._kept += text
+                yield ReasoningDelta("")
+                return
+            case ReasoningEnd():
+                yield ReasoningDelta(self._kept)
+            case StreamEnd(reason):
+                if self._kept:
+                    yield TextDelta(self._kept) if reason == "stop" else ReasoningDelta(self._kept)
+            case ReasoningDelta() if not self.marked:
+                yield delta
+                return
+            case _:
+                pass
+        self._kept, self.hold = "", False
+        yield delta
+
+    def _split(self, delta: Delta) -> Iterator[Delta]:
         match delta:
             case TextDelta(text):
                 self._held += text
                 yield from self._divided(last=False)
-            case ReasoningDelta(text) if text and self._state == "until" and not self._held.strip():
-                self._state = "start"  # the server sends reasoning apart, so that the text is the reply
+            case ReasoningDelta(text) if text and self._state in ("start", "until") and not self._held.strip():
+                self._state, self.marked = "start", True  # the text is the reply
                 yield delta
             case StreamEnd():
                 if self._state == "until" and delta.finish_reason == "stop" and self._end_of_reasoning() < 0:
                     self._state, self._said = "text", True
                 yield from self._divided(last=True)
-                yield from self.flush()
+                if self._held:
+                    held, self._held = self._held, ""
+                    yield self._own(held)
                 yield delta
             case _:
                 yield delta
-
-    def flush(self) -> Iterator[Delta]:
-        """Give the text that is still held back, of a reply that failed."""
-        if self._held:
-            yield self._own(self._held)
-            self._held = ""
 
     def _own(self, text: str) -> Delta:
         return ReasoningDelta(text) if self._state in ("reasoning", "until") else TextDelta(text)
@@ -94,7 +134,7 @@ class ReasoningSplitter:
     def _start(self, *, last: bool) -> None:
         if found := OPENING.match(self._held):
             self._closing = "[/THINK]" if found[2] else f"</{found[1]}>"
-            self._held, self._state = self._held[found.end() :], "reasoning"
+            self._held, self._state, self.marked = self._held[found.end() :], "reasoning", True
         elif (begun := self._held.lstrip()) and (last or not _may_open(begun)):
             if self._said:
                 self._held = begun
@@ -107,8 +147,6 @@ class ReasoningSplitter:
         if (at := self._end_of_reasoning()) < 0:
             if last or self._state == "reasoning":
                 yield from self._pass(len(self._held) if last else _keep_back(self._held, self._closing))
-            elif len(self._held) > MOST_HELD:
-                self._state, self._said = "text", True
             else:
                 yield ReasoningDelta("")
             return
@@ -136,9 +174,9 @@ class ReasoningSplitter:
         """Deal with a tag that the text held back begins with: it is text, unless it closes what was never opened."""
         rest = self._held[length:]
         if closing and not self._open:
-            if not last and not rest.strip(" \t\r"):
+            if not last and not self.hold and not rest.strip(" \t\r"):
                 return  # how the line goes on decides
-            if LINE_END.match(rest):
+            if self.hold or LINE_END.match(rest):
                 yield ReasoningEnd()
                 self._held, self._state, self._said, self.unopened = rest, "start", True, True
                 return
@@ -152,8 +190,10 @@ class ReasoningSplitter:
 
 
 def split_reasoning(text: str, end: StreamEnd, splitter: ReasoningSplitter) -> tuple[str, str]:
-    """A whole text as reasoning and reply."""
+    """A whole text as reasoning and reply. One of which nothing is known and that was cut off is a reply: nobody reads
+    along, and calls with a small `max_tokens` for one letter always end so."""
     reasoning = reply = ""
+    end = replace(end, finish_reason="stop") if splitter.hold else end
     for delta in (*splitter.split(TextDelta(text)), *splitter.split(end)):
         match delta:
             case ReasoningDelta(piece):

@@ -77,7 +77,7 @@ async def streamed(
                             if not isinstance(one, StreamEnd):
                                 yield one
                                 continue
-                            dialect.remember(splitter)
+                            dialect.remember(splitter, one.finish_reason)
                             await _drain(chunks)
                             yield replace(one, limits=limits, adapted=dialect.adapted)
                             return
@@ -188,7 +188,7 @@ def completion_of(
         error.raw = words_of(raw)
         raise
     reasoning, text = split_reasoning(whole.text, whole.end, splitter)
-    dialect.remember(splitter)
+    dialect.remember(splitter, whole.end.finish_reason)
     end = replace(whole.end, limits=_rate_limits(response.headers), adapted=dialect.adapted)
     return Completion(text, end, server.mask(words_of(raw)), words_of(sent), whole.reasoning + reasoning)
 

@@ -22,7 +22,7 @@ from experiments.study.sections.model_spec import ModelSpec
 MESSAGE = "Reply with one short sentence."
 UNOPENED = (
     "Its replies begin with reasoning that no opening tag marks. Write `options: {reasoning_until: '</think>'}` for "
-    "this model, or the first participant sees the reasoning until its closing tag comes."
+    "this model, so that every server process knows it before its first reply."
 )
 """What to do about a model whose test had reasoning in its text."""
 
