@@ -3,6 +3,8 @@
     models    calls of a model fail: at least `model_failures` within FAILURE_WINDOW_S, and FAILED_SHARE of the calls
     stuck     a session in progress is inactive for `stuck_s` and for more than USUAL_TIMES the step's median time
     budget    a budget is spent, or reserved for sessions in progress, to `budget_share`
+    links     links to an open study lose ids: at least `link_problems`, LOST_SHARE of the arrivals, the last within
+              LOST_WINDOW_S
     quota     an open study admits nobody, because its quotas are reached
     disk      a disk has less than `disk_free_bytes` and less than DISK_FREE_SHARE of its size free
     database  the database cannot be written
@@ -22,6 +24,8 @@ from storage.registers.alerts import AlertKey
 FAILURE_WINDOW_S = 600
 FAILED_SHARE = 0.25
 USUAL_TIMES = 3
+LOST_WINDOW_S = 3_600
+LOST_SHARE = 0.05
 DISK_FREE_SHARE = 0.1
 NOT_THE_SERVER = REFUSED | {"stopped", "leak"}
 """Reasons of failed calls that lie in a message, in the participant's wish, or in what a reply says."""
@@ -34,6 +38,7 @@ class Thresholds:
     model_failures: int
     stuck_s: float
     budget_share: float
+    link_problems: int
     disk_free_bytes: float
 
 
@@ -72,6 +77,17 @@ class BudgetLevel:
 
 
 @dataclass(frozen=True, slots=True)
+class LostIds:
+    """Links to a study whose id was not taken: how many were refused, how many sessions `started` without it, and how
+    many `sessions` people have started in all."""
+
+    study: str
+    refused: int
+    started: int
+    sessions: int
+
+
+@dataclass(frozen=True, slots=True)
 class Disk:
     """The disk that has a folder."""
 
@@ -87,6 +103,7 @@ class Observations:
     models: tuple[ModelCalls, ...] = ()
     inactive: tuple[InactiveSession, ...] = ()
     budgets: tuple[BudgetLevel, ...] = ()
+    lost: tuple[LostIds, ...] = ()
     full: tuple[str, ...] = ()
     """The open studies whose quotas are reached."""
     disks: tuple[Disk, ...] = ()
@@ -106,6 +123,7 @@ def conditions(observed: Observations, thresholds: Thresholds) -> tuple[Conditio
         *_models(observed, thresholds),
         *_stuck(observed, thresholds),
         *_budgets(observed, thresholds),
+        *_links(observed, thresholds),
         *(Condition(AlertKey("quota", study)) for study in observed.full),
         *_disks(observed, thresholds),
     )
@@ -136,6 +154,14 @@ def _budgets(observed: Observations, thresholds: Thresholds) -> Iterator[Conditi
         if thresholds.budget_share and 0 < thresholds.budget_share * one.budget <= one.committed:
             data = {"budget": one.budget, "committed": one.committed, "currency": one.currency}
             yield Condition(AlertKey("budget", one.study, "", one.condition), data)
+
+
+def _links(observed: Observations, thresholds: Thresholds) -> Iterator[Condition]:
+    for one in observed.lost:
+        lost, arrivals = one.refused + one.started, one.refused + one.sessions
+        if thresholds.link_problems and lost >= max(thresholds.link_problems, LOST_SHARE * arrivals):
+            data = {"refused": one.refused, "started": one.started, "sessions": one.sessions}
+            yield Condition(AlertKey("links", one.study), data)
 
 
 def _disks(observed: Observations, thresholds: Thresholds) -> Iterator[Condition]:

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from app.alerts.conditions import (
     FAILURE_WINDOW_S,
+    LOST_WINDOW_S,
     BudgetLevel,
     Disk,
     InactiveSession,
+    LostIds,
     ModelCalls,
     Observations,
     Thresholds,
@@ -23,11 +25,12 @@ from storage.db.database_url import sqlite_path
 from storage.db.engine import Database
 from storage.log.quota import is_full
 from storage.log.seats import cell_key, query_params
+from storage.registers.link_problems import recent_link_problems
 from storage.registers.studies import Studies
 from storage.registers.study_status import every_operations_in
 from storage.reports.costs import spending
 from storage.reports.monitoring.models import calls_since
-from storage.reports.monitoring.sessions import stuck_sessions, studies_in_progress
+from storage.reports.monitoring.sessions import people_started, stuck_sessions, studies_in_progress
 from storage.reports.monitoring.step_times import Spent, typical
 
 LONGEST_S = 7 * 86_400
@@ -40,6 +43,7 @@ def thresholds_of(settings: Settings) -> Thresholds:
         model_failures=settings.alert_model_failures,
         stuck_s=60 * settings.alert_stuck_minutes,
         budget_share=settings.alert_budget_percent / 100,
+        link_problems=settings.alert_link_problems,
         disk_free_bytes=1e9 * settings.alert_disk_free_gb,
     )
 
@@ -61,11 +65,18 @@ class Observer:
             running = studies_in_progress(connection, now_us - LONGEST_S * 1_000_000)
             names = self._studies.names()
             statuses = every_operations_in(connection, names)
+            problems = recent_link_problems(connection, now_us - LOST_WINDOW_S * 1_000_000)
+            lost = tuple(
+                LostIds(name, *problems[name], people_started(connection, name))
+                for name in _accepting(statuses)
+                if name in problems
+            )
         open_ = [(study, statuses[study.name]) for study in self._load(_accepting(statuses))]
         return Observations(
             models=tuple(_model_calls(*key, reasons) for key, reasons in calls.items()),
             inactive=tuple(one for study, origin in running for one in self._inactive(study, origin, now_us)),
             budgets=tuple(level for study, status in open_ for level in self._budgets(study, status, now_us)),
+            lost=lost,
             full=tuple(study.name for study, status in open_ if self._is_full(study, status, now_us)),
             disks=tuple(disks(self._folders)),
         )

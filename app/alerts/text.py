@@ -17,7 +17,7 @@ from storage.registers.origins import Origin
 
 STATES = {"opened": "Alert", "reminder": "Still", "closed": "Over", "test": "Test"}
 """What a message begins with, by what has become of the alert."""
-TABS = {"models": "monitoring", "stuck": "monitoring", "budget": "monitoring", "quota": "monitoring"}
+TABS = dict.fromkeys(("models", "stuck", "budget", "links", "quota"), "monitoring")
 """The tab of the console that shows what an alert is about."""
 MOST_SESSIONS = 10
 
@@ -41,6 +41,10 @@ def what_happened(alert: Alert) -> str:
             part = f" for {key.subject}" if key.subject else ""
             amounts = f"{data['committed']:,.2f} of {data['budget']:,.2f} {data['currency']}"
             return f"{key.study}: {amounts} of the budget{part} are spent or reserved"
+        case "links":
+            refused = f"{data['refused']} links to the study were refused"
+            without = f"{data['started']} of {data['sessions']} sessions started without the ID of their link"
+            return f"{key.study}: {refused}, and {without}"
         case "quota":
             return f"{key.study}: the participant quota is reached"
         case "disk":
@@ -66,6 +70,11 @@ def what_to_do(alert: Alert) -> str:
         case "budget":
             spent = "Nobody new can start" if data["committed"] >= data["budget"] else "At 100 % nobody new can start"
             return f"{spent}; sessions in progress continue. Raise it: `parley budget {key.study} AMOUNT`."
+        case "links":
+            return (
+                f"Compare the link at the recruiter with that of `parley links {key.study}`. Reasons: Monitoring, or "
+                f"`parley status {key.study}`."
+            )
         case "quota":
             return f"Nobody new can start. Close the study, or raise the quota: `parley quota {key.study} NUMBER`."
         case "disk":

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+
 from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
 from app.config.settings import Settings
+from app.doctor.disk import unwritable_drafts
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
+
+log = logging.getLogger(__name__)
 
 
 @command("console")
@@ -24,9 +29,11 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
 
 
 def serve_console(settings: Settings, database: Database) -> None:
-    """Serve the console until it is stopped."""
+    """Serve the console until it is stopped. What keeps drafts from being saved is logged before anybody writes one."""
     from app.web.console.server import build_console
 
+    for finding in unwritable_drafts(settings):
+        log.warning("%s %s", finding.what, finding.to_do)
     server = build_console(settings, database)
     lower_priority()
     listen(server, settings, settings.console_port)

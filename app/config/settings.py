@@ -311,6 +311,11 @@ class Settings(BaseSettings):
     alert_budget_percent: float = Field(
         90, ge=0, le=100, description="Alerts: percent of a budget that is spent or reserved. 0: never."
     )
+    alert_link_problems: int = Field(
+        5,
+        ge=0,
+        description="Alerts: links to an open study whose ID was not taken, if they are 5 % of the arrivals. 0: never.",
+    )
     alert_disk_free_gb: float = Field(
         5, ge=0, le=100_000, description="Alerts: free space in GB, if it is less than a tenth of the disk. 0: never."
     )

@@ -11,7 +11,8 @@ from app.alerts.conditions import Observations, conditions
 from app.alerts.observe import disks, thresholds_of
 from app.alerts.text import what_happened, what_to_do
 from app.config.settings import Settings, env_name
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Deployment, Finding, Level, error, ok, warning
+from app.studies.drafts import Drafts
 from storage.db.database_url import sqlite_path
 from storage.registers.alerts import Alert
 
@@ -22,6 +23,7 @@ def check_disk(deployment: Deployment) -> Iterator[Finding]:
     folders = dict(_folders(settings))
     for folder, purpose in folders.items():
         yield _writable(folder, purpose)
+    yield from _drafts(settings)
     yield from _space(settings, [*folders])
     if settings.replay_dir is not None and not settings.replay_dir.is_dir():
         yield error(
@@ -29,11 +31,32 @@ def check_disk(deployment: Deployment) -> Iterator[Finding]:
         )
 
 
+def unwritable_drafts(settings: Settings) -> Iterator[Finding]:
+    """An error for the folder of drafts if it cannot be written, and for each draft in it that cannot."""
+    folder = settings.studies_dir.resolve()
+    found = _writable(folder, _drafts_in(settings))
+    if found.level is Level.ERROR:
+        yield found
+    yield from _drafts(settings)
+
+
+def _drafts(settings: Settings) -> Iterator[Finding]:
+    drafts = Drafts(settings.studies_dir.resolve())
+    for name in drafts.names():
+        found = _writable(drafts.folder(name), f"the changes of the draft {name}")
+        if found.level is Level.ERROR:
+            yield found
+
+
+def _drafts_in(settings: Settings) -> str:
+    return f"study drafts ({env_name('studies_dir')})"
+
+
 def _folders(settings: Settings) -> Iterator[tuple[Path, str]]:
     """Each folder once, with what is written into it."""
     yield Path(tempfile.gettempdir()), "uploads and exports of the console"
     yield Path.cwd(), "exports and reports of commands in this folder"
-    yield settings.studies_dir.resolve(), f"study drafts ({env_name('studies_dir')})"
+    yield settings.studies_dir.resolve(), _drafts_in(settings)
     if (file := sqlite_path(settings.database_url)) is not None:
         yield file.resolve().parent, f"the database and its secret ({env_name('database_url')})"
 

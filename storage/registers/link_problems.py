@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
@@ -49,6 +49,14 @@ def count_link_problem(
             connection.execute(count, {**key, **numbers, "last_us": at_us})
     except DBAPIError as error:
         raise Unwritable(f"a refused link could not be counted: {cause(error)}") from error
+
+
+def recent_link_problems(connection: Connection, since_us: int) -> dict[str, tuple[int, int]]:
+    """By study: how many links were refused, and how many sessions started without the id of their link, for the
+    reasons that occurred since a time."""
+    sums = [func.sum(_problem[name]) for name in ("refused", "started")]
+    wanted = select(_problem.study, *sums).where(_problem.last_us >= since_us).group_by(_problem.study)
+    return {study: (int(refused), int(started)) for study, refused, started in connection.execute(wanted)}
 
 
 def link_problems(database: Database, study: str) -> tuple[LinkProblem, ...]:

@@ -15,6 +15,7 @@ from app.alerts.conditions import (
     Condition,
     Disk,
     InactiveSession,
+    LostIds,
     ModelCalls,
     Observations,
     Thresholds,
@@ -24,7 +25,7 @@ from app.alerts.lifecycle import QUIET_S, notices, updated
 from storage.registers.alerts import Alert, AlertKey
 from tests.fakes.examples import examples
 
-USUAL = Thresholds(model_failures=3, stuck_s=1800, budget_share=0.9, disk_free_bytes=5e9)
+USUAL = Thresholds(model_failures=3, stuck_s=1800, budget_share=0.9, link_problems=5, disk_free_bytes=5e9)
 GB = 10**9
 
 
@@ -77,6 +78,18 @@ def test_budgets_quotas_and_disks() -> None:
     assert kinds(full=("s", "t")) == [AlertKey("quota", "s"), AlertKey("quota", "t")]
     disks = [Disk("/a", 4 * GB, 4_000 * GB), Disk("/b", 30 * GB, 4_000 * GB), Disk("/c", 2 * GB, 10 * GB)]
     assert kinds(disks=tuple(disks)) == [AlertKey("disk", subject="/a")]
+
+
+@pytest.mark.parametrize(
+    ("refused", "started", "sessions", "alerted"),
+    [(4, 0, 0, False), (5, 0, 0, True), (0, 5, 5, True), (3, 2, 50, True), (0, 5, 100, True), (0, 5, 101, False)],
+)
+def test_links_that_lose_ids_count_by_number_and_share(
+    refused: int, started: int, sessions: int, alerted: bool
+) -> None:
+    lost = (LostIds("s", refused, started, sessions),)
+    assert kinds(lost=lost) == ([AlertKey("links", "s")] if alerted else [])
+    assert kinds(replace(USUAL, link_problems=0), lost=lost) == []
 
 
 KEYS = [MODELS, AlertKey("quota", "s"), AlertKey("quota", "t")]

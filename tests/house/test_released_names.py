@@ -30,7 +30,7 @@ def names() -> Iterator[str]:
             yield f"file {schema.name}/{released.file} (table {released.table().name}): {columns}"
     for made in tidy.tables(()):
         yield f"file {tidy.NAME}/{made.file} (table {made.name}): {', '.join(made.header)}"
-    yield f"file {pictures.TABLE}, {pictures.FOLDER}/: {', '.join(pictures.HEADER)}"
+    yield f"file {pictures.TABLE}, {pictures.FOLDER}/: {', '.join(column.name for column in pictures.COLUMNS)}"
     for table in tables.metadata.sorted_tables:
         yield f"table {table.name}: {', '.join(table.columns.keys())}"
     yield from (f"event {kind}" for kind in {*NOTES, *KINDS, *_facts()})

@@ -18,7 +18,7 @@ import pytest
 
 from app.alerts import channels
 from app.alerts.channels import channels_of, deliver
-from app.alerts.conditions import Condition
+from app.alerts.conditions import LOST_WINDOW_S, Condition
 from app.alerts.lifecycle import QUIET_S, Notice, notices, updated
 from app.alerts.watch import AlertWatch
 from app.clock import VirtualClock
@@ -37,6 +37,7 @@ from storage.registers.alerts import (
     open_alerts,
     record_delivery,
 )
+from storage.registers.link_problems import count_link_problem
 from storage.registers.origins import Origin
 from storage.registers.study_status import set_status
 from tests.fakes import studies
@@ -199,6 +200,20 @@ async def test_somebody_stuck_a_budget_and_a_quota_are_alerted(watched: Watched)
     assert await watched.check() == [("budget", "opened"), ("quota", "opened")]
     set_status(watched.database, "talk", "closed", {"why": "done"}, by="researcher", at_us=watched.clock.now_us())
     assert await watched.check(after_s=QUIET_S) == [("budget", "closed"), ("quota", "closed")]
+
+
+async def test_links_that_lose_their_ids_are_alerted_until_they_are_mended(watched: Watched, posted: Posted) -> None:
+    await watched.talk()
+    for number in range(5):
+        assert await watched.check() == []
+        at_us = watched.clock.now_us()
+        count_link_problem(watched.database, "talk", "unfilled", f"name-{number}", at_us, started=number == 0)
+    count_link_problem(watched.database, "another", "unfilled", "pid", watched.clock.now_us(), started=False)
+    assert await watched.check() == [("links", "opened")]
+    (alert,) = open_alerts(watched.database)
+    assert (alert.key.study, alert.data) == ("talk", {"refused": 4, "started": 1, "sessions": 1})
+    assert "parley status talk" in posted.texts[0]
+    assert ("links", "closed") in await watched.check(after_s=LOST_WINDOW_S + QUIET_S)
 
 
 async def test_a_full_disk(tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:

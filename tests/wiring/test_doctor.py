@@ -21,10 +21,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.cli import console
 from app.doctor import database as database_check
 from app.doctor import extras
 from app.doctor.clock import WARN_S, WRONG_S, check_clock
 from app.doctor.finding import Level
+from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
 from storage.db.engine import open_database
 from storage.db.probe import Probe
@@ -189,6 +191,46 @@ def test_folders_that_cannot_be_written_are_found(
     found = examine()
     for folder in (tempfile.gettempdir(), str(tmp_path), str(tmp_path / "studies")):
         assert found.about("disk", "error", folder, advice)
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let nothing be made in one folder, as that of another user's."""
+    make = tempfile.TemporaryFile
+
+    def refuse(dir: Path) -> Any:
+        if Path(dir) == folder:
+            raise OSError(errno.EACCES, "Permission denied")
+        return make(dir=dir)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+
+
+def test_a_draft_that_cannot_be_written_is_found(
+    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("mine", "other"):
+        Drafts(tmp_path / "studies").create(name, "demo")
+    refusing(monkeypatch, tmp_path / "studies" / "mine")
+    found = examine()
+    assert found.about("disk", "error", str(tmp_path / "studies" / "mine"), "right")
+    assert found.errors == 1
+
+
+@pytest.mark.parametrize("place", ["", "mine"])
+def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    Drafts(tmp_path / "studies").create("mine", "demo")
+    settings, served = settings_for(tmp_path, studies_dir=tmp_path / "studies"), []
+    monkeypatch.setattr(console, "listen", lambda *given: served.append(given))
+    database = open_database(settings.database_url)
+    console.serve_console(settings, database)
+    assert "drafts" not in caplog.text
+    refusing(monkeypatch, tmp_path / "studies" / place)
+    console.serve_console(settings, database)
+    assert f"{tmp_path / 'studies' / place} cannot be written" in caplog.text
+    assert len(served) == 2
+    let_go(database)
 
 
 def test_a_disk_that_is_nearly_full_is_found(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ or the end (decision 0015).
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.backends.base import Delta, ReasoningDelta, ReasoningEnd, StreamEnd, TextDelta
 from app.errors import BackendBroken
@@ -47,8 +47,9 @@ class ReasoningSplitter:
     """Whether the reasoning turned out to have no opening tag."""
     marked: bool = False
     """Whether the reasoning turned out to be apart from the text, or to have an opening tag."""
-    _kept: str = ""
-    """Text that is held back."""
+    _kept: list[str] = field(default_factory=list)
+    """Pieces of text that are held back."""
+    _kept_chars: int = 0
     _held: str = ""
     """Text that may be part of a tag."""
     _state: str = "start"
@@ -67,36 +68,42 @@ class ReasoningSplitter:
         """Give the deltas that a delta completes; raises BackendBroken where too much would be held back."""
         for one in self._split(delta):
             yield from self._withheld(one) if self.hold else (one,)
-        if len(self._held) + len(self._kept) > MOST_HELD:
+        if len(self._held) + self._kept_chars > MOST_HELD:
             raise BackendBroken(
                 f"More than {MOST_HELD:,} characters came and no end of the reasoning.", reason="too_long"
             )
 
     def flush(self) -> Iterator[Delta]:
         """Give the text that is still held back, of a reply that failed."""
-        if rest := self._kept + self._held:
+        if rest := self._released() + self._held:
             yield ReasoningDelta(rest) if self.hold else self._own(rest)
-            self._kept = self._held = ""
+            self._held = ""
 
     def _withheld(self, delta: Delta) -> Iterator[Delta]:
         """Hold back what is text so far."""
         match delta:
             case TextDelta(text) if not self.marked:
-                self._kept += text
+                self._kept.append(text)
+                self._kept_chars += len(text)
                 yield ReasoningDelta("")
                 return
             case ReasoningEnd():
-                yield ReasoningDelta(self._kept)
+                yield ReasoningDelta(self._released())
             case StreamEnd(reason):
-                if self._kept:
-                    yield TextDelta(self._kept) if reason == "stop" else ReasoningDelta(self._kept)
+                if kept := self._released():
+                    yield TextDelta(kept) if reason == "stop" else ReasoningDelta(kept)
             case ReasoningDelta() if not self.marked:
                 yield delta
                 return
             case _:
                 pass
-        self._kept, self.hold = "", False
+        self.hold = False
         yield delta
+
+    def _released(self) -> str:
+        kept = "".join(self._kept)
+        self._kept, self._kept_chars = [], 0
+        return kept
 
     def _split(self, delta: Delta) -> Iterator[Delta]:
         match delta:

@@ -13,6 +13,7 @@ import orjson
 
 from storage.column_types import Kind
 from storage.datasets.describe.markdown import bullets, code, count, join, quote, table
+from storage.datasets.describe.pictures import exported_table
 from storage.datasets.describe.question_wording import Wording, WordingKey, wordings
 from storage.datasets.describe.study_documents import HASH_CHARS
 from storage.datasets.manifest import ExportedFile, ExportManifest
@@ -62,7 +63,9 @@ class Codebook:
 def codebook(exported: ExportManifest) -> Codebook:
     """Build the codebook of an export."""
     asked = wordings(exported.studies)
-    sheets = tuple(_sheet(file, asked, known=bool(exported.studies)) for file in exported.files)
+    sheets = tuple(
+        _sheet(file, asked, known=bool(exported.studies)) for file in (*exported.files, *exported_table(exported))
+    )
     return Codebook(exported.study, exported.schema.name, exported.origin, sheets)
 
 

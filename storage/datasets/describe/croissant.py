@@ -2,8 +2,8 @@
 
 A file is a record set, named by its path without the suffix; a column is a field. The values of a closed column are a
 record set of their own of type sc:Enumeration, which the field refers to where mlcroissant can join the two. Copies in
-other formats are files without record sets. Croissant has no type for JSON values: a list of objects becomes a repeated
-field with their keys, and JSON columns without a shape that Croissant can express are left out.
+other formats and pictures are files without record sets. Croissant has no type for JSON values: a list of objects
+becomes a repeated field with their keys, and JSON columns without a shape that Croissant can express are left out.
 Nothing is guessed: what the publication metadata of the study do not give is left out. The property `origin` says where
 the sessions come from; imports read it again.
 """
@@ -16,7 +16,10 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import Any
 
+from problems.pictures import Picture
 from storage.column_types import FRACTION, JsonColumn, Kind
+from storage.datasets.describe.pictures import TABLE, exported_table
+from storage.datasets.describe.pictures import files as pictures
 from storage.datasets.describe.publication import croissant_fields, origin_mark, title
 from storage.datasets.describe.responsible_ai import CONFORMS_TO as RAI_CONFORMS_TO
 from storage.datasets.describe.responsible_ai import responsible_ai
@@ -88,7 +91,8 @@ CONTEXT: Mapping[str, Any] = MappingProxyType(
 
 def metadata(exported: ExportManifest) -> Json:
     """The description of an export, as JSON-LD."""
-    lists = _Enumerations(exported.files)
+    files = (*exported.files, *exported_table(exported))
+    lists = _Enumerations(files)
     return {
         "@context": dict(CONTEXT),
         "@type": "sc:Dataset",
@@ -98,8 +102,11 @@ def metadata(exported: ExportManifest) -> Json:
         **croissant_fields(exported),
         "additionalProperty": [{"@type": "sc:PropertyValue", "name": "origin", "value": origin_mark(exported)}],
         **responsible_ai(exported),
-        "distribution": [found for file in exported.files for found in _file_objects(file)],
-        "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in exported.files)],
+        "distribution": [
+            *(found for file in files for found in _file_objects(file)),
+            *(_picture(path, picture, size) for path, picture, size in pictures(exported)),
+        ],
+        "recordSet": [*lists.record_sets, *(_record_set(file, lists) for file in files)],
     }
 
 
@@ -187,6 +194,19 @@ def _file_object(file: ExportedFile | FileCopy, description: str) -> Json:
         "contentSize": f"{file.bytes} B",
         "encodingFormat": FORMATS[PurePosixPath(file.path).suffix],
         "sha256": file.sha256,
+    }
+
+
+def _picture(path: str, picture: Picture, size: int) -> Json:
+    return {
+        "@type": "cr:FileObject",
+        "@id": path,
+        "name": path,
+        "description": f"A picture that participants saw, {picture.width} by {picture.height} pixels; see {TABLE}.",
+        "contentUrl": path,
+        "contentSize": f"{size} B",
+        "encodingFormat": picture.type,
+        "sha256": picture.sha256,
     }
 
 

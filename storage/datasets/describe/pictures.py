@@ -8,20 +8,45 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from io import StringIO
 from urllib.parse import unquote
 
 from experiments.study.study import Study
-from problems.pictures import Picture, embeds, key_of
+from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
+from storage.column_types import IntegerColumn, TextColumn, choice
 from storage.datasets.describe.csv_injection import escaped
-from storage.datasets.manifest import ExportManifest
+from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.schemas.base import Column, ReleasedTable
 
 FOLDER, TABLE = "pictures", "pictures.csv"
-HEADER = ("version", "name", "alt", "file", "type", "width", "height", "sha256")
-"""The study's version, the name in its texts (for a data URI `data-` and the SHA-256 of the URI), the alternative text,
-the file in the export, its media type, width and height in pixels, and its checksum."""
 ENDINGS: Mapping[str, str] = {"image/png": "png", "image/jpeg": "jpg", "image/gif": "gif", "image/webp": "webp"}
+STUDY = "the study file"
+CONTENT = "the file's content"
+SIDE = IntegerColumn(low=1, high=MOST_PIXELS)
+COLUMNS = (
+    Column("version", TextColumn(), "The version of the study whose texts have the picture.", STUDY),
+    Column(
+        "name",
+        TextColumn(),
+        "What the study's texts call the picture; for a data URI `data-` and the SHA-256 of the URI.",
+        STUDY,
+    ),
+    Column(
+        "alt",
+        TextColumn(blank=True),
+        "The alternative text, which models and screen readers were given in place of the picture.",
+        STUDY,
+    ),
+    Column("file", TextColumn(what=f"a file in {FOLDER}/"), "The picture's file in this export.", CONTENT),
+    Column("type", choice(*ENDINGS), "The media type.", CONTENT),
+    Column("width", SIDE, "The width in pixels, as the picture is shown.", CONTENT),
+    Column("height", SIDE, "The height in pixels, as the picture is shown.", CONTENT),
+    Column("sha256", TextColumn(pattern="[0-9a-f]{64}", what="64 hexadecimal digits"), "The checksum.", CONTENT),
+)
+RELEASED = ReleasedTable("pictures", TABLE, COLUMNS, ())
+"""The table; it has no database table."""
 
 
 def paths(studies: Sequence[Study]) -> Mapping[str, str]:
@@ -42,14 +67,36 @@ def table(exported: ExportManifest) -> Mapping[str, bytes]:
     out = StringIO("\ufeff" if exported.safe else "", newline="")
     out.seek(0, 2)
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(HEADER)
-    for study in exported.studies:
-        for key, alt in _shown(study):
-            picture = study.pictures.by_key[key]
-            name, alt = (escaped(cell) if exported.safe else cell for cell in (unquote(key), alt))
-            size = (picture.width, picture.height)
-            writer.writerow((study.file.version, name, alt, _path(picture), picture.type, *size, picture.sha256))
+    writer.writerow(column.name for column in COLUMNS)
+    for version, key, alt, picture in _rows(exported.studies):
+        name, alt = (escaped(cell) if exported.safe else cell for cell in (unquote(key), alt))
+        size = (picture.width, picture.height)
+        writer.writerow((version, name, alt, _path(picture), picture.type, *size, picture.sha256))
     return {TABLE: out.getvalue().encode()}
+
+
+def exported_table(exported: ExportManifest) -> tuple[ExportedFile, ...]:
+    """The table as a file of the export, with its columns; none if the export has no pictures."""
+    if not exported.pictures:
+        return ()
+    ((name, content),) = table(exported).items()
+    rows = sum(1 for _ in _rows(exported.studies))
+    return (ExportedFile(RELEASED, name, COLUMNS, rows, len(content), sha256(content).hexdigest(), {}),)
+
+
+def files(exported: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
+    """The path of each picture's file, the picture and the file's size in bytes, in the order of the paths."""
+    if exported.pictures:
+        found = {_path(one): one for study in exported.studies for one in study.pictures.by_key.values()}
+        for path, picture in sorted(found.items()):
+            yield path, picture, (exported.folder / path).stat().st_size
+
+
+def _rows(studies: Sequence[Study]) -> Iterator[tuple[str, str, str, Picture]]:
+    """Version, key, alternative text and picture of each row."""
+    for study in studies:
+        for key, alt in _shown(study):
+            yield study.file.version, key, alt, study.pictures.by_key[key]
 
 
 def _shown(study: Study) -> Iterator[tuple[str, str]]:

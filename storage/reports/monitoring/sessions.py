@@ -157,6 +157,12 @@ def studies_in_progress(connection: Connection, since_us: int) -> list[tuple[str
     return sorted((study, origin) for study, origin in found)
 
 
+def people_started(connection: Connection, study: str) -> int:
+    """How many sessions of a study people have started, at any time."""
+    ours = _seat.study == study, _seat.origin.in_(PEOPLE)
+    return connection.execute(select(func.count()).select_from(tables.seats).where(*ours)).scalar_one()
+
+
 def over_time(connection: Connection, known: Mapping[str, Any]) -> tuple[HourCount, ...]:
     """When sessions began and completed, from the first to the last, in at most so many equal stretches."""
     first_us = connection.execute(_FIRST, known).scalar()
