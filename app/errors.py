@@ -39,6 +39,10 @@ class NotYaml(ParleyError):
         self.problem, self.line, self.column = problem, line, column
 
 
+class ArgumentInvalid(ParleyError):
+    """A word of a command line that is no text."""
+
+
 class NotAllowed(ParleyError):
     """A researcher asked for what their role does not allow."""
 

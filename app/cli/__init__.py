@@ -5,11 +5,13 @@ One of the three edges where everything is caught: an error of ours is a message
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from types import TracebackType
 from typing import Any
 
+from app.errors import ArgumentInvalid
 from problems.errors import ParleyError
 
 STOPPED = "Stopped. What was finished is saved."
@@ -31,6 +33,7 @@ def main() -> None:
     from app.cli.commands import app
 
     try:
+        _check_arguments(sys.argv[1:])
         app()
     except (ParleyError, OSError) as error:
         _print(_message_of(error), style="red")
@@ -45,6 +48,17 @@ def main() -> None:
         raise
     finally:
         sys.excepthook = _name_package  # typer has put its own there
+
+
+def _check_arguments(words: list[str]) -> None:
+    """Raise ArgumentInvalid for a word with bytes that are not UTF-8, which Python passes on as halves of surrogate
+    pairs (PEP 383): they can be in no text, database or answer."""
+    for word in words:
+        if any("\ud800" <= char <= "\udfff" for char in word):
+            raise ArgumentInvalid(
+                f"The argument {ascii(os.fsencode(word))[1:]} is not in UTF-8. Use a terminal with UTF-8; if "
+                "it names a file, give the file another name."
+            )
 
 
 def _name_package(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

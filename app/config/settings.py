@@ -35,8 +35,8 @@ from pydantic_settings import (
 
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from app.errors import SettingsError
-from problems.errors import ProblemError, did_you_mean
-from problems.text import NotText, checked, encoding_of, read_text
+from problems.errors import did_you_mean
+from problems.text import NotText, checked, decoded, encoding_of
 from storage.db.database_url import redact_password
 
 PREFIX = "PARLEY_"
@@ -356,12 +356,9 @@ class Settings(BaseSettings):
 
     def with_lookup(self, more: ServerLookup) -> Self:
         """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
-        return self.model_copy().look_up_in(more)
-
-    def look_up_in(self, more: ServerLookup) -> Self:
-        """These settings themselves, from now on with more model servers."""
-        self._more = more
-        return self
+        copy = self.model_copy()
+        copy._more = more
+        return copy
 
     @property
     def server_names(self) -> tuple[str, ...]:
@@ -428,10 +425,13 @@ def _check_env_file(file: Path) -> None:
     if not file.is_file():
         return
     try:
-        read_text(file)
-    except ProblemError as error:
+        content = file.read_bytes()
+        checked(decoded(content, str(file)), str(file))
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be read ({error.strerror}). Check its permissions.") from None
+    except NotText as error:
         raise SettingsError(str(error)) from None
-    if (encoding := encoding_of(file.read_bytes())) != "utf-8-sig":
+    if (encoding := encoding_of(content)) != "utf-8-sig":
         raise SettingsError(f"{file}: is in {encoding.upper()}, and must be in UTF-8. Save it in that encoding.")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from dataclasses import dataclass, field
@@ -33,8 +35,17 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
         result = thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result()
+        if not env["PARLEY_DATABASE_URL"].startswith("sqlite"):
+            _let_go()
     if isinstance(result.exception, ParleyError | OSError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return Done(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+
+
+def _let_go() -> None:
+    """Close the connections of a server's database, as the end of a command's process does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()

@@ -33,6 +33,11 @@ class Visits:
     streams: dict[str, str] = field(default_factory=dict)
     """The session of each person, by id."""
 
+    @property
+    def url(self) -> str:
+        """The address of the database, with its password."""
+        return self.database.url.render_as_string(hide_password=False)
+
     async def take_part(self, id_: str, words: str, *, recruiter: str = "prolific", **known: Any) -> str:
         """Somebody comes and goes on to the end; returns the session. `known` is of the event `enrolled`."""
         proven = known.get("proof", "signed") != "none"

@@ -45,6 +45,23 @@ def parley(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=os.environ | env, check=False)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="arguments are no bytes there")
+@pytest.mark.parametrize("words", [
+    (b"check", b"caf\xe9.yaml"), (b"export", b"s", b"--to", b"\xff"), (b"\xfe",),
+    (b"note", b"s", b"1", b"half \xed\xa0\x80"),
+])  # fmt: skip
+def test_an_argument_that_is_not_utf_8_is_refused_at_the_door(words: tuple[bytes, ...], tmp_path: Path) -> None:
+    code = b"import sys; from app.cli import main; sys.argv[0] = 'parley'; main()"
+    command = [os.fsencode(sys.executable), b"-c", code, *words]
+    env = os.environ | {"PYTHONPATH": str(Path.cwd())}
+    done = subprocess.run(command, capture_output=True, cwd=tmp_path, env=env, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"not in UTF-8" in done.stderr
+    assert b"\\x" in done.stderr, "the byte is named"
+    assert b"Traceback" not in done.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_the_list_has_every_command_and_nothing_else() -> None:
     assert set(ROOT.commands) == set(commands.COMMANDS)
     assert all(len(entry.does) <= WIDTH and entry.does.endswith(".") for entry in commands.COMMANDS.values())

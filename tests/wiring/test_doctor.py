@@ -15,11 +15,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import uuid4
 
 import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import inspect
 
 from app.cli import console
 from app.doctor import database as database_check
@@ -35,6 +37,7 @@ from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import Done, parley
 from tests.fakes.let_go import let_go
 from tests.fakes.model_list import KEY, Listing, model_list
+from tests.fakes.postgres import fresh
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
 
@@ -176,6 +179,31 @@ def test_a_journal_that_is_not_safe_is_found(examine: Examine, tmp_path: Path, m
     parley("publish", "demo", folder=tmp_path)
     monkeypatch.setattr(database_check, "probe", lambda _: Probe("SQLite 3", None, "delete"))
     assert examine().about("database", "error", "WAL", "delete")
+
+
+def test_a_database_of_either_kind_is_read_and_written(examine: Examine, database_url: str) -> None:
+    """And nothing is left of that."""
+    database = open_database(database_url)
+    found = examine(PARLEY_DATABASE_URL=database_url, PARLEY_SECRET=SECRET)
+    product = "SQLite" if database.dialect.name == "sqlite" else "PostgreSQL"
+    assert found.about("database", "ok", product, "can be read and written")
+    assert found.errors == 0
+    assert "parley_probe" not in inspect(database).get_table_names()
+    if product == "PostgreSQL":
+        assert found.about("clock", "ok", "the database's server")
+        assert examine(PARLEY_DATABASE_URL=database_url).about("database", "error", "PARLEY_SECRET")
+    let_go(database)
+
+
+def test_a_postgresql_database_that_cannot_be_written_is_found(examine: Examine, postgres_server: str) -> None:
+    url = fresh(postgres_server, f"parley_{uuid4().hex}")
+    database = open_database(url)
+    with database.connect() as connection:
+        connection.exec_driver_sql(f'ALTER DATABASE "{database.url.database}" SET default_transaction_read_only = on')
+        connection.commit()
+    let_go(database)
+    found = examine(PARLEY_DATABASE_URL=url, PARLEY_SECRET=SECRET)
+    assert found.about("database", "error", "read-only"), found.rows
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from sqlalchemy import Engine
 
 from storage import tables
-from storage.registers.link_problems import MOST, count_link_problem, link_problems
+from storage.db.engine import Database
+from storage.registers.link_problems import MOST, count_link_problem, link_problems, recent_link_problems
 from storage.registers.participants import ParticipantId, Participants
 from tests.fakes.accounts import BETTER, ada_and_bob
 from tests.fakes.commanding import parley
@@ -43,14 +43,19 @@ LOST = [
 ]
 
 
-@pytest.mark.parametrize("policy", ["report", "refuse"])
+@pytest.mark.parametrize(
+    ("policy", "database_url"),
+    [("report", "sqlite"), ("refuse", "sqlite"), ("report", "postgresql")],
+    indirect=["database_url"],
+)
 async def test_an_id_that_is_not_taken_is_refused_or_reported(
-    tmp_path: Path, policy: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, policy: str, database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = study(tmp_path, recruitment={"unreadable_id": policy})
     caplog.set_level(logging.WARNING)
     started = policy == "report"
-    async with serving(settings_for(tmp_path), path) as served:
+    known = {"PARLEY_SECRET": SECRET, "PARLEY_DATABASE_URL": database_url}
+    async with serving(settings_for(tmp_path, database_url=database_url), path) as served:
         for link, reason, parameter in LOST:
             async with HttpBot(served.url, link) as bot:
                 answer = await bot.client.get(f"/s/small{link}")
@@ -69,15 +74,15 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
         assert found == {(reason, parameter, int(not started), int(started)) for _, reason, parameter in LOST}
         flagged = query(served.database, "SELECT flags FROM seat")
         assert flagged == ([("unreadable_id",)] * len(LOST) if started else [])
-        shown = json.loads(parley("status", "small", "--json", folder=tmp_path, PARLEY_SECRET=SECRET).stdout)
+        shown = json.loads(parley("status", "small", "--json", folder=tmp_path, **known).stdout)
         assert shown["unreadable_id"] == len(flagged)
         assert {(one["reason"], one["refused"], one["started"]) for one in shown["link_problems"]} == {
             (reason, refused, begun) for reason, _, refused, begun in found
         }
         if started:
-            paid = parley("payments", "small", "-o", "out", "--dry-run", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
+            paid = parley("payments", "small", "-o", "out", "--dry-run", folder=tmp_path, **known).stdout
             assert f"without an ID, so in no list of a recruiter: 1 (session {len(LOST)})" in paid
-        printed = parley("status", "small", folder=tmp_path, PARLEY_SECRET=SECRET).stdout
+        printed = parley("status", "small", folder=tmp_path, **known).stdout
         assert "PROLIFIC_PID" in printed
         stored = repr(query(served.database, "SELECT * FROM link_problem"))
     for _, reason, parameter in LOST:
@@ -128,7 +133,8 @@ async def test_of_one_address_only_so_many_links_are_counted(tmp_path: Path) -> 
         assert 60 <= sum(one.refused for one in link_problems(served.database, "small")) < 90
 
 
-def test_names_of_parameters_fill_no_table(database: Engine) -> None:
+def test_names_of_parameters_fill_no_table(each_database: Database) -> None:
+    database = each_database
     for number in range(MOST + 5):
         count_link_problem(database, "small", "unknown", f"x{number}_id", number, started=bool(number % 2))
     found = link_problems(database, "small")
@@ -136,3 +142,12 @@ def test_names_of_parameters_fill_no_table(database: Engine) -> None:
     assert sum(one.refused + one.started for one in found) == MOST + 5
     assert next(one for one in found if not one.parameter).last_us == MOST + 4
     assert len(query(database, f'SELECT * FROM "{tables.link_problems.name}"')) == MOST + 1
+
+
+def test_those_of_late_are_counted_by_study(each_database: Database) -> None:
+    for number, (name, reason) in enumerate([("a", "unknown"), ("a", "missing"), ("b", "unknown"), ("a", "missing")]):
+        count_link_problem(each_database, name, reason, "", number, started=number % 2 == 0)
+    with each_database.connect() as connection:
+        assert recent_link_problems(connection, 0) == {"a": (2, 1), "b": (0, 1)}
+        assert recent_link_problems(connection, 3) == {"a": (2, 0)}
+        assert recent_link_problems(connection, 4) == {}

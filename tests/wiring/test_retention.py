@@ -30,6 +30,11 @@ DAY_S = 86_400
 
 
 @pytest.fixture
+def database(each_database: Database) -> Database:
+    return each_database
+
+
+@pytest.fixture
 async def visits(tmp_path: Path, database: Database) -> AsyncIterator[Visits]:
     """Somebody came ten days before somebody else."""
     found = begin(tmp_path, database, keep_ids_for="90 days", keep_for="1 year")
@@ -40,8 +45,12 @@ async def visits(tmp_path: Path, database: Database) -> AsyncIterator[Visits]:
     await found.runtime.close()
 
 
+def command_of(visits: Visits, *words: str) -> Done:
+    return parley(*words, folder=visits.folder, PARLEY_SECRET=SECRET, PARLEY_DATABASE_URL=visits.url)
+
+
 def command(visits: Visits, *words: str) -> Done:
-    done = parley(*words, folder=visits.folder, PARLEY_SECRET=SECRET)
+    done = command_of(visits, *words)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -75,9 +84,10 @@ async def test_neither_the_id_nor_its_digest_leads_to_the_data_any_more(visits: 
         (name,) = find(visits, id_)
         assert name.startswith(UNLINKED)
         assert name not in visits.streams.values()
-    rows = query(visits.database, "SELECT rowid, digest, stream, sealed FROM participant_identity ORDER BY rowid")
+    place = "rowid" if visits.database.dialect.name == "sqlite" else "ctid"
+    rows = query(visits.database, f"SELECT {place}, digest FROM participant_identity ORDER BY {place}")
     assert [row[1] for row in rows] == sorted(row[1] for row in rows), "nor the order in which they came"
-    done = parley("withdraw", ADA, "--yes", folder=visits.folder, PARLEY_SECRET=SECRET)
+    done = command_of(visits, "withdraw", ADA, "--yes")
     assert (done.returncode, "no session found" in done.stderr) == (2, True)
 
 
@@ -87,7 +97,10 @@ async def test_who_comes_again_is_still_known(tmp_path: Path, database: Database
     await visits.take_part(ADA, "zqadaqz")
     await visits.runtime.close()
     mine, others = f"?PROLIFIC_PID={BOB}&SESSION_ID=t", signed("short", "prolific", ADA)
-    async with serving(settings_for(tmp_path), tmp_path / "short.yaml") as served, HttpBot(served.url, "1") as bot:
+    async with (
+        serving(settings_for(tmp_path, database_url=visits.url), tmp_path / "short.yaml") as served,
+        HttpBot(served.url, "1") as bot,
+    ):
         await bot.arrive("short", mine)
         await bot.finish()
         stream = bot.stream
@@ -124,7 +137,7 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
     (plan,) = await task(visits).once()
     assert (plan.ids, plan.data, [one.number for one in plan.unpaid]) == ((), (), [1])
     assert visits.people.reveal(stream) is not None
-    refused = parley("person", "delete-id", ADA, "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+    refused = command_of(visits, "person", "delete-id", ADA, "--yes")
     assert (refused.returncode, "not paid" in refused.stderr) == (2, True)
     assert "1 kept, as a bonus is not paid yet (No. 1)" in command(visits, "status", "short").stdout
     record(database, [Payment(payees(database, visits.people, "short")[0], "bonus.csv")], "key", visits.clock.now_us())
@@ -135,7 +148,7 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
 
 async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
     """The sessions are of January 2026, long ago for its clock."""
-    async with serving(settings_for(visits.folder), visits.folder / "short.yaml"):
+    async with serving(settings_for(visits.folder, database_url=visits.url), visits.folder / "short.yaml"):
         while any(visits.people.reveal(stream) for stream in visits.streams.values()):
             await asyncio.sleep(0.05)
     assert AuditLog(visits.database, visits.clock.now_us).read(SERVER)[0].what == "deleted recruiter IDs by age"
