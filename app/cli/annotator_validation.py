@@ -17,14 +17,16 @@ from rich.text import Text
 from app.annotation.agreement import AnswerPairs, compare_answers
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import annotators
-from app.annotation.validation_study import draw_sample, write_sample
+from app.annotation.validation_study import draw_sample, public_id, write_sample
 from app.cli.annotate import From, commands, own_of, study_of
 from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, out, print_json, settings_in_use
+from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
 from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.registers.label_samples import LabelSample, record_label_sample
 from storage.registers.origins import Origin
 from storage.reports.conversations import Conversation, among, annotated_in, conversations, origin_of
 
@@ -35,6 +37,14 @@ if TYPE_CHECKING:
 Name = Annotated[str, typer.Option("--annotator", metavar="NAME", help="The annotator.")]
 Model = Annotated[
     str, typer.Option("--model", metavar="NAME", help="Only annotations of this model, by its name in the data.")
+]
+
+LabelsOption = Annotated[
+    str, typer.Option("--label-study", metavar="STUDY", help="The label study, by its name or file.")
+]
+LabelsOrigin = Annotated[
+    Origin | None,
+    typer.Option("--label-origin", metavar="ORIGIN", help="Only labels of this origin: person, bot or pilot."),
 ]
 
 
@@ -54,31 +64,31 @@ def sample(
     """Draw a random sample of annotated conversations, and write a study in which people label them."""
     settings = settings_in_use()
     database = existing_database(settings)
-    annotator = _annotator(study_of(database, study), name, file)
-    pairs = _annotated(database, name_of(study), annotator, (origin, model))
+    annotator = requested_annotator(study_of(database, study), name, file)
+    pairs = annotated_conversations(database, name_of(study), annotator, (origin, model))
     secret = secret_for(settings, database)
     chosen = draw_sample([one for one, _ in pairs], number, seed, secret)
     path = write_sample(to, annotator, chosen, secret)
     label = load_study(str(path))
+    population, ids = ([public_id(secret, one) for one in several] for several in ([one for one, _ in pairs], chosen))
+    whose = origin_of(database, name_of(study), origin)
+    drawn = LabelSample(label.name, name, model, whose, seed, tuple(sorted(population)), tuple(ids))
+    record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
     out.print(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}", highlight=False)
     out.print(f"[dim]Next, let people label them: parley serve {path}[/dim]", highlight=False)
-    out.print(
-        f"[dim]Then: parley annotate agreement {study} --annotator {name} --label-study {label.name}[/dim]",
-        highlight=False,
-    )
+    for then in ("agreement", "estimate"):
+        out.print(
+            f"[dim]Then: parley annotate {then} {study} --annotator {name} --label-study {label.name}[/dim]",
+            highlight=False,
+        )
 
 
 @commands.command()
 def agreement(
     study: StudyName,
     name: Name,
-    labels: Annotated[
-        str, typer.Option("--label-study", metavar="STUDY", help="The label study, by its name or file.")
-    ],
-    labels_origin: Annotated[
-        Origin | None,
-        typer.Option("--label-origin", metavar="ORIGIN", help="Only labels of this origin: person, bot or pilot."),
-    ] = None,
+    labels: LabelsOption,
+    labels_origin: LabelsOrigin = None,
     model: Model = "",
     file: From = None,
     origin: OriginOption = None,
@@ -87,8 +97,8 @@ def agreement(
     """Compute the agreement between an annotator and people, and among people, for each field."""
     settings = settings_in_use()
     database = existing_database(settings)
-    annotator = _annotator(study_of(database, study), name, file)
-    pairs = _annotated(database, name_of(study), annotator, (origin, model))
+    annotator = requested_annotator(study_of(database, study), name, file)
+    pairs = annotated_conversations(database, name_of(study), annotator, (origin, model))
     found = compare_answers(
         database, annotator, pairs, (name_of(labels), labels_origin), secret_for(settings, database)
     )
@@ -99,12 +109,13 @@ def agreement(
         out.print(_table(compared))
 
 
-def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
+def requested_annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
+    """The annotator of that name, of Parley's, of the study's or of a file."""
     (found,) = annotators([name], own_of(study, file))
     return found
 
 
-def _annotated(
+def annotated_conversations(
     database: Database, study: str, annotator: Annotator, which: tuple[str | None, str]
 ) -> list[tuple[Conversation, Mapping[str, Any]]]:
     """The conversations that were annotated, of an origin and by a model, each with what was found."""
@@ -141,12 +152,13 @@ def _table(pairs: Sequence[tuple[AnswerPairs, FieldAgreement | None]]) -> Table:
             table.add_row(Text(one.field.name), *("",) * 3, Text("free text: not compared"))
             continue
         counts = (f"{number:,}" for number in (found.n, found.conversations, found.raters))
-        figures = _shown(found.agreement, share=True), _shown(found.kappa), _shown(found.people)
+        figures = shown(found.agreement, share=True), shown(found.kappa), shown(found.people)
         table.add_row(Text(one.field.name), *counts, *figures)
     return table
 
 
-def _shown(found: Interval | None, *, share: bool = False) -> str:
+def shown(found: Interval | None, *, share: bool = False) -> str:
+    """A figure with its interval, as in a table."""
     from app.analysis.estimates import NUMBER, SHARE, Unit, format_interval, format_value
 
     if found is None:

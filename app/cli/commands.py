@@ -82,7 +82,7 @@ PANELS = {
         "verify": Entry("participants", "Recompute all assignments and draws from seeds."),
         "import": Entry("datasets", "Import the files of a released dataset."),
         "validate": Entry("datasets", "Validate dataset files against their released schema."),
-        "annotate": Entry("annotator_validation", "Annotate conversations with a model, and check agreement."),
+        "annotate": Entry("annotator_estimate", "Annotate conversations with a model, and check agreement."),
         "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
         "simulator-quality": Entry("simulator_quality", "Compare simulated users with people."),
     },

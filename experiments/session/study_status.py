@@ -12,6 +12,7 @@
     looked {number, who, through, why, complete, result}  somebody looked at an outcome before the end; `number` is
                                that of a planned look, null for any other
     explained {deviation, why}  the reason for a deviation from the plan
+    sampled {...}              conversations were drawn for people to label (storage/registers/label_samples.py)
 
 `where` are factors with their values; empty for all participants. Sessions in progress always continue.
 A study without such events is open. If the first is `published`, it is a draft until it is piloted or opened.
@@ -31,12 +32,12 @@ from experiments.study.sections.recruitment import Quota
 StudyState = Literal["draft", "pilot", "open", "paused", "closed"]
 Decision = Literal[
     "published", "budgeted", "capped", "paused", "closed", "piloted", "opened", "described",
-    "preregistered", "looked", "explained",
+    "sampled", "preregistered", "looked", "explained",
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
 """What is recorded about the plan of a trial."""
-ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", *PLAN)
+ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", *PLAN)
 """The decisions that are possible in every state."""
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
     {

@@ -59,6 +59,10 @@ class Conversation:
     about: ConversationRef
     talks: tuple[Talk, ...]
     question: ConversationProblem = ConversationProblem()
+    factors: Mapping[str, str] = field(default_factory=dict)
+    """The participant's factors with their values; of an imported conversation none are known."""
+    models: tuple[str, ...] = ()
+    """The models that replied in it."""
 
     @property
     def said(self) -> Talk:
@@ -80,6 +84,7 @@ def conversations(database: Database, study: str, origin: str, *, whole: bool = 
                 held[0],
                 about=ConversationRef(),
                 talks=tuple(one.talks[0] for one in held),
+                models=tuple(dict.fromkeys(model for one in held for model in one.models)),
                 question=ConversationProblem(),
             )
         elif not whole:
@@ -107,7 +112,14 @@ def _own_conversations(study: Study, state: State, stream: str) -> Iterator[Conv
     for place in visited(study, state):
         if place.done() or state.outcome:
             for slot, talk in _talks(place.facts):
-                yield Conversation(stream, ConversationRef(place.path, slot), (talk,), _problem_of(place))
+                about, models = ConversationRef(place.path, slot), tuple(_models(place.facts, slot))
+                yield Conversation(stream, about, (talk,), _problem_of(place), state.factors, models)
+
+
+def _models(events: Sequence[Event], slot: str) -> Iterator[str]:
+    """The models that replied at a place; with a slot, in this column."""
+    replied = (event.data for event in events if event.kind == "replied" and event.data.get("slot", "") == slot)
+    return iter(dict.fromkeys(str(data["model"]) for data in replied if data.get("model")))
 
 
 def _talks(events: Sequence[Event]) -> Iterator[tuple[str, Talk]]:

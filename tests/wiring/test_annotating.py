@@ -28,6 +28,7 @@ from storage.log.event_log import Log
 from storage.log.projections import differences
 from storage.log.seat_projection import seat_changes
 from storage.log.write_requests import Append
+from storage.registers.label_samples import label_samples
 from storage.registers.studies import Studies
 from storage.reports.conversations import annotated_in, conversations
 from storage.yaml_text import yaml_text
@@ -273,6 +274,76 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     found = json.loads(annotate(tmp_path, *same, "--json").stdout)["user_effort"]
     assert (found["n"], found["raters"], found["agreement"]["value"]) == (16, 4, 0.5)
     assert found["people"]["value"] < 0.5
+
+
+ESTIMATE = ("estimate", "talk", "--annotator", "user_effort", "--label-study", "verify-user_effort")
+
+
+def drawn(folder: Path, *more: str) -> Path:
+    """Everything annotated, and four conversations drawn for people; the label study's file."""
+    BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
+    annotate(folder, "talk", "--annotator", "user_effort", "--model", "judge:good")
+    done = annotate(
+        folder, "sample", "talk", "--annotator", "user_effort", "-n", "4", "-o", str(folder / "verify"), *more
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "verify" / "study.yaml"
+
+
+def tried(field: Any, screen: Any) -> str:
+    return "tried"
+
+
+def known(field: Any, screen: Any) -> str:
+    return "known"
+
+
+def test_labels_of_a_drawn_sample_correct_those_of_the_model(tmp_path: Path, database: Database) -> None:
+    asyncio.run(_labelled(tmp_path, drawn(tmp_path), [tried, tried, known]))
+    rows = json.loads(annotate(tmp_path, *ESTIMATE, "--by", "model", "--json").stdout)
+    of_all = {row["value"]: row for row in rows if row["group"] == "all"}
+    assert list(of_all) == ["tried", "known", "low effort"]
+    assert {(row["labelled"], row["others"], row["participants"]) for row in of_all.values()} == {(4, 2, 6)}
+    assert [row["people"]["value"] for row in of_all.values()] == pytest.approx([2 / 3, 1 / 3, 0]), "mean of raters"
+    found = [one.data["values"]["user_effort"] for one in annotated_in(database, "talk", "user_effort").values()]
+    assert [row["model"]["value"] for row in of_all.values()] == [found.count(label) / 6 for label in of_all]
+    assert {row["group"] for row in rows} > {"all"}, "and by model"
+    assert sum(row["labelled"] + row["others"] for row in rows if row["group"] != "all") == 3 * 6
+
+    shown = annotate(tmp_path, *ESTIMATE)
+    assert (shown.returncode, "tried" in shown.stdout, "origin person" in shown.stdout) == (0, True, True), shown.stderr
+    wrong = annotate(tmp_path, *ESTIMATE, "--by", "modell")
+    assert (wrong.returncode, "'modell'" in wrong.stderr) == (2, True)
+
+
+def test_a_draw_is_recorded_once_and_further_ones_are_told(tmp_path: Path, database: Database) -> None:
+    drawn(tmp_path)
+    file = drawn(tmp_path)
+    assert len(label_samples(database, "talk", "user_effort")) == 1
+    asyncio.run(_labelled(tmp_path, file, [tried]))
+    assert "samples were drawn" not in annotate(tmp_path, *ESTIMATE).stdout
+    drawn(tmp_path, "--seed", "another")
+    assert "2 samples were drawn" in annotate(tmp_path, *ESTIMATE).stdout
+
+
+def test_labels_that_are_no_random_sample_are_refused(tmp_path: Path, database: Database) -> None:
+    file = drawn(tmp_path)
+    pool = file.with_name("conversations.jsonl")
+    whole = pool.read_text()
+    pool.write_text("".join(whole.splitlines(keepends=True)[:3]))
+    asyncio.run(_labelled(tmp_path, file, [tried]))
+    fewer = annotate(tmp_path, *ESTIMATE)
+    assert (fewer.returncode, "1 of it are missing" in " ".join(fewer.stderr.split())) == (2, True), fewer.stderr
+
+    pool.write_text(whole)
+    asyncio.run(_labelled(tmp_path, file, []))
+    some = annotate(tmp_path, *ESTIMATE)
+    assert (some.returncode, "1 of the 4 conversations" in " ".join(some.stderr.split())) == (2, True), some.stderr
+    asyncio.run(_labelled(tmp_path, file, [tried]))
+    assert annotate(tmp_path, *ESTIMATE).returncode == 0
+
+    unknown = annotate(tmp_path, "estimate", "talk", "--annotator", "answer", *ESTIMATE[4:])
+    assert (unknown.returncode, "not recorded" in unknown.stderr) == (2, True), unknown.stderr
 
 
 def withdraw(database: Database, stream: str) -> None:

@@ -180,6 +180,7 @@ AS_JSON = {
     "ai-alone status": ("demo",),
     "alerts": (),
     "annotate agreement": None,  # in test_annotating.py, which has labels
+    "annotate estimate": None,  # as above
     "annotate status": ("demo",),
     "blinding": ("demo",),
     "budget": ("demo", "5"),

@@ -1,0 +1,62 @@
+"""Random samples of annotated conversations that people are to label: `sampled` events of the study's own stream.
+
+    sampled {label_study, annotator, model, origin, seed, population, sample}
+
+`population` and `sample` are the ids of conversations in label studies, which only the deployment's secret can trace
+back. Whether human labels stand for all conversations depends on how the labelled ones were chosen, so it is recorded
+when they are drawn, and not asked for later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from sqlalchemy import Connection, select
+
+from experiments.events import Actor
+from storage import tables
+from storage.db.engine import Database
+from storage.registers.imported_rows import study_stream
+from storage.registers.study_status import StatusTransaction, decided
+
+SAMPLED = "sampled"
+_fact = tables.events.c
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSample:
+    """How the conversations of a label study were drawn."""
+
+    label_study: str
+    annotator: str
+    model: str
+    """The model whose annotations were drawn from; empty for all."""
+    origin: str
+    seed: str
+    population: tuple[str, ...]
+    sample: tuple[str, ...]
+
+
+def record_label_sample(database: Database, study: str, drawn: LabelSample, *, by: Actor, at_us: int) -> bool:
+    """Record a draw; returns False if the same one was recorded before."""
+
+    def add(now: StatusTransaction) -> bool:
+        if drawn in _recorded(now.connection, study):
+            return False
+        now.add("sampled", asdict(drawn), by=by, at_us=at_us)
+        return True
+
+    return decided(database, study, add)
+
+
+def label_samples(database: Database, study: str, annotator: str) -> list[LabelSample]:
+    """The draws for an annotator of a study, oldest first."""
+    with database.connect() as connection:
+        return [one for one in _recorded(connection, study) if one.annotator == annotator]
+
+
+def _recorded(connection: Connection, study: str) -> list[LabelSample]:
+    conditions = _fact.stream == study_stream(study), _fact.kind == SAMPLED
+    found = connection.execute(select(_fact.data).where(*conditions).order_by(_fact.seq)).scalars()
+    ids = ("population", "sample")
+    return [LabelSample(**{**data, **{name: tuple(data[name]) for name in ids}}) for data in found]
