@@ -82,7 +82,7 @@ class RandomBot:
         """What it does on a screen: an action that is offered, and its values."""
         chat, actions = screen.panel.chat, screen.actions
         if "rate" in actions and chat:
-            return "rate", self._fill(screen, chat.rating)
+            return "rate", self.fill(screen, chat.rating)
         if "skip" in actions or "stop" in actions:
             return "skip" if "skip" in actions else "stop", {}
         if "retry" in actions:
@@ -91,8 +91,8 @@ class RandomBot:
         if "say" in actions and (not could_leave or (chat and self._talks(len(chat.messages)))):
             return "say", {"text": self._say(screen)}
         if "vote" in actions and chat:
-            return "vote", self._fill(screen, chat.rating)
-        return "submit", self._fill(screen, screen.panel.fields)
+            return "vote", self.fill(screen, chat.rating)
+        return "submit", self.fill(screen, screen.panel.fields)
 
     def _talks(self, messages: int) -> bool:
         return messages == 0 or self._random.random() < TALKS_ON
@@ -106,7 +106,8 @@ class RandomBot:
             return self._random.choice(WISHES)
         return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
 
-    def _fill(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
+    def fill(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
+        """Its answers to fields of a screen."""
         judged = self._judgements(screen, fields)
         answers = {field.name: self._value(field) for field in fields} | judged
         left = {field.name for field in fields if not field.required and self._random.random() < SKIPS}

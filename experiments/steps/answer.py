@@ -1,18 +1,19 @@
-"""Answer: a problem answered alone, from its options."""
+"""Answer: a problem answered alone, from its options or by a number."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from experiments.session.state import Location
-from experiments.study.fields import ANSWER, Field, choice
+from experiments.study.fields import Field
+from experiments.study.problem_answer import AnsweringStep
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
-from experiments.study.step import Step, step
+from experiments.study.step import step
 
 
 @step
-class AnswerStep(Step):
-    """ChatBench's user-alone page: the question and its lettered options."""
+class AnswerStep(AnsweringStep):
+    """ChatBench's user-alone page: the question and its lettered options. With `number` the answer is a number."""
 
     step: Literal["answer"]
     text: str = (
@@ -26,12 +27,12 @@ class AnswerStep(Step):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The problem, whose options are its own."""
-        return (ANSWER,)
+        """The problem, whose options are its own; and how sure participants are."""
+        return self.answer_asked()
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The options."""
-        return (choice(place.problem.options),)
+        """The options or the box for a number; and the confidence."""
+        return self.answer_fields(place)
 
     def panel(self, place: Location) -> Panel:
         """The problem and its options."""
@@ -39,9 +40,9 @@ class AnswerStep(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def provides(self) -> tuple[str, ...]:
-        """`answer`, the letter chosen."""
-        return ("answer",)
+        """`answer`, the letter chosen or the number; and `answer_confidence`, if `ask_confidence` is set."""
+        return self.answer_names()
 
     def requires(self) -> frozenset[str]:
-        """A problem with options."""
-        return frozenset({"problem", "options"})
+        """A problem; with options, unless the answer is a number."""
+        return self.answer_needs()

@@ -36,10 +36,11 @@ from experiments.session.conversation import (
 )
 from experiments.session.state import Location
 from experiments.study.base_model import StrictModel
-from experiments.study.fields import ANSWER, Field, Scale, TextField, choice
+from experiments.study.fields import Field, Scale, TextField
+from experiments.study.problem_answer import AnsweringStep
 from experiments.study.screen import ChatView, Panel, ProblemBlock, TextBlock
 from experiments.study.sections.recruitment import EndPage, Paste
-from experiments.study.step import RatingSubject, Step, read_or_refuse, step
+from experiments.study.step import RatingSubject, read_or_refuse, step
 from problems.pictures import PictureMap, described_problem
 from problems.problem import Problem
 
@@ -70,7 +71,7 @@ class OnFailure(StrictModel):
 
 
 @step
-class ChatStep(Step):
+class ChatStep(AnsweringStep):
     """A conversation of at most `max_messages` messages. With `answer` the problem is answered on the same screen."""
 
     step: Literal["chat"]
@@ -88,7 +89,7 @@ class ChatStep(Step):
     max_chars: MessageChars = MESSAGE_CHARS
     """The maximum number of characters of each message."""
     answer: bool = False
-    """Whether the problem's options are shown next to the chat and must be answered to continue."""
+    """Whether the problem must be answered next to the chat to continue: by one of its options, or by a `number`."""
     rate_each: tuple[Literal["helpfulness", "correctness"], ...] = ()
     """The scales on which each reply must be rated before the next message or the end."""
     problem_in_prompt: bool = False
@@ -105,14 +106,12 @@ class ChatStep(Step):
 
     def questions_asked(self) -> tuple[Field, ...]:
         """The problem, whose options are its own, if it is answered here; and the scales for each reply."""
-        answer = (ANSWER,) if self.answer else ()
+        answer = self.answer_asked() if self.answer else ()
         return (*answer, *_scales(self.rate_each))
 
     def fields(self, place: Location) -> tuple[Field, ...]:
-        """The problem's options, if it is answered here."""
-        if not self.answer:
-            return ()
-        return (choice(place.problem.options),)
+        """The problem's options or the box for a number, if it is answered here."""
+        return self.answer_fields(place) if self.answer else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
         """The box for a message."""
@@ -233,8 +232,8 @@ class ChatStep(Step):
         return {name: rated_reply(name, place.facts, reply) for name in self.rate_each}
 
     def provides(self) -> tuple[str, ...]:
-        """`answer`, if the problem is answered in this step."""
-        return ("answer",) if self.answer else ()
+        """`answer`, if the problem is answered in this step, and `answer_confidence`, if that is asked."""
+        return self.answer_names() if self.answer else ()
 
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
         """The one that replies."""
@@ -243,7 +242,12 @@ class ChatStep(Step):
     def requires(self) -> frozenset[str]:
         """A problem and a model; options, if it is answered here."""
         model = {"model"} if "{{model}}" in self.model.replace(" ", "") else set()
-        return frozenset({"problem"} | model | ({"options"} if self.answer else set()))
+        return frozenset({"problem"} | model | (self.answer_needs() if self.answer else set()))
+
+    def faults(self, models: Sequence[str]) -> Sequence[str]:
+        """Errors for keys about an answer where none is asked."""
+        idle = {"number": self.number is not None, "ask_confidence": self.ask_confidence}
+        return [f"`{key}` needs `answer: true`" for key, given in idle.items() if given and not self.answer]
 
 
 @lru_cache(maxsize=100)

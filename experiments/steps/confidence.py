@@ -6,11 +6,17 @@ from typing import Literal
 
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.session.state import Location
-from experiments.study.fields import Field, SingleChoice
+from experiments.study.fields import Field, SingleChoice, Slider
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import Step, step
 
 ASKED = SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CONFIDENCE)
+IN_POINTS = Slider(
+    name="confidence_points",
+    text=QUESTIONS["confidence"],
+    left="0: not confident at all",
+    right="100: completely confident",
+)
 
 
 @step
@@ -22,12 +28,15 @@ class ConfidenceStep(Step):
     """The line above the problem. (ChatBench's.)"""
     copying: bool = True
     """Whether participants can select and copy the problem's text."""
+    points: bool = False
+    """Ask for a whole number from 0 to 100 instead. It is recorded as `confidence_points`; the slider has no handle
+    before participants put it there."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """ChatBench's question and words (seeds 1.1)."""
-        return (ASKED,)
+        """ChatBench's question and words (seeds 1.1), or its question with a slider."""
+        return (IN_POINTS if self.points else ASKED,)
 
     def panel(self, place: Location) -> Panel:
         """The problem, then the question."""
@@ -36,8 +45,8 @@ class ConfidenceStep(Step):
         return Panel(self.title, (TextBlock(place.fill(self.text)), problem), self.fields(place), button=self.button)
 
     def provides(self) -> tuple[str, ...]:
-        """`confidence`, the degree chosen."""
-        return ("confidence",)
+        """`confidence`, the degree chosen; or `confidence_points`, if `points` is set."""
+        return (self.questions_asked()[0].name,)
 
     def requires(self) -> frozenset[str]:
         """A problem."""

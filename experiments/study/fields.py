@@ -234,6 +234,8 @@ class Number(Field):
     """The largest number accepted."""
     integer: bool = True
     """Whether only whole numbers are accepted."""
+    unit: str = ""
+    """The unit, shown behind the box."""
 
     @model_validator(mode="after")
     def _has_room(self) -> Self:
@@ -254,6 +256,10 @@ class Number(Field):
         if not low <= number <= high or abs(number) > LARGEST:
             raise Invalid(self._range())
         return number
+
+    def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
+        """The unit is filled too."""
+        return {**super()._texts(fill), "unit": fill(self.unit)}
 
     def _range(self) -> str:
         low, high = self.minimum, self.maximum

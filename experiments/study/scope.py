@@ -17,7 +17,8 @@ Values = Mapping[str, tuple[str, ...]]
 @dataclass(frozen=True)
 class NameScope:
     """The names that can be referred to at a location. `values` has the values of factors and loop variables; `limits`
-    has those with which the location is reached, by the conditions around it; `asked` collects the uses of models."""
+    has those with which the location is reached, by the conditions around it; `asked` collects the uses of models.
+    `problems` are those of the loop around it."""
 
     known: frozenset[str]
     steps: frozenset[str] = frozenset()
@@ -25,6 +26,7 @@ class NameScope:
     values: Values = field(default_factory=dict)
     limits: Mapping[str, frozenset[str]] = field(default_factory=dict)
     asked: list[ModelUse] = field(default_factory=list, compare=False)
+    problems: Sequence[Problem] = ()
 
     def within(self, when: Condition | None) -> Self:
         """The names that are known inside of what is only done if a condition holds."""

@@ -7,7 +7,7 @@ for editors: a step uses no other step's class, and it has no state; whatever it
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 
@@ -22,6 +22,7 @@ from experiments.study.instrument import Instrument
 from experiments.study.screen import Panel
 from experiments.study.sections.recruitment import EndPage
 from problems.plugins import Registry
+from problems.problem import Problem
 
 Location = Any
 """An `experiments.session.state.Location`. Sessions import steps, so the type cannot be named here; each kind of step
@@ -168,6 +169,11 @@ class Step(StrictModel):
     def asks_models(self, models: Sequence[str]) -> tuple[str, ...]:
         """Which of the study's models may reply here, by name or as `{{name}}`; their system prompts are checked."""
         return ("{{model}}",) if "model" in self.requires() else ()
+
+    def problem_faults(self, problem: Problem) -> Iterator[str]:
+        """Why the step cannot be taken with a problem of its loop, as ends of a sentence that begins with the
+        problem."""
+        yield from ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
         """Errors that only this kind of step can find, in a study with these models; a sentence each."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from experiments.errors import ValidationIssue, suggestion
 from experiments.instruments.dices_safety import REASONS
@@ -32,6 +33,8 @@ from experiments.study.template import SLOT, names
 from problems.problem import Problem
 
 MOST_ROWS = 26
+MOST_UNFIT = 10
+"""The most problems of a loop that are named as unfit for one step."""
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
 """In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
@@ -186,7 +189,7 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
         reason = {
             "model": "needs a model: a factor `model`, `vary: {model: [...]}`, or a study with a single model",
             "problem": "must be inside an `each` over a pool of problems",
-            "options": "needs problems with options; some problems here have none",
+            "options": "needs problems with options; some problems here have none. For numbers as answers add `number`",
             "answer": "needs problems whose correct answer is known; some problems here have none",
             "dialogue": "needs finished conversations, such as those of the source dices; some problems here are not",
             "reply": "needs a conversation with a model before it; within a loop, in the same turn",
@@ -199,6 +202,11 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
     scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
     faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
     faults += [ValidationIssue(at, words) for words in option_faults(node)] if _exports_dices(study) else []
+    if getattr(node, "number", None) and "chatbench" in study.file.export_schemas:
+        words = "asks for a number, but the files of `chatbench` hold options only; take it out of `export_schemas`"
+        faults.append(ValidationIssue(f"{at}.number", words))
+    unfit = ((problem.id, words) for problem in scope.problems for words in node.problem_faults(problem))
+    faults += [ValidationIssue(at, f"the problem {name!r} {words}") for name, words in islice(unfit, MOST_UNFIT)]
     for other in node.depends_on():
         if other not in scope.steps:
             faults.append(
@@ -243,6 +251,7 @@ def _each(study: Study, node: Loop, scope: NameScope, at: str) -> tuple[NameScop
         known=scope.known | inside,
         have=frozenset(have),
         values={**scope.values, **_loop_values(node, pool), **node.vary},
+        problems=pool if node.over_problems else scope.problems,
     )
     after, found = _flow(study, node.flow, inner, f"{at}.flow")
     for name in node.until or {}:

@@ -92,6 +92,8 @@ def words(field: Field, value: Any) -> tuple[str, ...]:
 def _right_words(field: Field, wanted: Any) -> tuple[str, ...]:
     if isinstance(wanted, Range):
         low, high = wanted.minimum, wanted.maximum
+        if low == high:
+            return (f"{low:g}",)
         ends = (f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else "")
         return (" and ".join(end for end in ends if end),)
     if isinstance(wanted, tuple | list) and not isinstance(field, MultipleChoiceField):

@@ -6,11 +6,13 @@ It can be correct only if its correct answer is known.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from experiments.session.state import State
+from experiments.study.problem_answer import AnsweringStep
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, problem_turns
@@ -38,14 +40,14 @@ class GradedProblem:
 
     pool: str
     problem: Problem
-    answers: tuple[Any, ...]
+    right: tuple[bool, ...]
+    """Whether it is right, for each of its answers."""
 
     def correct(self, counts: str = "any") -> bool:
         """Whether it is answered correctly; `counts` says by which answers: "any", "last" or "all"."""
-        right = [answer == self.problem.answer for answer in self.answers]
-        if self.problem.answer is None or not right:
+        if self.problem.answer is None or not self.right:
             return False
-        return right[-1] if counts == "last" else all(right) if counts == "all" else any(right)
+        return self.right[-1] if counts == "last" else all(self.right) if counts == "all" else any(self.right)
 
 
 def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
@@ -53,14 +55,21 @@ def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
     found: dict[tuple[str, str], GradedProblem] = {}
     for unit in problem_turns(study, state):
         key = (unit.pool, unit.problem.id)
-        before = found[key].answers if key in found else ()
-        found[key] = GradedProblem(unit.pool, unit.problem, (*before, *_answers(unit)))
+        before = found[key].right if key in found else ()
+        found[key] = GradedProblem(unit.pool, unit.problem, (*before, *_right(unit)))
     return tuple(found.values())
 
 
-def _answers(unit: ProblemTurn) -> list[Any]:
-    given = (step.submitted.data.get("answer") for step in unit.steps if step.kind in ASKING and step.submitted)
-    return [answer for answer in given if answer is not None]
+def _right(unit: ProblemTurn) -> Iterator[bool]:
+    for step in unit.steps:
+        given = step.submitted.data.get("answer") if step.kind in ASKING and step.submitted else None
+        if given is not None:
+            judge = step.node.accepts if isinstance(step.node, AnsweringStep) else _chosen
+            yield judge(unit.problem, given)
+
+
+def _chosen(problem: Problem, given: Any) -> bool:
+    return bool(given == problem.answer)
 
 
 def earned(study: Study, state: State) -> tuple[BonusEarned, ...]:
@@ -81,7 +90,7 @@ def _count(rule: Bonus, asked: list[GradedProblem]) -> int:
     if rule.per == "completion":
         return 1
     if rule.per == "answer":
-        return sum(bool(question.answers) for question in asked)
+        return sum(bool(question.right) for question in asked)
     return sum(question.correct(rule.correct_if) for question in asked)
 
 
@@ -93,6 +102,6 @@ def bonus_of(study: Study, state: State) -> Decimal:
 def checks_failed(study: Study, state: State) -> int:
     """The number of failed attention checks, whatever the outcome: problems of that dataset, and `check` steps."""
     checks = (question for question in questions(study, state) if question.problem.dataset == ATTENTION)
-    wrong: int = sum(bool(check.answers) and not check.correct("all") for check in checks)
+    wrong: int = sum(bool(check.right) and not check.correct("all") for check in checks)
     judged = (event.data for event in state.events if event.kind == "submitted")
     return wrong + sum(1 for data in judged if data.get("check") == "attention" and data.get("passed") is False)

@@ -6,11 +6,12 @@ given alone, chats without a problem or with several models) is left to chance, 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from app.bots.users.base import Ask, UnusableReply, UserAction
 from app.bots.users.random import Random
-from experiments.study.fields import SingleChoice
+from experiments.study.fields import ANSWER, SingleChoice
 from experiments.study.screen import ProblemBlock, Screen
 from experiments.study.sections.two_step_simulator import (
     DEFAULT,
@@ -24,6 +25,7 @@ from experiments.study.sections.two_step_simulator import (
 
 MAX_TURNS = 10
 """Messages after which the user must answer. (ChatBench's.)"""
+NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +62,19 @@ class ChatTask:
         return UserAction("say", {"text": self.message(reply)})
 
     def leave(self, answer: str) -> UserAction:
-        """The deed of giving an answer; raises Unusable where it names no option."""
+        """The deed of giving an answer; raises Unusable where it names no option or number."""
         if not self.field:
             return UserAction("submit")
-        key = self.question.key(answer)
+        key = self.question.key(answer) if self.question.options else _number(answer)
         if key is None:
             raise UnusableReply(f"The answer must be {self.question.form}, and nothing else.")
         return UserAction("submit", {self.field: key})
+
+
+def _number(answer: str) -> str | None:
+    """The one number in an answer, which may have a unit; None if there are none or several."""
+    found = [match[0] for match in NUMBER.finditer(answer)]
+    return found[0] if len(found) == 1 else None
 
 
 def chat_task_of(screen: Screen) -> ChatTask | None:
@@ -76,8 +84,9 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
     may_say, may_leave = "say" in actions, "submit" in actions
     if chat is None or asked is None or chat.columns or "retry" in actions or not (may_say or may_leave):
         return None
-    answer = next((field for field in screen.panel.fields if isinstance(field, SingleChoice)), None)
-    options = {**answer.options, **dict(asked.plain_options)} if answer else dict(asked.options)
+    answer = next((field for field in screen.panel.fields if field.name == ANSWER.name), None)
+    chosen = isinstance(answer, SingleChoice)
+    options = {**answer.options, **dict(asked.plain_options)} if chosen else dict(asked.options)
     return ChatTask(
         question=SimulatorQuestion(asked.plain or asked.text, options),
         said=tuple((message.role, message.text) for message in chat.messages),
@@ -99,6 +108,13 @@ class ChatUser(Random):
         talk = chat_task_of(screen)
         if talk is None:
             return self.by_chance(screen)
+        deed = await self._talk(talk, ask)
+        if deed.kind != "submit":
+            return deed
+        further = [field for field in screen.panel.fields if field.name not in deed.values]
+        return UserAction(deed.kind, {**self._bot.fill(screen, further), **deed.values})
+
+    async def _talk(self, talk: ChatTask, ask: Ask) -> UserAction:
         if not talk.turns and talk.may_say:
             return await self.begin(talk, ask)
         if talk.over:

@@ -61,6 +61,8 @@ class FieldView:
     """The heading of the table in which the field is a row; empty if it is in none."""
     paste: str = ""
     """What pasting does, for text fields."""
+    unit: str = ""
+    """The unit of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,7 @@ def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
         case Checkbox():
             return FieldView(*common, value="on" if given else "")
         case Number():
-            return FieldView(*common, value="".join(given[:1]), limits=_range(item))
+            return FieldView(*common, value="".join(given[:1]), limits=_range(item), unit=item.unit)
         case Slider():
             line = (("min", str(item.minimum)), ("max", str(item.maximum)), ("step", str(item.step)))
             ends = (item.left, item.right) if item.left or item.right else ()

@@ -1,0 +1,139 @@
+"""Numbers as answers to problems, and confidence in points: what is shown, recorded, judged and refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.web.participant.view import StudyContext, render_page
+from experiments.errors import Refused, StudyError
+from experiments.session.engine import screen
+from experiments.session.state import visited
+from experiments.study.fields import Number, Slider
+from experiments.study.problem_answer import NumericAnswer
+from experiments.study.step import Step
+from experiments.study.study import Study
+from experiments.views.answers import answered
+from experiments.views.bonus import questions
+from problems.problem import Problem
+from tests.fakes.checked import PROBLEMS, act, begun, facts, study_of
+
+
+def numeric(answer: str | None, **tags: str) -> dict[str, Any]:
+    return {"id": "n", "text": "How heavy?", "plain": "How heavy?", "dataset": "d", "answer": answer, "tags": tags}
+
+
+def asking(problem: dict[str, Any], **keys: Any) -> Study:
+    step = {"step": "answer", "number": {"unit": "kg", "tolerance": "10 %"}, **keys}
+    step = {key: value for key, value in step.items() if value is not None}
+    return study_of({"each": "question", "of": "questions", "flow": [step]}, problems=[problem])
+
+
+def test_a_number_is_shown_with_its_unit_and_begins_empty() -> None:
+    study = asking(numeric("200", unit="g"), ask_confidence=True)
+    seen = screen(study, begun(study))
+    number, sure = seen.panel.fields
+    assert isinstance(number, Number)
+    assert (number.unit, number.integer) == ("g", False)
+    assert isinstance(sure, Slider)
+    assert (sure.name, sure.minimum, sure.maximum) == ("answer_confidence", 0, 100)
+    page = str(render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]["value"])
+    assert 'id="answer-unit">g<' in page
+    assert "data-untouched" in page
+    assert "200" not in page
+
+
+@pytest.mark.parametrize(
+    ("tags", "typed", "right"),
+    [
+        ({}, "180", True),
+        ({}, "220", True),
+        ({}, "179.9", False),
+        ({}, "220,1", False),
+        ({"tolerance": "0.5"}, "200.5", True),
+        ({"tolerance": "0.5"}, "201", False),
+        ({"tolerance": "0"}, "200", True),
+    ],
+)
+def test_an_answer_is_right_within_the_tolerance(tags: dict[str, str], typed: str, right: bool) -> None:
+    study = asking(numeric("200", **tags), ask_confidence=True)
+    state = act(study, begun(study), answer=typed, answer_confidence="70")
+    (fact,) = facts(state, "submitted")
+    assert dict(fact.data) == {"answer": float(typed.replace(",", ".")), "answer_confidence": 70}
+    place = next(place for place in visited(study, state) if isinstance(place.node, Step))
+    view, sure = answered(place, place.node.fields(place), fact.data)  # type: ignore[union-attr]
+    assert view.correct is right
+    assert sure.correct is None
+    assert questions(study, state)[0].correct() is right
+
+
+@given(st.decimals(-1000, 1000, places=2), st.decimals(0, 100, places=2))
+def test_both_ends_of_a_tolerance_are_right(answer: Any, size: Any) -> None:
+    problem = Problem("n", "How heavy?", "", "d", answer=str(answer))
+    accepted = NumericAnswer(tolerance=str(size)).accepted(problem)
+    assert accepted is not None
+    assert accepted.holds(float(answer + size))
+    assert accepted.holds(float(answer - size))
+    assert not accepted.holds(float(answer + size) + 0.001)
+
+
+@pytest.mark.parametrize(
+    "sent", [{"answer": "5"}, {"answer_confidence": "5"}, {"answer": "5", "answer_confidence": "101"}]
+)
+def test_both_are_needed(sent: dict[str, str]) -> None:
+    study = asking(numeric("5"), ask_confidence=True)
+    with pytest.raises(Refused):
+        act(study, begun(study), **sent)
+
+
+@pytest.mark.parametrize(
+    ("problem", "keys", "said"),
+    [
+        (numeric("5 kg"), {}, "'n' has the answer '5 kg'; write a number"),
+        (numeric("five"), {}, "'n' has the answer 'five'"),
+        (numeric("1,000"), {}, "'n' has the answer '1,000'"),
+        (numeric("5", tolerance="some"), {}, "'n' has the tolerance 'some'; write a number that is not negative"),
+        (numeric("5", tolerance="-1"), {}, "'n' has the tolerance '-1'"),
+        (numeric("5"), {"number": {"minimum": 6}}, "which is below `minimum: 6`"),
+        (numeric("5"), {"number": {"maximum": 4}}, "which is above `maximum: 4`"),
+        (PROBLEMS[0], {}, "'p0' has options"),
+        (numeric("5"), {"number": None}, "needs problems with options; some problems here have none"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str, Any], said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        asking(problem, **keys)
+    assert said in str(caught.value)
+
+
+def test_the_right_number_may_be_unknown() -> None:
+    study = asking(numeric(None))
+    state = act(study, begun(study), answer="7")
+    assert facts(state, "submitted")[0].data["answer"] == 7
+    assert not questions(study, state)[0].correct()
+
+
+@pytest.mark.parametrize("tolerance", ["-1", "a bit", "%", "nan", "inf"])
+def test_a_tolerance_is_a_number_or_a_share(tolerance: str) -> None:
+    with pytest.raises(ValueError, match="is no tolerance"):
+        NumericAnswer(tolerance=tolerance)
+
+
+@pytest.mark.parametrize("key", [{"number": {}}, {"ask_confidence": True}])
+def test_a_chat_without_an_answer_asks_neither(key: dict[str, Any]) -> None:
+    chat = {"step": "chat", "model": "m", **key}
+    with pytest.raises(StudyError, match="needs `answer: true`"):
+        study_of({"each": "question", "of": "questions", "flow": [chat]}, problems=[numeric("5")])
+
+
+def test_confidence_before_the_answer_in_points() -> None:
+    step = {"step": "confidence", "points": True}
+    study = study_of({"each": "question", "of": "questions", "flow": [step]}, problems=[PROBLEMS[0]])
+    state = begun(study)
+    (asked,) = screen(study, state).panel.fields
+    assert isinstance(asked, Slider)
+    (fact,) = facts(act(study, state, confidence_points="0"), "submitted")
+    assert dict(fact.data) == {"confidence_points": 0}
