@@ -92,7 +92,7 @@ def files(exported: ExportManifest) -> Iterator[tuple[str, Picture, int]]:
             yield path, picture, (exported.folder / path).stat().st_size
 
 
-def _rows(studies: Sequence[Study]) -> Iterator[tuple[str, str, str, Picture]]:
+def _rows(studies: Sequence[Study]) -> Iterator[tuple[int, str, str, Picture]]:
     """Version, key, alternative text and picture of each row."""
     for study in studies:
         for key, alt in _shown(study):
