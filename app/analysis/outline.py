@@ -15,6 +15,7 @@ from experiments.study.study import Study
 
 Order = Mapping[str, Sequence[str]]
 """The values of columns of estimates' `groups`, in the order in which they are shown."""
+OTHERS = "Further results"
 EVERY = ("all models", "all")
 """The groups of all values together, which come first."""
 
@@ -64,7 +65,7 @@ class Outline:
     topics: tuple[OutlineTopic, ...]
     order: Order = field(default_factory=dict)
     """The papers' order of values."""
-    rest: str = "Further results"
+    rest: str = OTHERS
     """The title of the findings that are in none of the topics."""
 
 

@@ -34,8 +34,8 @@ from app.analysis.estimates import SHARE, EstimateGroup, estimate
 from app.analysis.figure_names import patterns
 from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
-from app.analysis.outline import declared_order, in_order
-from app.analysis.report.arrangement import OTHERS, main_results, sections
+from app.analysis.outline import OTHERS, declared_order, in_order
+from app.analysis.report.arrangement import main_results, sections
 from app.analysis.report.grid import grid
 from app.analysis.results import NAMES, OUTLINES
 from tests.fakes.examples import examples
