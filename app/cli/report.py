@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from app.analysis.report import Report
     from app.analysis.results import Steps
 
-FORMS = ("html", "md", "tex", "csv", "json")
+FORMS = ("html", "md", "tex", "csv", "json", "docx")
 PAPERS = ("chatbench",)
 """Those of the analysis, repeated so that the help does not import it."""
 HTML = "html"
@@ -96,9 +96,9 @@ def report_(
 ) -> None:
     """Each figure has its interval, n and a sentence.
 
-    The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, csv or JSON.
+    The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, Word, csv or JSON.
     """
-    from app.analysis.report import FORMATS, build_report
+    from app.analysis.report import as_file, build_report
     from app.analysis.report.published_comparison import published_paper
     from app.analysis.trial.looks import locked_for, peek
 
@@ -116,13 +116,13 @@ def report_(
     try:
         with _stepping() as steps:
             made = build_report(database, name, shown_origin, now_us, steps=steps, against=papers, part=part)
-        text = FORMATS[chosen](made)
+        content = as_file(made, chosen)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:
-            sys.stdout.buffer.write(text.encode())
+            sys.stdout.buffer.write(content)
             return
         with writing(path) as file:
-            file.write(text.encode())
+            file.write(content)
     except KeyboardInterrupt:
         err.print("Stopped. No report was written.")
         raise typer.Exit(130) from None

@@ -2,7 +2,7 @@
 
 gathering   reads and computes what a report says        page       HTML, to look at and to print
 conduct     data quality and cost                        blocks     the same as headings, texts and tables
-published   a paper's figures, to compare with           markdown, latex, table, data     the other formats
+published   a paper's figures, to compare with           markdown, latex, table, data, word     the other formats
 """
 
 from __future__ import annotations
@@ -16,11 +16,18 @@ from app.analysis.report.html_page import html
 from app.analysis.report.json_data import as_json
 from app.analysis.report.latex import latex
 from app.analysis.report.markdown import markdown
+from app.analysis.report.word import docx
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {"html": html, "md": markdown, "tex": latex, "csv": as_csv, "json": as_json}
 )
-"""How a report can be written, by the ending of its file."""
+"""How a report can be written as text, by the ending of its file."""
+
+
+def as_file(report: Report, form: str) -> bytes:
+    """The content of a report's file: one of FORMATS, or `docx`. Raises SettingsError without the package for it."""
+    return docx(report) if form == "docx" else FORMATS[form](report).encode()
+
 
 __all__ = [
     "FORMATS",
@@ -28,8 +35,10 @@ __all__ = [
     "Report",
     "VersionUsed",
     "as_csv",
+    "as_file",
     "as_json",
     "build_report",
+    "docx",
     "html",
     "latex",
     "markdown",

@@ -20,7 +20,7 @@ RULES: Mapping[str, str] = MappingProxyType(
     {
         "failed_attention": "failed an attention check",
         "too_fast": "completed the study too fast",
-        "integrity": "excluded by a researcher for integrity",
+        "integrity": "were excluded by a researcher for integrity",
         "timed_out": "ran out of time",
         "technical_failure": "ended for a technical failure",
         "incomplete": "did not complete the study",
