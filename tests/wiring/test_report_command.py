@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -46,6 +47,12 @@ def test_the_ending_of_the_file_says_the_form(folder: Path, form: str) -> None:
     written = (folder / f"out.{form}").read_text(encoding="utf-8")
     assert "Win rate" in written or "arena.win_rate" in written
     assert not list(folder.glob(".*")), "nothing unfinished is left"
+
+
+def test_a_word_document_is_a_file_of_its_kind(folder: Path) -> None:
+    assert parley("report", "arena", "-o", "out.docx", folder=folder).returncode == 0
+    with ZipFile(folder / "out.docx") as found:
+        assert b"Win rate" in found.read("word/document.xml")
 
 
 def test_json_has_the_figures_that_the_functions_give_and_an_import_has_those_that_are_known(
@@ -90,7 +97,7 @@ def test_conversations_and_their_labels_in_one_study_are_reported_together(share
         (("demo", "--origin", "person"), "bot"),
         (("published", "--part", "pilot_1_no_incentives"), "full_study"),
         (("demo", "--format", "pdf"), "html"),
-        (("demo", "-o", "report.docx"), "report.docx"),
+        (("demo", "-o", "report.odt"), "report.odt"),
         (("demo", "--compare-with", "chatbenk"), "'chatbench'"),
         (("demo", "--match-model", "hasty=gpt-4o"), "--compare-with chatbench"),
         (("demo", "-o", "no/such/folder/report.html"), "no/such/folder"),
@@ -99,7 +106,7 @@ def test_conversations_and_their_labels_in_one_study_are_reported_together(share
 def test_what_cannot_be_is_told_with_what_can(folder: Path, words: tuple[str, ...], told: str) -> None:
     done = parley("report", *words, folder=folder)
     assert (done.returncode, told in done.stderr) == (2, True), done.stderr
-    assert not (folder / "report.docx").exists()
+    assert not (folder / "report.odt").exists()
 
 
 def test_stopped_in_the_midst_it_leaves_what_was_there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
