@@ -7,18 +7,23 @@ The cost of the model calls is recorded there, as the calls are deleted and coun
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Table, delete, func, insert, literal, select
+from sqlalchemy.exc import OperationalError
 
 from storage import tables
-from storage.db.engine import Database, writer
+from storage.db.engine import IN_THE_WAY, Database, writer
+from storage.errors import Conflict
 from storage.log import seats, usage
 from storage.log.erasure import truncate_wal
 from storage.registers.origins import Origin
 from storage.schemas.registry import schemas
 
+TRIES = 5
+log = logging.getLogger(__name__)
 _session, _attempt = tables.sessions.c, tables.attempts.c
 
 
@@ -46,14 +51,28 @@ def remove_rehearsal(
     database: Database, study: str, at_us: int, record: Callable[[Connection, RemovedRehearsal], None]
 ) -> RemovedRehearsal:
     """Delete the rehearsed sessions of a study, in one transaction, in which `record` writes what was done; it is not
-    called if there is none."""
-    with writer(database) as connection:
-        with connection.begin():
-            removed = _remove(connection, study, at_us)
-            if removed.sessions:
-                record(connection, removed)
-        truncate_wal(connection)
-    return removed
+    called if there is none.
+
+    Sessions that are in progress are deleted too. Raises Conflict if those who write them were in the way TRIES times;
+    nothing is deleted then.
+    """
+    for _ in range(TRIES):
+        try:
+            with writer(database) as connection:
+                with connection.begin():
+                    removed = _remove(connection, study, at_us)
+                    if removed.sessions:
+                        record(connection, removed)
+                truncate_wal(connection)
+            return removed
+        except OperationalError as error:
+            if not any(words in str(error.orig) for words in IN_THE_WAY):
+                raise
+            log.warning("another process was in the way of the removal; trying again")
+    raise Conflict(
+        f"The rehearsal of {study} could not be removed, as it still runs and was in the way {TRIES} times. "
+        "Stop it with Ctrl-C, and remove it again."
+    )
 
 
 def _remove(connection: Connection, study: str, at_us: int) -> RemovedRehearsal:
