@@ -78,6 +78,7 @@ PANELS = {
         "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
         "metadata": Entry("metadata", "Record or show the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
+        "integrity": Entry("integrity", "Show evidence on how texts came about."),
         "blinding": Entry("blinding", "Check blinding: replies that name a model, and guesses."),
         "verify": Entry("participants", "Recompute all assignments and draws from seeds."),
         "import": Entry("datasets", "Import the files of a released dataset."),

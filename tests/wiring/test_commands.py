@@ -189,6 +189,7 @@ AS_JSON = {
     "deviations": ("demo",),
     "diff": (str(STUDIES / "demo.yaml"),),
     "doctor": None,  # in test_doctor.py
+    "integrity": ("demo",),
     "items": (str(ITEMS / "questions.csv"),),
     "look": None,  # in test_looks.py
     "metadata": ("demo",),

@@ -1,0 +1,199 @@
+"""Evidence on how the texts of a session came about: figures for review, never a verdict.
+
+    paste_share     characters pasted, of those written, on the screens with text
+    typing_speed    characters a second while keys were pressed, without pasted ones
+    writing_speed   characters a second of the time for which the screen was shown, pasted ones included
+    ai_likeness     how much of a text is in a reply of a model that was asked the same question alone
+    duplicate       how alike a text is to one that another session wrote in the same box
+
+Of several screens or texts the worst counts. A figure is None where it cannot be known: without telemetry, without
+texts that are long enough, without replies of models alone. What the page reports is a hint and no proof.
+
+Nothing here knows a condition, an answer key or an outcome, and no path is kept, as paths can name the condition: who
+decides on an exclusion must not see them.
+
+The thresholds are where to look closer, and each study shows how often they are wrong. 12 characters a second are 144
+words of five characters a minute: of 168,000 people who typed given sentences the fastest reached about 120 (Dhakal et
+al. 2018, Observations on Typing from 136 Million Keystrokes, CHI, doi 10.1145/3173574.3174220).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from experiments.session.state import Location, State, visited
+from experiments.session.telemetry import without_indices
+from experiments.study.fields import TextField
+from experiments.study.step import Step
+from experiments.study.study import Study
+from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
+from experiments.views.text_likeness import Runs, containment, resemblance, runs
+
+THRESHOLDS: Mapping[str, float] = MappingProxyType(
+    {"paste_share": 0.5, "typing_speed": 12.0, "writing_speed": 12.0, "ai_likeness": 0.5, "duplicate": 0.8}
+)
+"""The value from which each indicator is flagged."""
+LEAST_CHARS = 50
+"""Screens with fewer characters have no speed: a word is typed, or completed by the browser, at once."""
+LEAST_RUNS = 10
+"""Texts with fewer runs of three words (about 12 words) are not compared: short answers are alike by chance."""
+Question = tuple[str, str]
+"""The dataset and the id of a problem."""
+
+
+@dataclass(frozen=True, slots=True)
+class FreeText:
+    """A text of a form: the box it was written in (with the turns of loops as one), and the problem it is about."""
+
+    box: str
+    question: Question | None
+    runs: Runs
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenScreen:
+    """A screen on which something was written: its characters, and for how long it was shown."""
+
+    chars: int
+    seconds: float | None
+    client: ClientMeasures
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSession:
+    """What a session wrote."""
+
+    number: int
+    screens: tuple[WrittenScreen, ...]
+    texts: tuple[FreeText, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A figure, and what it rests on; `number` is the other session of a duplicate."""
+
+    value: float
+    about: str
+    number: int | None = None
+
+
+Dossier = Mapping[str, Evidence | None]
+"""The evidence of a session by indicator."""
+
+
+def written(
+    study: Study, state: State, number: int, telemetry: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> WrittenSession:
+    """What a session wrote; `telemetry` are the page's records by path."""
+    screens, texts = [], []
+    for place in visited(study, state):
+        if isinstance(place.node, Step):
+            forms, said = _forms(place), [str(fact.data["text"]) for fact in place.facts if fact.kind == "said"]
+            chars = sum(map(len, [*forms.values(), *said]))
+            texts += [_text(place, name, text) for name, text in forms.items()]
+            if chars:
+                screens.append(WrittenScreen(chars, seconds_shown(place), added_up(telemetry.get(place.path, ()))))
+    return WrittenSession(number, tuple(screens), tuple(one for one in texts if len(one.runs) >= LEAST_RUNS))
+
+
+def _forms(place: Location) -> dict[str, str]:
+    """The texts of a step's form, as they were sent."""
+    sent = next((fact.data for fact in reversed(place.facts) if fact.kind == "submitted"), {})
+    boxes = (field.name for field in place.node.questions_asked() if isinstance(field, TextField))  # type: ignore[union-attr]
+    return {name: str(sent[name]) for name in boxes if sent.get(name)}
+
+
+def _text(place: Location, name: str, text: str) -> FreeText:
+    problem = place.scope.problem
+    about = None if problem is None else (problem.dataset, problem.id)
+    own = runs(problem.text) if problem is not None else frozenset()
+    return FreeText(f"{without_indices(place.path)}:{name}", about, runs(text) - own)
+
+
+def dossiers(
+    sessions: Sequence[WrittenSession], replies: Mapping[Question, Sequence[Runs]]
+) -> Iterator[tuple[WrittenSession, Dossier]]:
+    """The evidence of each session; `replies` are those of models that were asked each question alone."""
+    by_run = _by_run(sessions)
+    for one in sessions:
+        yield (
+            one,
+            {
+                "paste_share": _paste_share(one.screens),
+                "typing_speed": _worst(map(_typing_speed, one.screens)),
+                "writing_speed": _worst(map(_writing_speed, one.screens)),
+                "ai_likeness": _ai_likeness(one.texts, replies),
+                "duplicate": _duplicate(one, by_run, several=len(sessions) > 1),
+            },
+        )
+
+
+def flagged(found: Dossier, thresholds: Mapping[str, float] = THRESHOLDS) -> dict[str, bool | None]:
+    """By indicator, whether it is at its threshold; None where it cannot be known."""
+    return {name: None if one is None else one.value >= thresholds[name] for name, one in found.items()}
+
+
+def _worst(found: Iterable[Evidence | None]) -> Evidence | None:
+    return max((one for one in found if one is not None), key=lambda one: one.value, default=None)
+
+
+def _paste_share(screens: Sequence[WrittenScreen]) -> Evidence | None:
+    known = [one for one in screens if one.client.pasted_chars is not None]
+    chars, pasted = sum(one.chars for one in known), sum(one.client.pasted_chars or 0 for one in known)
+    if not chars:
+        return None
+    return Evidence(min(1.0, pasted / chars), f"{pasted:,} characters pasted, {chars:,} written")
+
+
+def _typing_speed(screen: WrittenScreen) -> Evidence | None:
+    if screen.client.typing_s is None or screen.client.pasted_chars is None:
+        return None
+    typed = screen.chars - screen.client.pasted_chars
+    return _speed(typed, screen.client.typing_s, "typed")
+
+
+def _writing_speed(screen: WrittenScreen) -> Evidence | None:
+    return None if screen.seconds is None else _speed(screen.chars, screen.seconds, "on the screen")
+
+
+def _speed(chars: int, seconds: float, how: str) -> Evidence | None:
+    """Characters a second; less than a second counts as one, as text that no key wrote has no time at all."""
+    if chars < LEAST_CHARS:
+        return None
+    return Evidence(chars / max(1.0, seconds), f"{chars:,} characters in {seconds:,.1f} s {how}")
+
+
+def _ai_likeness(texts: Sequence[FreeText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
+    def likest(text: FreeText) -> Evidence | None:
+        against = replies.get(text.question, ()) if text.question is not None else ()
+        found = max((containment(text.runs, reply) for reply in against), default=None)
+        return None if found is None else Evidence(found, f"{len(against):,} replies of models alone compared")
+
+    return _worst(map(likest, texts))
+
+
+ByRun = Mapping[tuple[str, tuple[str, ...]], Sequence[tuple[int, Runs]]]
+"""The sessions, by number, and their texts that have a run in a box."""
+
+
+def _by_run(sessions: Iterable[WrittenSession]) -> ByRun:
+    found: dict[tuple[str, tuple[str, ...]], list[tuple[int, Runs]]] = {}
+    for one in sessions:
+        for text in one.texts:
+            for run in text.runs:
+                found.setdefault((text.box, run), []).append((one.number, text.runs))
+    return found
+
+
+def _duplicate(one: WrittenSession, by_run: ByRun, *, several: bool) -> Evidence | None:
+    if not one.texts or not several:
+        return None
+    best = Evidence(0.0, "no other session wrote such a text")
+    for text in one.texts:
+        for number, runs_ in {other for run in text.runs for other in by_run[text.box, run] if other[0] != one.number}:
+            if (value := resemblance(text.runs, runs_)) > best.value:
+                best = Evidence(value, f"like a text of session {number}", number)
+    return best

@@ -1,0 +1,133 @@
+"""`parley integrity`: what sessions wrote, what their pages reported, and nothing of conditions and answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.clock import SystemClock
+from app.session.service import SessionService
+from app.studies.loader import load_study
+from storage.ai_alone.cells import StoredCell, save_cells
+from storage.db.engine import open_database, writer
+from storage.log.telemetry import TelemetryBatch, write_telemetry
+from storage.registers.origins import Origin
+from tests.core.test_integrity import OTHER, STORY
+from tests.fakes import studies
+from tests.fakes.commanding import parley
+from tests.fakes.sampled import sampled, write_sampled
+from tests.fakes.served import settings_for
+
+STUDY: dict[str, Any] = {
+    "study": "essays",
+    "title": "Explain it",
+    "telemetry": True,
+    "problems": {"questions": {"items": [{"id": "q1", "question": "How much are twelve apples?"}]}},
+    "factors": {"secret_arm": ["with_ai_arm", "without_ai_arm"]},
+    "flow": [
+        {"step": "consent", "text": "Do you agree?"},
+        {
+            "each": "question",
+            "of": "questions",
+            "flow": [
+                {
+                    "step": "survey",
+                    "id": "explain",
+                    "questions": [
+                        {"type": "long_text", "name": "why", "text": "How did you go about it?"},
+                        {"type": "number", "name": "price", "text": "How much?"},
+                    ],
+                }
+            ],
+        },
+        {"step": "finish", "code": "DONE"},
+    ],
+}
+PAGE = {"seen": 1, "shown_ms": 60_000, "visible_ms": 60_000, "reading_ms": 5_000, "typing_ms": 40_000, "choices": 0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    studies.write(tmp_path, STUDY)
+    return tmp_path
+
+
+def played(folder: Path, texts: list[str], origin: str = "person", pasted: int = 0) -> list[str]:
+    """Sessions that write these texts; the page of the last one reports that so many characters were pasted."""
+
+    async def play() -> list[str]:
+        database = open_database(settings_for(folder).database_url)
+        service = SessionService(database, settings_for(folder), SystemClock())
+        study = load_study(str(folder / "essays.yaml"))
+        service.prepare(study)
+        streams = []
+        for number, text in enumerate(texts, 1):
+            live = await service.enrol(study, origin=Origin(origin))
+            streams.append(live.stream)
+            while not (screen := (await service.get(live.stream) or live).screen).ended:
+                values = {"why": text, "price": "4711"} if "explain" in screen.path else {"agreed": True}
+                key = f"{live.stream}{screen.seen}"
+                await service.participant(live.stream, "submit", screen.path, values, seen=screen.seen, key=key)
+                if "explain" in screen.path:
+                    records = [{"kind": "screen", "data": PAGE}]
+                    records += [{"kind": "pasted", "data": {"box": "why", "chars": pasted, "blocked": False}}] * bool(
+                        pasted and number == len(texts)
+                    )
+                    rows = tuple({"path": screen.path, "at_us": 0, **record} for record in records)
+                    with writer(database) as connection, connection.begin():
+                        write_telemetry(connection, TelemetryBatch(live.stream, key[:32], rows))
+        await service.close()
+        database.dispose()
+        return streams
+
+    return asyncio.run(play())
+
+
+def integrity(folder: Path, *words: str) -> dict[str, Any]:
+    done = parley("integrity", "essays", *words, "--json", folder=folder)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_evidence_of_each_session_and_nothing_of_conditions_and_answers(folder: Path) -> None:
+    played(folder, [STORY, OTHER, STORY], pasted=len(STORY))
+    database = open_database(settings_for(folder).database_url)
+    (problem,) = load_study(str(folder / "essays.yaml")).pools["questions"]
+    save_cells(database, "essays", [StoredCell("c1", "alone", "free_text", "one", 0, 1, problem.dataset, problem.id)])
+    write_sampled(database, [sampled("c1", 0, 0, f"Well. {OTHER}.", study="essays")])
+    database.dispose()
+
+    found = integrity(folder)
+    flags = {one["number"]: set(one["flags"]) - {"writing_speed"} for one in found["sessions"]}
+    assert flags == {1: {"duplicate"}, 2: {"ai_likeness"}, 3: {"paste_share", "duplicate"}}
+    assert found["sessions"][0]["duplicate"]["number"] == 3
+    (shown, whole) = (parley("integrity", "essays", *more, folder=folder).stdout for more in ([], ["--all"]))
+    for text in (json.dumps(found), shown, whole):
+        assert not any(word in text for word in ("with_ai_arm", "without_ai_arm", "secret_arm", "4711", "explain"))
+
+
+def test_false_alarms_are_those_of_pilots_and_unknown_with_few(folder: Path) -> None:
+    played(folder, [STORY])
+    played(folder, [OTHER, f"{OTHER} or {STORY}"], origin="pilot")
+    few = {row["indicator"]: row for row in integrity(folder)["indicators"]}
+    assert few["paste_share"]["pilots"] == {"flagged": 0, "known": 2, "share": None}
+    assert few["paste_share"]["simulated"] is None
+    assert "unknown (2 sessions)" in " ".join(parley("integrity", "essays", folder=folder).stdout.split())
+    played(folder, [OTHER] * 18, origin="pilot", pasted=100)
+    many = {row["indicator"]: row for row in integrity(folder)["indicators"]}
+    assert many["paste_share"]["pilots"]["known"] == 20
+    assert many["paste_share"]["pilots"]["share"]["value"] == 0.05
+    assert many["duplicate"]["pilots"]["flagged"] == 19
+    assert many["duplicate"]["sessions"]["flagged"] == 0, "pilots are not compared with people"
+
+
+def test_an_exclusion_for_integrity_is_logged_and_shown(folder: Path) -> None:
+    played(folder, [STORY, STORY])
+    done = parley("exclude", "essays", "2", "--reason", "integrity: copy of session 1", folder=folder)
+    assert done.returncode == 0, done.stderr
+    assert [one["excluded"] for one in integrity(folder)["sessions"]] == [False, True]
