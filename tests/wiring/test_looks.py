@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import gradio as gr
 import pytest
 from sqlalchemy import update
 
@@ -13,18 +16,28 @@ from app.analysis.trial.looks import estimated, locked_for, look, next_look, nom
 from app.analysis.trial.outcomes import read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import boundaries
+from app.clock import VirtualClock
+from app.config.settings import Settings
 from app.errors import TrialError
+from app.web.console.context import ConsoleContext
+from app.web.console.current_user import CurrentUser
+from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tabs.results import ResultsTab
 from experiments.study.sections.plan import Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.registers.plan_events import plan_events, record_preregistration
 from storage.registers.study_versions import publish
+from tests.fakes.accounts import Witnessed
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import fill
+from tests.fakes.served import SECRET
 from tests.fakes.sessions import study
 from tests.fakes.trials import HYPOTHESES, PLAN, trial
+from tests.fakes.workers import Held
 
 PEOPLE = 12
+ADA, BOB = CurrentUser("ada", "analyst"), CurrentUser("bob", "analyst")
 NOW_US = 1_800_000_000_000_000
 PRIMARY = [{**HYPOTHESES[0], "contrast": {"factor": "arm", "treatment": "ai", "control": "none"}, "direction": "less"}]
 
@@ -146,3 +159,32 @@ def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) ->
     due = next_look(plan, ())
     assert due is not None
     assert (due.number, due.of, due.needs) == (1, len(at), -(-at[0] * 24 // 1))
+
+
+def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(folder: Path) -> None:
+    database = half_way(folder)
+    clock = VirtualClock(NOW_US)
+    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
+    with gr.Blocks():
+        desk.note.render()
+        room = ResultsTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox()), Held())
+        room.build()
+
+    def named(painted: Mapping[Any, Any]) -> dict[str, Any]:
+        return {part.elem_id: update for part, update in painted.items() if part.elem_id}
+
+    first = named(room.paint(ADA, LocationValues("trial", "")))
+    assert "preregistered" in first["results-said"]
+    assert (first["results-take"]["visible"], first["results-unlock"]["visible"]) == (True, True)
+    assert not first["results-title-0"]["visible"]
+    taken = named(room._take_look(ADA, "trial", "person"))
+    assert 'data-look="1"' in taken["results-plan"]
+    assert "A minus B" in taken["results-plan"]
+    assert not taken["results-take"]["visible"], "the next one is not due"
+    opened = named(room._peek(ADA, "trial", "person"))
+    assert not opened["results-unlock"]["visible"]
+    assert [one.number for one in plan_events(database, "trial").looks] == [1, None]
+    assert named(room.paint(BOB, LocationValues("trial", "")))["results-unlock"]["visible"], (
+        "another person is not shown"
+    )
+    desk.sessions.log.close()

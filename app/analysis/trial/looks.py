@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from math import ceil
+from math import ceil, isfinite
 from statistics import NormalDist
 from typing import Literal
 
@@ -82,6 +82,12 @@ def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
     return OutcomeLock(complete, plan.participants, next_look(plan, recorded.looks))
 
 
+def look_is_due(database: Database, study: str) -> bool:
+    """Whether enough participants have completed for the next planned look."""
+    lock = outcome_lock(database, study)
+    return lock is not None and lock.next is not None and lock.complete >= lock.next.needs
+
+
 def next_look(plan: Plan, looks: Sequence[RecordedLook]) -> PlannedLook | None:
     """The next planned look; None if there is none but the analysis at the end."""
     if plan.looks is None or plan.participants is None:
@@ -122,7 +128,15 @@ def look(database: Database, study: str, who: str, now_us: int, *, unblind: bool
         "blinded": blind,
         "stop": all(one.crossed for one in found),
         "hypotheses": [
-            {"id": one.hypothesis, "effect": one.effect, "p": one.p, "boundary": one.boundary, "crossed": one.crossed}
+            {
+                "id": one.hypothesis,
+                "effect": one.effect,
+                "low": one.low if isfinite(one.low) else None,
+                "high": one.high if isfinite(one.high) else None,
+                "p": one.p,
+                "boundary": one.boundary,
+                "crossed": one.crossed,
+            }
             for one in found
         ],
     }

@@ -17,7 +17,7 @@ from app.analysis.estimates import format_interval, format_value
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
 from app.analysis.trial.deviations import deviations
-from app.analysis.trial.looks import locked_for, peek
+from app.analysis.trial.looks import locked_for, look, look_is_due, peek
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import forest_chart
 from app.web.console.context import ConsoleContext
@@ -59,6 +59,7 @@ class ResultsTab:
             self._head = gr.HTML(elem_id="results-head", padding=False, apply_default_css=False)
         self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
         self._history = gr.HTML(elem_id="results-plan", padding=False, apply_default_css=False)
+        self._take = gr.Button("Take the planned look", variant="primary", elem_id="results-take", visible=False)
         self._unlock = gr.Button("Show outcomes now (recorded)", elem_id="results-unlock", visible=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
         self._figures = [self._figure(number) for number in range(MOST)]
@@ -69,6 +70,7 @@ class ResultsTab:
             self._head,
             self._said,
             self._history,
+            self._take,
             self._unlock,
             self._shown,
             self._timer,
@@ -88,6 +90,7 @@ class ResultsTab:
         inputs = [self._place.study, self._place.tab, self._origin, self._shown]
         chosen = [self._place.study, self._origin]
         self._desk.bind(self._origin.input, self._choose, chosen, self.outputs)
+        self._desk.bind(self._take.click, self._take_look, chosen, self.outputs)
         self._desk.bind(self._unlock.click, self._peek, chosen, self.outputs)
         self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
@@ -100,6 +103,12 @@ class ResultsTab:
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         return self._look(visitor, study or "", _valid_origin(origin))
+
+    def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+        """Take the next planned look; what it shows is in the history of the plan."""
+        look(self._desk.database, study, visitor.name, self._desk.clock.now_us())
+        self._desk.audit(visitor, "took a planned look at outcomes", study)
+        return self._look(visitor, study, _valid_origin(origin))
 
     def _peek(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Record an unplanned look, and show the results."""
@@ -124,6 +133,7 @@ class ResultsTab:
                 self._head: "",
                 self._said: self._desk.html("results_locked.html.j2", why=why),
                 self._history: history,
+                self._take: gr.update(visible=look_is_due(self._desk.database, study)),
                 self._unlock: gr.update(visible=True),
                 self._shown: "",
                 self._timer: gr.update(active=False),
@@ -148,6 +158,7 @@ class ResultsTab:
             self._said: self._desk.html(
                 "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
             ),
+            self._take: gr.update(visible=False),
             self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
