@@ -110,3 +110,17 @@ def test_a_draft_of_a_published_study_has_its_pictures(tmp_path: Path) -> None:
     again = load_study(str(drafts.folder("charts") / "study.yaml"))
     assert again.pictures.by_key == published.pictures.by_key
     assert again.picture_files == published.picture_files
+
+
+def test_a_draft_of_a_published_study_has_the_instruments_that_are_its_own(drafts: Drafts) -> None:
+    folder = drafts.folder("sums")
+    (folder / "instruments").mkdir()
+    own = "instrument: own\ntitle: Own\nsource: x\nlicence: x\nlicence_url: x\nscale: {minimum: 1, maximum: 5}\n"
+    own += "items: [{id: a, text: A}]\nscores: [{name: s}]\n"
+    (folder / "instruments" / "own.yaml").write_text(own, encoding="utf-8")
+    asks = "flow:\n  - {step: survey, questions: [{instrument: own}, {instrument: sus}]}\n"
+    (folder / FILE).write_text(OWN.replace("flow:\n", asks), encoding="utf-8")
+    published = restore(study_of(drafts, "sums").document)
+    draft_of(drafts, "again", published, NONE.get)
+    assert [path.name for path in (drafts.folder("again") / "instruments").iterdir()] == ["own.yaml"]
+    assert same_but_named(study_of(drafts, "again"), published)

@@ -35,8 +35,8 @@ MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
 METHOD = (
     "Cronbach's alpha (1951) and McDonald's omega total (1999) are computed from the participants who answered all "
     "items of a score, reverse items turned; if a participant was asked several times, from the first time. Omega is "
-    "that of a model of one factor, fitted by maximum likelihood; it needs at least three items. The 95 % intervals "
-    f"are those of {DRAWN}."
+    "that of a model of one factor, fitted by maximum likelihood. It needs at least three items, and there is none "
+    f"where the model has no proper solution. The 95 % intervals are those of {DRAWN}."
 )
 CODE = "reliabilities(instrument_frame(database, study, origin))"
 Matrices = npt.NDArray[np.float64]

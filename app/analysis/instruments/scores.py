@@ -68,15 +68,16 @@ def _finding(rows: pd.DataFrame, name: str, place: str) -> Finding:
 def _estimates(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
     if known.empty:
         return
-    yield _mean(known, figure_name("mean", name, place), "all", {"condition": "all"}, title, axis)
-    for factor in dict.fromkeys(factor for arms in known["arms"] for factor in arms):
+    factors = dict.fromkeys(factor for arms in known["arms"] for factor in arms)
+    every = dict.fromkeys(factors, "all") or {"group": "all"}
+    yield _mean(known, figure_name("mean", name, place), "all", every, title, axis)
+    for factor in factors:
         values = known["arms"].map(lambda arms, factor=factor: arms.get(factor))
         there = [value for value in dict.fromkeys(values) if value is not None]
         if 1 < len(there) <= MOST_VALUES:
             for value in there:
-                which = figure_name("mean_by_arm", name, place, factor, value)
-                label = f"{factor}: {value}"
-                yield _mean(known[values == value], which, label, {"condition": label}, f"{title} ({label})", axis)
+                which, label = figure_name("mean_by_arm", name, place, factor, value), f"{factor}: {value}"
+                yield _mean(known[values == value], which, label, {factor: value}, f"{title} ({label})", axis)
 
 
 def _mean(
