@@ -16,6 +16,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from app.analysis.trial.estimator import Difference, difference, paired
+from app.analysis.trial.hypothesis_tests import shown
 from app.analysis.trial.outcomes import TrialData, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import Sides, boundaries, confidence_sequence, repeated_interval, sequence_width
@@ -232,10 +233,7 @@ def _result(
     p, boundary = _p(found, hypothesis), None
     if spending == ALWAYS:
         low, high = confidence_sequence(found, len(sessions), plan.participants or len(sessions), alpha)
-        null = -(hypothesis.margin or 0.0)
-        crossed = {"greater": low > 0, "less": high < 0, "not_worse": low > null}.get(
-            hypothesis.direction, low > 0 or high < 0
-        )
+        crossed = shown(low, high, hypothesis.direction, hypothesis.margin)
     else:
         rising = tuple(dict.fromkeys(shares))
         bounds = boundaries((*rising, 1.0) if rising[-1] < 1 else rising, alpha, spending, _sides(hypothesis))
@@ -244,9 +242,9 @@ def _result(
         low, high = repeated_interval(found, bounds, at)
     sign = -1 if blind and _swapped(study, hypothesis) else 1
     ends = sorted((sign * low, sign * high))
-    shown = (found.p, None) if blind else (p, boundary)  # a one-sided p would tell which group is A
+    seen = (found.p, None) if blind else (p, boundary)  # a one-sided p would tell which group is A
     name, claim = hypothesis.id, hypothesis.claim
-    return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *shown, crossed, len(sessions))
+    return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *seen, crossed, len(sessions))
 
 
 def _swapped(study: Study, hypothesis: Hypothesis) -> bool:
