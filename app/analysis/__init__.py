@@ -6,6 +6,10 @@
 Each function returns findings: estimates with intervals, and sentences for the methods section of a paper.
 """
 
+from app.analysis.advice.calibration import calibration, calibration_error, partition
+from app.analysis.advice.followed import advice_reliance
+from app.analysis.advice.judgements import judgements
+from app.analysis.advice.weight import weight_of_advice
 from app.analysis.arena.bradley_terry import bradley_terry
 from app.analysis.arena.comparisons import as_votes, win_matrix
 from app.analysis.arena.pairwise import pairwise
@@ -64,6 +68,7 @@ __all__ = [
     "accuracy_by_dataset",
     "accuracy_table",
     "adjusted",
+    "advice_reliance",
     "advised",
     "agreement",
     "alpha",
@@ -74,6 +79,8 @@ __all__ = [
     "backgrounds",
     "best_alone",
     "bradley_terry",
+    "calibration",
+    "calibration_error",
     "complete_ranks",
     "conversation_lengths",
     "correlation",
@@ -97,6 +104,7 @@ __all__ = [
     "groups",
     "instrument_frame",
     "instrument_scores",
+    "judgements",
     "kept_groups",
     "load",
     "majority",
@@ -109,6 +117,7 @@ __all__ = [
     "omega_total",
     "p_value",
     "pairwise",
+    "partition",
     "plurality",
     "pool",
     "positions",
@@ -139,6 +148,7 @@ __all__ = [
     "turns",
     "unsafe",
     "voting_agreement",
+    "weight_of_advice",
     "win_matrix",
     "wins",
     "without",

@@ -1,4 +1,4 @@
-"""All results of a study for one origin: the findings of each schema that it records, and of its instruments."""
+"""All results of a study for one origin: of each schema that it records, its instruments, and advice and confidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from app.analysis import arena, chatbench, dices, instruments, mathconverse
+from app.analysis import advice, arena, chatbench, dices, instruments, mathconverse
+from app.analysis.advice import outline as advice_outline
 from app.analysis.arena import outline as arena_outline
 from app.analysis.base import AnalysisStep
 from app.analysis.chatbench import outline as chatbench_outline
@@ -19,7 +20,10 @@ from app.analysis.figure_names import unique_names
 from app.analysis.instruments import outline as instruments_outline
 from app.analysis.mathconverse import outline as mathconverse_outline
 from app.analysis.outline import Outline, declared_order, in_order
+from app.analysis.tidy_frames import load
 from app.analysis.trial import results as trial
+from experiments.study.problem_answer import AnsweringStep
+from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded
@@ -27,6 +31,8 @@ from storage.schemas.registry import released
 
 INSTRUMENT = "instrument"
 """What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
+ADVICE = "advice"
+"""The same for advice and confidence."""
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,
@@ -36,9 +42,10 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
         "dices-350": dices.parts("dices-350"),
         "dices-990": dices.parts("dices-990"),
         INSTRUMENT: instruments.PARTS,
+        ADVICE: advice.PARTS,
     }
 )
-"""The analysis steps of each schema, and those of a study's instruments, which need no schema."""
+"""The analysis steps of each schema, and those of instruments and of advice and confidence, which need no schema."""
 OUTLINES: Mapping[str, Outline] = MappingProxyType(
     {
         "chatbench": chatbench_outline.OUTLINE,
@@ -48,6 +55,7 @@ OUTLINES: Mapping[str, Outline] = MappingProxyType(
         "dices-350": dices_outline.OUTLINE,
         "dices-990": dices_outline.OUTLINE,
         INSTRUMENT: instruments_outline.OUTLINE,
+        ADVICE: advice_outline.OUTLINE,
     }
 )
 """How a report presents the findings of each schema."""
@@ -55,7 +63,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
     dict(
         sorted(
             (
-                arena.NAMES  # type: ignore[operator]
+                advice.NAMES  # type: ignore[operator]
+                | arena.NAMES
                 | chatbench.NAMES
                 | dices.NAMES
                 | instruments.NAMES
@@ -94,7 +103,9 @@ def results(
     """
     versions = Studies(database).taken(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
-    fills = (*schemas, *([INSTRUMENT] if any(one.instruments for one in versions) else []))
+    scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
+    judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
+    fills = (*schemas, *scored, *judged)
     owners, parts = _parts(fills, whole=whole)
     read = {table: _read(database, study, table, origin, columns, part) for table, columns in _needed(parts).items()}
     found: list[tuple[str, Finding]] = []
@@ -102,10 +113,18 @@ def results(
         made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
         found += [(owner, finding) for finding in made]
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
+    if not analysed and advice.TABLE in read:
+        analysed = {*read[advice.TABLE][SESSION]}
     order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
     ordered = (in_order(finding, order) for finding in _told_apart(found))
     figures = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
     return Results(study, origin, schemas, len(analysed), figures)
+
+
+def _asks_for_judgements(study: Study) -> bool:
+    """Whether participants give their confidence in points or see recommendations."""
+    asking = (step for _, step in study.steps if isinstance(step, AnsweringStep))
+    return any(step.ask_confidence or getattr(step, "advice", "") for step in asking)
 
 
 def _of_part(code: str) -> str:
@@ -133,13 +152,16 @@ def _read(database: Database, study: str, table: str, origin: str, columns: tupl
         return screen_times(database, study, origin)
     if table == INSTRUMENTS:
         return instrument_frame(database, study, origin)
+    if table == advice.TABLE:
+        answers = load(study, origin, database=database).answers
+        return answers[[*columns]].assign(**{SESSION: answers["session"]})
     return frame(database, study, table, origin, columns=columns, part=part)
 
 
 def _of_study(table: str) -> bool:
     """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
-    without any answer have too."""
-    return table == SCREENS or (table != INSTRUMENTS and released(table).of_study)
+    without any answer have too; or it is the tidy table of answers, which names sessions otherwise."""
+    return table in (SCREENS, advice.TABLE) or (table != INSTRUMENTS and released(table).of_study)
 
 
 def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
+from experiments.events import Action, Fact
 from experiments.session.state import Location
 from experiments.study.fields import Field
-from experiments.study.problem_answer import AnsweringStep
+from experiments.study.problem_answer import ADVICE, AnsweringStep, number_of
 from experiments.study.screen import Panel, ProblemBlock, TextBlock
 from experiments.study.step import step
+from problems.problem import Problem
 
 
 @step
@@ -23,6 +26,11 @@ class AnswerStep(AnsweringStep):
     """The instructions above the problem, in Markdown. (ChatBench's.)"""
     copying: bool = True
     """Whether participants can select and copy the problem's text."""
+    advice: str = ""
+    """The column or tag of a problem that holds a recommendation, such as `advice`: it is shown below the problem and
+    recorded with the answer. An option's key or text, or a number if the answer is one."""
+    advice_label: str = "Recommendation"
+    """The words before the recommendation."""
     button: str = "Continue"
     """The label of the button that ends the screen."""
 
@@ -35,9 +43,38 @@ class AnswerStep(AnsweringStep):
         return self.answer_fields(place)
 
     def panel(self, place: Location) -> Panel:
-        """The problem and its options."""
-        blocks = (TextBlock(place.fill(self.text)), ProblemBlock(place.problem.text, copying=self.copying))
+        """The problem, the recommendation if there is one, and the options."""
+        advice = (self._recommendation(place),) if self.advice else ()
+        problem = ProblemBlock(place.problem.text, copying=self.copying)
+        blocks = (TextBlock(place.fill(self.text)), problem, *advice)
         return Panel(self.title, blocks, self.fields(place), button=self.button)
+
+    def _recommendation(self, place: Location) -> TextBlock:
+        problem, advised = place.problem, self._advised(place.problem)
+        shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), f"{advised}")
+        unit = self.number.field(problem).unit if self.number else ""
+        return TextBlock(f"**{place.fill(self.advice_label)}:** {shown} {unit}".rstrip())
+
+    def _advised(self, problem: Problem) -> str | float | None:
+        """The option's key or the number that is recommended; None if the problem's tag has neither."""
+        said = problem.tags.get(self.advice, "").strip()
+        if self.number:
+            return number_of(said)
+        return next((one.key for one in problem.options if said and said in (one.key, one.text, one.plain)), None)
+
+    def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
+        """The answer, with the recommendation that was shown."""
+        (given,) = super().decide(place, action)
+        return (Fact(given.kind, {**given.data, ADVICE: self._advised(place.problem)}),) if self.advice else (given,)
+
+    def problem_faults(self, problem: Problem) -> Iterator[str]:
+        """Why a problem cannot be answered here, or has no recommendation that can be shown."""
+        yield from super().problem_faults(problem)
+        if self.advice and self._advised(problem) is None:
+            kind = "a number with a decimal point" if self.number else "an option's key or text"
+            said = problem.tags.get(self.advice)
+            held = f"the {self.advice} {said!r}" if said else f"no {self.advice}"
+            yield f"has {held}; `advice: {self.advice}` needs a column or tag of that name with {kind}"
 
     def provides(self) -> tuple[str, ...]:
         """`answer`, the letter chosen or the number; and `answer_confidence`, if `ask_confidence` is set."""

@@ -17,6 +17,8 @@ from problems.problem import Problem
 UNIT, TOLERANCE = "unit", "tolerance"
 """The tags of a problem that take precedence over the keys of the same names."""
 ANSWER_CONFIDENCE = "answer_confidence"
+ADVICE = "advice"
+"""The name under which the recommendation that was shown is recorded with the answer."""
 SURE = Slider(name=ANSWER_CONFIDENCE, left="0: certainly wrong", right="100: certainly right")
 TOLERANCES = "a number that is not negative, such as 0.5, or a share of the right answer, such as 5 %"
 
@@ -28,6 +30,12 @@ def _decimal(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() and abs(number) <= LARGEST else None
+
+
+def number_of(text: str) -> float | None:
+    """A number with a decimal point; None if the text is none."""
+    number = _decimal(text)
+    return None if number is None else float(number)
 
 
 def _tolerance(text: str) -> tuple[Decimal, bool] | None:

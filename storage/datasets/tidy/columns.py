@@ -150,6 +150,10 @@ def _answer_columns() -> tuple[Column, ...]:
         Column(
             "correct", YES_NO, "Whether it is right; blank if the question has no right answer.", "the question's key"
         ),
+        Column(
+            "advice", ANY, "The recommendation beside an answer: an option's key or a number; blank without one.", STUDY
+        ),
+        Column("advice_correct", YES_NO, "Whether the recommendation is right.", "the question's key"),
     )
 
 

@@ -19,6 +19,8 @@ from experiments.events import Event
 from experiments.session.conversation import ended
 from experiments.session.state import Location, State, visited
 from experiments.session.timing import shown_us
+from experiments.study.fields import ANSWER
+from experiments.study.problem_answer import ADVICE, AnsweringStep
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.answers import AnswerView, answered
@@ -116,7 +118,16 @@ def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
         if view.name not in _ratings(place, event):
             asked = {"question": view.name, "wording": view.question or None}
             correct = None if view.correct is None else int(view.correct)
-            yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct}
+            advice = _advice(place, event) if view.name == ANSWER.name else {}
+            yield {**_heading(places, event), **_model(place), **asked, **_values(view), "correct": correct, **advice}
+
+
+def _advice(place: Location, event: Event) -> Values:
+    """The recommendation that was shown, and whether it is right."""
+    shown, problem = event.data.get(ADVICE), place.scope.problem
+    known = isinstance(place.node, AnsweringStep) and problem is not None and problem.answer is not None
+    right = place.node.accepts(problem, shown) if known and shown is not None else None
+    return {"advice": text(shown), "advice_correct": None if right is None else int(right)}
 
 
 def _scores(record: TidySession, places: _Places) -> Iterator[Values]:

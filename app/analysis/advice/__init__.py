@@ -1,0 +1,29 @@
+"""Advice and confidence, in any study of its own: the answers alone and with a recommendation or a conversation."""
+
+from collections.abc import Mapping
+
+from app.analysis.advice.calibration import calibration
+from app.analysis.advice.followed import advice_reliance
+from app.analysis.advice.judgements import COLUMNS
+from app.analysis.advice.weight import weight_of_advice
+from app.analysis.base import AnalysisStep, of_one
+
+TABLE = "answers"
+"""The name by which steps request the tidy table of answers, which is no released one."""
+PARTS: tuple[AnalysisStep, ...] = (
+    of_one("Reliance on advice", TABLE, COLUMNS, advice_reliance),
+    of_one("Weight of advice", TABLE, COLUMNS, weight_of_advice),
+    of_one("Calibration of confidence", TABLE, COLUMNS, calibration),
+)
+NAMES: Mapping[str, str] = {
+    "advice.weight.all": "mean weight of numeric advice, from 0 (kept) to 1 (adopted)",
+    "advice.reliance.<measure>": (
+        "share of answers by how a recommendation was used; the measures are those of chatbench.reliance"
+    ),
+    "advice.complementary.all": "accuracy with a recommendation minus that of the better of participants and advice",
+    "advice.brier.<kind>": "Brier score of confidence in points: alone, with_AI, or the change between both",
+    "advice.overconfidence.<kind>": "mean confidence minus accuracy: alone, with_AI, or the change between both",
+    "advice.calibration.<measure>.<kind>": (
+        "calibration of confidence in points: error (expected calibration error), reliability, resolution, uncertainty"
+    ),
+}
