@@ -96,10 +96,10 @@ def _of_steps() -> Iterator[str]:
     for name, kind in kinds().items():
         if kind.__module__.startswith("experiments."):
             yield from texts_in(kind.model_construct(step=name))
-    for path in (ROOT / "experiments" / "steps").glob("*.py"):
+    for path in (*(ROOT / "experiments" / "steps").glob("*.py"), ROOT / "experiments" / "study" / "problem_answer.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.keyword(arg="text", value=ast.Constant(value=str(text))):
+                case ast.keyword(arg="text" | "left" | "right", value=ast.Constant(value=str(text))):
                     yield text
                 case ast.Dict(keys=keys, values=values):
                     named = zip(keys, values, strict=True)

@@ -85,8 +85,8 @@ def chat_task_of(screen: Screen) -> ChatTask | None:
     if chat is None or asked is None or chat.columns or "retry" in actions or not (may_say or may_leave):
         return None
     answer = next((field for field in screen.panel.fields if field.name == ANSWER.name), None)
-    chosen = isinstance(answer, SingleChoice)
-    options = {**answer.options, **dict(asked.plain_options)} if chosen else dict(asked.options)
+    own = answer.options if isinstance(answer, SingleChoice) else dict(asked.options)
+    options = {**own, **dict(asked.plain_options)} if answer else own
     return ChatTask(
         question=SimulatorQuestion(asked.plain or asked.text, options),
         said=tuple((message.role, message.text) for message in chat.messages),
