@@ -51,7 +51,8 @@ class AnswerStep(AnsweringStep):
 
     def _recommendation(self, place: Location) -> TextBlock:
         problem, advised = place.problem, self._advised(place.problem)
-        shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), f"{advised}")
+        written = problem.tags.get(self.advice, "").strip()
+        shown = next((f"{one.key}. {one.text}" for one in problem.options if one.key == advised), written)
         unit = self.number.field(problem).unit if self.number else ""
         return TextBlock(f"**{place.fill(self.advice_label)}:** {shown} {unit}".rstrip())
 

@@ -14,8 +14,8 @@ ASKED = SingleChoice(name="confidence", text=QUESTIONS["confidence"], options=CO
 IN_POINTS = Slider(
     name="confidence_points",
     text=QUESTIONS["confidence"],
-    left="0: not confident at all",
-    right="100: completely confident",
+    left="0: not at all",
+    right="100: completely",
 )
 
 

@@ -39,11 +39,11 @@ def taken(study: Study, first: str, second: str) -> tuple[State, str]:
 
 
 def test_a_number_is_advised_and_recorded_with_the_final_answer() -> None:
-    state, shown = taken(advised(WEIGHT, KG, advice="180.5"), "100", "150")
-    assert "**Recommendation:** 180.5 kg" in shown
+    state, shown = taken(advised(WEIGHT, KG, advice=" 1800"), "100", "150")
+    assert "**Recommendation:** 1800 kg" in shown
     assert [dict(fact.data) for fact in facts(state, "submitted")][:2] == [
         {"answer": 100.0, "answer_confidence": 40},
-        {"answer": 150.0, "answer_confidence": 80, "advice": 180.5},
+        {"answer": 150.0, "answer_confidence": 80, "advice": 1800.0},
     ]
 
 

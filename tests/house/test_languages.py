@@ -103,7 +103,9 @@ def _of_steps() -> Iterator[str]:
                     yield text
                 case ast.Dict(keys=keys, values=values):
                     named = zip(keys, values, strict=True)
-                    yield from (v.value for k, v in named if getattr(k, "value", "") == "text" and hasattr(v, "value"))
+                    yield from (
+                        v.value for k, v in named if getattr(k, "value", "") == "text" and isinstance(v, ast.Constant)
+                    )
 
 
 def _of_instruments() -> Iterator[str]:

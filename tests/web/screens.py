@@ -7,6 +7,7 @@ from app.studies.loader import INSTRUMENTS, read_instruments
 from experiments.instruments.scales import CONFIDENCE, QUESTIONS
 from experiments.session.conversation import UNANSWERED
 from experiments.session.engine import screen
+from experiments.steps.confidence import IN_POINTS
 from experiments.study.fields import (
     Checkbox,
     LongText,
@@ -18,6 +19,8 @@ from experiments.study.fields import (
     Slider,
 )
 from experiments.study.instrument import Instrument, InstrumentUse
+from experiments.study.problem_answer import SURE as ANSWER_SURE
+from experiments.study.problem_answer import NumericAnswer
 from experiments.study.screen import (
     ChatMessage,
     ChatView,
@@ -51,6 +54,12 @@ The study takes about **25 minutes** and pays £4.50.
 The anonymous answers and conversations will be published for research. You can ask us to delete them until they are."""
 
 AGREED = (Checkbox(name="agreed", text="I agree to this consent form."),)
+
+WEIGHT = "How heavy is a full-grown African elephant, on average?"
+NUMBER = NumericAnswer(unit="kg", minimum=0).field().model_copy(update={"text": ""})
+SURE = ANSWER_SURE.model_copy(update={"text": "How sure are you that your answer is right?"})
+AGAIN_ADVISED = "Here is the same question again, with a recommendation. You may keep your answer or change it."
+ADVISED = TextBlock("**Recommendation:** 5400 kg")
 
 PROBLEM = r"""Let \(f: \mathbb{R} \to \mathbb{R}\) be given by \(f(x) = \frac{x^2 - 1}{\sqrt{x^2 + 1}}\) for
 \(x \geq 0\), and suppose that
@@ -355,6 +364,17 @@ SCREENS: dict[str, Screen] = {
         "submit",
     ),
     "check-warning": _screen("check", Panel("Did we explain it?", (WARNING,)), "submit"),
+    "number": _screen(
+        "answer",
+        Panel("", (TextBlock("Take as much time as you need."), ProblemBlock(WEIGHT)), (NUMBER, SURE)),
+        "submit",
+    ),
+    "advice": _screen(
+        "answer",
+        Panel("", (TextBlock(AGAIN_ADVISED), ProblemBlock(WEIGHT), ADVISED), (NUMBER, SURE)),
+        "submit",
+    ),
+    "confidence-points": _screen("confidence", Panel("", (ProblemBlock(WEIGHT),), (IN_POINTS,)), "submit"),
     "finish": _screen(
         "finish",
         Panel(
