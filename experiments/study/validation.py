@@ -202,9 +202,10 @@ def _step(study: Study, node: Step, scope: NameScope, at: str) -> tuple[NameScop
     scope.asked.extend(ModelUse(model, at, inside) for model in may_reply(asked, models, inside))
     faults += [ValidationIssue(at, words) for words in (*node.faults(models), *_not_shown(node))]
     faults += [ValidationIssue(at, words) for words in option_faults(node)] if _exports_dices(study) else []
-    if getattr(node, "number", None) and "chatbench" in study.file.export_schemas:
-        words = "asks for a number, but the files of `chatbench` hold options only; take it out of `export_schemas`"
-        faults.append(ValidationIssue(f"{at}.number", words))
+    for key in ("number", "advice") if "chatbench" in study.file.export_schemas else ():
+        if getattr(node, key, None):
+            words = "is unknown to the files of `chatbench`; take that out of `export_schemas`, and export tidy tables"
+            faults.append(ValidationIssue(f"{at}.{key}", words))
     unfit = ((problem.id, words) for problem in scope.problems for words in node.problem_faults(problem))
     faults += [ValidationIssue(at, f"the problem {name!r} {words}") for name, words in islice(unfit, MOST_UNFIT)]
     for other in node.depends_on():

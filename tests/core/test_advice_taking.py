@@ -20,9 +20,16 @@ WEIGHT = {"id": "w", "text": "How heavy?", "plain": "", "dataset": "d", "answer"
 KG: dict[str, Any] = {"alone": {"number": {"unit": "kg"}}, "advised": {"number": {"unit": "kg"}}}
 
 
-def advised(problem: dict[str, Any], change: dict[str, Any] | None = None, **tags: str) -> Study:
+def advised(
+    problem: dict[str, Any], change: dict[str, Any] | None = None, schemas: tuple[str, ...] = (), **tags: str
+) -> Study:
     loop = {"each": "question", "of": "pool", "do": "advice-taking@1", "with": change or {}}
-    raw = {"study": "small", "title": "Small", "problems": {"pool": {"source": "jsonl"}}}
+    raw: dict[str, Any] = {
+        "study": "small",
+        "export_schemas": schemas,
+        "title": "Small",
+        "problems": {"pool": {"source": "jsonl"}},
+    }
     flow = [loop, {"step": "finish", "text": "Done."}]
     pools = {"pool": [Problem.from_json({**problem, "tags": tags})]}
     return resolve({**raw, "flow": flow}, read_protocols(EXPERIMENTS), pools)
@@ -69,3 +76,15 @@ def test_each_problem_needs_a_recommendation(
     with pytest.raises(StudyError) as caught:
         advised(problem, change, **tags)
     assert said in str(caught.value)
+
+
+def test_chatbench_knows_no_recommendations() -> None:
+    with pytest.raises(StudyError, match="advice: is unknown to the files of `chatbench`"):
+        advised(PROBLEMS[0], schemas=("chatbench",), advice="A")
+
+
+def test_models_alone_need_options() -> None:
+    flow = [{"each": "question", "of": "pool", "flow": [{"step": "answer", "number": {}}]}, {"step": "finish"}]
+    raw = {"study": "small", "title": "Small", "problems": {"pool": {"source": "jsonl"}}, "ai_alone": {}, "flow": flow}
+    with pytest.raises(StudyError, match="ai_alone: needs problems with options"):
+        resolve(raw, {}, {"pool": [Problem.from_json(WEIGHT)]})

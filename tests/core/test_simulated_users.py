@@ -12,7 +12,7 @@ import pytest
 from app.bots.users.base import UnusableReply, UserAction
 from app.bots.users.chat_user import MAX_TURNS
 from app.bots.users.registry import USERS
-from experiments.study.fields import Checkbox, Scale, SingleChoice
+from experiments.study.fields import Checkbox, Number, Scale, SingleChoice, Slider
 from experiments.study.screen import ChatMessage, ChatView, Panel, ProblemBlock, ProgressView, Screen, TextBlock
 
 OPTIONS = SingleChoice(name="answer", options={"A": "three", "B": "two"})
@@ -125,3 +125,21 @@ def test_a_persona_fills_forms_and_is_told_who_it_is() -> None:
     assert "# Before\n\nHow sure?" in ask.asked[0][1]["text"]
     assert ask.schema is not None
     assert act("two_step", form)[0].by_chance
+
+
+@pytest.mark.parametrize("said", ["4200 kg", "4200", "-4200.5"])
+def test_a_number_is_given_where_one_is_asked_and_confidence_by_chance(said: str) -> None:
+    fields = (Number(name="answer", unit="kg", integer=False), Slider(name="answer_confidence"))
+    heavy = after(2)
+    deed, _ = act("two_step", replace(heavy, panel=replace(heavy.panel, fields=fields)), f"Answer: {said}")
+    assert deed.values["answer"] == said.removesuffix(" kg")
+    assert 0 <= deed.values["answer_confidence"] <= 100
+    assert not deed.by_chance
+
+
+@pytest.mark.parametrize("said", ["heavy", "4000 to 5000 kg"])
+def test_what_is_no_single_number_is_no_answer(said: str) -> None:
+    heavy = after(2)
+    panel = replace(heavy.panel, fields=(Number(name="answer"),))
+    with pytest.raises(UnusableReply):
+        act("two_step", replace(heavy, panel=panel), f"Answer: {said}")

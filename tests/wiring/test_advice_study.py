@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.analysis.report import FORMATS, build_report
 from app.analysis.results import results
 from app.analysis.tidy_frames import load
 from storage.db.engine import open_database
@@ -71,6 +73,11 @@ def test_from_the_file_to_the_figures(study: str, tmp_path: Path) -> None:
     assert found["advice.weight.all"].value == pytest.approx(np.mean(cut), abs=1e-9)
     for name in ("advice.brier.alone", "advice.brier.with_AI", "advice.overconfidence.change", "advice.reliance.over"):
         assert found[name].n > 0
+    made = build_report(database, "weights", "bot", 0)
+    texts = {form: write_report(made) for form, write_report in FORMATS.items()}
+    assert "Calibration curve" in texts["html"] or "Share of right answers" in texts["html"]
+    assert "advice.weight.all" in json.loads(texts["json"])["figures"]
+    assert "Weight of advice" in texts["md"]
     database.dispose()
 
 

@@ -26,7 +26,6 @@ from app.analysis.bootstrap import DRAWN, draws, middle
 from app.analysis.estimates import (
     NUMBER,
     POINTS,
-    SHARE,
     Estimate,
     EstimateGroup,
     Finding,
@@ -126,10 +125,7 @@ def calibration(answers: pd.DataFrame) -> tuple[Finding, ...]:
         ),
         Finding(
             "advice.calibration", "Calibration of confidence", "answers", NUMBER, (0, 1), drawn, PARTITION, CODE,
-            columns=("kind",),
-        ),
-        Finding(
-            "advice.curve", "Calibration curve", "answers", SHARE, (0, 1), (), PARTITION, CODE, scatter=scatter
+            columns=("kind",), scatter=scatter,
         ),
     )  # fmt: skip
 

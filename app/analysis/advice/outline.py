@@ -17,8 +17,7 @@ OUTLINE = Outline(
             (
                 one("advice.brier"),
                 one("advice.overconfidence"),
-                one("advice.curve"),
-                one("advice.calibration", folded=True),
+                one("advice.calibration"),
             ),
         ),
     ),

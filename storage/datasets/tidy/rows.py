@@ -124,10 +124,11 @@ def _answers(record: TidySession, places: _Places) -> Iterator[Values]:
 
 def _advice(place: Location, event: Event) -> Values:
     """The recommendation that was shown, and whether it is right."""
-    shown, problem = event.data.get(ADVICE), place.scope.problem
-    known = isinstance(place.node, AnsweringStep) and problem is not None and problem.answer is not None
-    right = place.node.accepts(problem, shown) if known and shown is not None else None
-    return {"advice": text(shown), "advice_correct": None if right is None else int(right)}
+    shown, problem, step = event.data.get(ADVICE), place.scope.problem, place.node
+    right = None
+    if shown is not None and isinstance(step, AnsweringStep) and problem is not None and problem.answer is not None:
+        right = int(step.accepts(problem, shown))
+    return {"advice": text(shown), "advice_correct": right}
 
 
 def _scores(record: TidySession, places: _Places) -> Iterator[Values]:
