@@ -147,7 +147,8 @@ def _mean(measure: str, kind: str, values: Values, rows: pd.DataFrame) -> Estima
     people = codes(rows["participant"])
     label = "change with the AI" if kind == "change" else kind
     group = EstimateGroup(f"advice.{measure}.{slug(kind)}", label, len(rows), number_of(people), {"kind": label})
-    found = mean_of(values, people, codes(rows["problem"]), (-1, 1))
+    low = 0 if measure == "brier" and kind != "change" else -1
+    found = mean_of(values, people, codes(rows["problem"]), (low, 1))
     what = "the Brier score" if measure == "brier" else "confidence minus accuracy"
     said = f"With the AI, {what} changed by {{}}" if kind == "change" else f"{KINDS[kind]}, {what} was {{}}"
     return estimate(group, found, said, NUMBER if measure == "brier" else POINTS, "answers")

@@ -60,7 +60,8 @@ def weight_of_advice(answers: pd.DataFrame) -> tuple[Finding, ...]:
     }
     said = "The mean weight of advice was {}"
     found = estimate(group, mean_of(cut, people, problems, (0, 1)), said, NUMBER, "answers", further=further)
-    note = f"{int(further['undefined'])} answers were the advice before it was shown, and have no weight."
+    equal = int(further["undefined"])
+    note = f"Answers that were the advice before it was shown have no weight: {equal:,}." if equal else ""
     return (Finding("advice.weight", "Weight of advice", "answers", NUMBER, (0, 1), (found,), METHOD, CODE, note=note),)
 
 

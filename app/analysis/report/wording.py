@@ -46,6 +46,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "dices": "DICES",
         "arena": "Chatbot Arena",
         "instrument": "Instruments",
+        "advice": "Advice and confidence",
     }
 )
 """The section titles, by the first part of a figure's name."""
