@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import sys
 from collections.abc import Iterable
 from dataclasses import asdict
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,12 +23,24 @@ from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
 from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
 from app.cli.commands import group
-from app.cli.common import AsJson, StudyName, err, existing_database, finish, name_of, out, print_json, settings_in_use
+from app.cli.common import (
+    STDOUT,
+    AsJson,
+    StudyName,
+    err,
+    existing_database,
+    finish,
+    name_of,
+    out,
+    print_json,
+    settings_in_use,
+)
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
-from storage.ai_alone.answers import MethodProgress, method_progress, sum_of
+from storage.ai_alone.answers import MethodProgress, method_progress, sum_of, usual_answers
 from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database, open_database
+from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
@@ -140,6 +156,34 @@ def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show samples, accuracy and errors by model, method and dataset."""
     database = existing_database(settings_in_use())
     _show(database, _study_with_runs(database, study), whole=True, as_json=as_json)
+
+
+@alone.command(name="advice")
+def advice(
+    study: StudyName,
+    model: Annotated[str, typer.Option("--model", metavar="MODEL", help="The model, as `status` names it.")],
+    method: Annotated[str, typer.Option("--method", metavar="METHOD", help="The method.")] = "free_text",
+    to: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The csv file to write; `-` for standard output.")
+    ] = STDOUT,
+) -> None:
+    """Write a model's usual answer to each question, as `id` and `advice`, for the protocol advice-taking.
+
+    The usual answer is the most frequent one. Questions to which no answer could be read are left out.
+    """
+    database = existing_database(settings_in_use())
+    name = _study_with_runs(database, study)
+    found = usual_answers(database, name, model, method)
+    if not found:
+        known = ", ".join(dict.fromkeys(f"{one.model} by {one.name}" for one in method_progress(database, name)))
+        raise StorageError(f"{name} has no answers of {model!r} by {method!r}. It has those of: {known}")
+    rows = [("id", "advice"), *found.items()]
+    if to == STDOUT:
+        csv.writer(sys.stdout).writerows(rows)
+        return
+    with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    out.print(f"{to}: {len(found):,} answers.", markup=False, highlight=False)
 
 
 @alone.command(name="methods")

@@ -124,6 +124,18 @@ def method_progress(database: Database, study: str) -> list[MethodProgress]:
     ]
 
 
+def usual_answers(database: Database, study: str, model: str, name: str) -> Mapping[str, str]:
+    """A model's most frequent answer to each problem by a method, and of equally frequent ones that of the earliest
+    sample; in the order of the plan. Problems without an answer that could be read are left out."""
+    read = select(_cell.problem, _answer.answer).join(answers, _joined())
+    read = read.where(*_mine(study), _cell.model == model, _cell.name == name, _answer.answer.is_not(None))
+    given: dict[str, Counter[str]] = {}
+    with database.connect() as connection:
+        for problem, answer in connection.execute(read.order_by(_cell.position, _answer.sample)):
+            given.setdefault(problem, Counter())[answer] += 1
+    return {problem: counts.most_common(1)[0][0] for problem, counts in given.items()}
+
+
 def sum_of(parts: Sequence[MethodProgress]) -> MethodProgress:
     """Several standings of a model and a method as one, of no dataset."""
     outcomes: Counter[str] = Counter()

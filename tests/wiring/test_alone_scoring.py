@@ -13,7 +13,7 @@ from app.ai_alone.methods.registry import METHODS
 from app.ai_alone.plan import AiAloneRequest, AloneCell, cells
 from app.ai_alone.scoring import outcome, score
 from app.studies.loader import load_study
-from storage.ai_alone.answers import method_progress
+from storage.ai_alone.answers import method_progress, usual_answers
 from storage.ai_alone.replies import StoredReply
 from storage.db.engine import Database, writer
 from storage.log.projections import differences, rebuild
@@ -73,6 +73,20 @@ def test_wrong_unreadable_refused_and_failed_are_four_things(database: Database)
         "letter_only_few_shot": ({"answered": 5}, 5, 5, 6),
         "free_text": ({"answered": 2, "unparsed": 1, "refused": 1, "failed": 1}, 2, 1, 6),
     }
+
+
+def test_the_usual_answer_is_the_most_frequent_and_of_equals_the_first(database: Database) -> None:
+    found = plan()
+    zero, few, free = (cell.key for cell in found)
+    rows = [row(zero, n, 0, text) for n, text in enumerate("BCC")] + [
+        row(few, n, 0, text) for n, text in enumerate("CB")
+    ]
+    keep(database, STUDY, found, [*rows, row(free, 0, 0, None, "refusal")])
+    score(database, STUDY.name)
+    usual = {method: usual_answers(database, STUDY.name, "tutor-a", method) for method in registry.RELEASED}
+    problem = f"{DATASET}-redux-0"
+    assert list(usual.values()) == [{problem: "C"}, {problem: "C"}, {}]
+    assert usual_answers(database, STUDY.name, "tutor-b", registry.RELEASED[0]) == {}
 
 
 def test_the_released_row_counts_what_the_release_counts(database: Database) -> None:
