@@ -178,7 +178,7 @@ class Location:
 
     def fill(self, text: str) -> str:
         """A text, translated and with its `{{names}}` replaced by their values; an unknown name by nothing."""
-        return fill(self.translate(text), lambda name: str(value) if (value := self.look_up(name)) is not None else "")
+        return fill(self.translate(text), lambda name: _shown(self.look_up(name)))
 
     def holds(self, condition: Condition | None) -> bool:
         """Whether every part of a condition is true here."""
@@ -201,6 +201,12 @@ def matches_value(value: Any, wanted: Any) -> bool:
     """Whether a value (or any of a list) equals what a condition wants (or any of a list), compared as text."""
     held = value if isinstance(value, tuple | list) else (value,)
     return value is not None and not as_words(wanted).isdisjoint(map(str, held))
+
+
+def _shown(value: Any) -> str:
+    """A value as participants read it; nothing if there is none, and 100 for 100.0."""
+    whole = isinstance(value, float) and value.is_integer()
+    return "" if value is None else str(int(value) if whole else value)
 
 
 def _attribute(problem: Problem, name: str) -> str | None:

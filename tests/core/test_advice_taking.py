@@ -54,6 +54,13 @@ def test_a_number_is_advised_and_recorded_with_the_final_answer() -> None:
     ]
 
 
+@pytest.mark.parametrize(("first", "text"), [("100", "100 kg"), ("2,5", "2.5 kg")])
+def test_the_own_answer_can_be_shown_again(first: str, text: str) -> None:
+    change = {**KG, "advised": {**KG["advised"], "text": "You said {{alone.answer}} kg."}}
+    _, shown = taken(advised(WEIGHT, change, advice="7"), first, "7")
+    assert f"You said {text}." in shown
+
+
 @pytest.mark.parametrize("written", ["B", "b"])
 def test_an_option_is_advised_by_its_key_or_text(written: str) -> None:
     state, shown = taken(advised(PROBLEMS[0], advice=written), "A", "A")
