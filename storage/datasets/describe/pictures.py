@@ -26,7 +26,7 @@ STUDY = "the study file"
 CONTENT = "the file's content"
 SIDE = IntegerColumn(low=1, high=MOST_PIXELS)
 COLUMNS = (
-    Column("version", TextColumn(), "The version of the study whose texts have the picture.", STUDY),
+    Column("version", IntegerColumn(low=1), "The version of the study whose texts have the picture.", STUDY),
     Column(
         "name",
         TextColumn(),
