@@ -113,7 +113,9 @@ def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole)
 
 def test_a_reply_under_test_is_shown_while_it_comes(editor: AtConsole) -> None:
     """The model stops in the middle of its reply, until it has been silent for too long."""
-    study = DRAFT.replace("{backend: scribted}", '{backend: openai, model: "fault:hang-midway"}')
+    study = DRAFT.replace(
+        "{backend: scribted}", '{backend: openai, model: "fault:hang-midway", options: {reasoning_until: ""}}'
+    )
     editor.rewrite("study-text", study + "  - step: finish\n")
     editor.at("faults").locator(".verdict.good").wait_for(timeout=LONG_MS)
     editor.press("models-test")

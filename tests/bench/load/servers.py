@@ -77,7 +77,7 @@ def model_server() -> Iterator[str]:
 
 def study_file(folder: Path) -> Path:
     """Consent, a question about oneself, one question answered alone and then with a chatbot, the end."""
-    model = {"backend": "openai", "model": "load-1"}
+    model = {"backend": "openai", "model": "load-1", "options": {"reasoning_until": ""}}
     raw = studies.read_yaml(studies.chat(folder, STUDY, **model, options={}))
     raw["flow"][1]["do"] = "answer-first@1"
     raw["flow"].insert(1, {"step": "survey", "id": "about", "title": "About you", "questions": [HEARD]})
