@@ -35,7 +35,7 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
         result = thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result()
-        if not env["PARLEY_DATABASE_URL"].startswith("sqlite"):
+        if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
             _let_go()
     if isinstance(result.exception, ParleyError | OSError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
