@@ -1,7 +1,7 @@
 """The ways by which alerts are sent, and how patiently.
 
 A message is tried TRIES times by each channel. What cannot be delivered then is noted with the alert, and sent again
-with its next reminder.
+with its next reminder, or on its own after the alert has closed (lifecycle.py).
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 A condition opens one alert, however often it is observed. The alert closes when the condition has not been observed for
 QUIET_S, so that one that comes and goes does not send a message each time. While it is open, nobody has seen it and the
-condition holds, a reminder is sent each `remind_s`.
+condition holds, a reminder is sent each `remind_s`. After it has closed there is no reminder, so its last message is
+sent again each RESEND_S until it is delivered, for RESEND_FOR_S.
 """
 
 from __future__ import annotations
@@ -15,15 +16,18 @@ from app.alerts.conditions import Condition
 from storage.registers.alerts import Alert
 
 QUIET_S = 300
+RESEND_S = 3600
+RESEND_FOR_S = 24 * 3600
 State = Literal["opened", "reminder", "closed", "test"]
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A message to send: an alert, and what has become of it."""
+    """A message to send: an alert, and what has become of it; `only` by these channels, if some are named."""
 
     alert: Alert
     state: State
+    only: tuple[str, ...] = ()
 
 
 def updated(known: Sequence[Alert], observed: Sequence[Condition], now_us: int, remind_s: float) -> tuple[Alert, ...]:

@@ -13,7 +13,7 @@ from functools import partial
 
 from app.alerts.channels import channels_of, deliver
 from app.alerts.conditions import Condition, conditions
-from app.alerts.lifecycle import Notice, notices, updated
+from app.alerts.lifecycle import RESEND_FOR_S, RESEND_S, Notice, notices, updated
 from app.alerts.observe import Observer, thresholds_of
 from app.alerts.text import subject
 from app.clock import Clock
@@ -22,7 +22,7 @@ from problems.errors import ParleyError
 from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
-from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts, record_delivery
+from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts, record_delivery, take_undelivered
 
 CLAIM = "alerts"
 DATABASE = Condition(AlertKey("database"))
@@ -99,10 +99,13 @@ class AlertWatch:
 
     def _check(self, now_us: int) -> tuple[Notice, ...]:
         holding = conditions(self._observer.observe(now_us), self._thresholds)
-        if not holding and not open_alerts(self._database):
-            return ()  # the usual case writes nothing
-        decide = partial(updated, observed=holding, now_us=now_us, remind_s=self._remind_s)
-        return notices(*change_alerts(self._database, decide))
+        found: tuple[Notice, ...] = ()
+        if holding or open_alerts(self._database):  # the usual case writes nothing
+            decide = partial(updated, observed=holding, now_us=now_us, remind_s=self._remind_s)
+            found = notices(*change_alerts(self._database, decide))
+        since_us, before_us = now_us - int(RESEND_FOR_S * 1e6), now_us - int(RESEND_S * 1e6)
+        again = take_undelivered(self._database, since_us, before_us, now_us) if self._channels else ()
+        return found + tuple(Notice(alert, "closed", tuple(alert.undelivered)) for alert in again)
 
     def _database_notices(self, failing: bool, now_us: int) -> tuple[Notice, ...]:
         """The messages about a database that cannot be written: the same rules, with the state in memory."""
@@ -118,7 +121,8 @@ class AlertWatch:
             task.add_done_callback(self._sending.discard)
 
     async def _deliver(self, notice: Notice) -> None:
-        undelivered = await deliver(self._channels, notice)
+        channels = [one for one in self._channels if not notice.only or one.name in notice.only]
+        undelivered = await deliver(channels, notice)
         for channel, why in undelivered.items():
             log.error("an alert could not be delivered by %s: %s", channel, why)
         if notice.alert.id and undelivered != notice.alert.undelivered:

@@ -78,6 +78,24 @@ def change_alerts(
         return before, tuple(_write(connection, alert) for alert in decide(before))
 
 
+def take_undelivered(database: Database, closed_since_us: int, sent_before_us: int, now_us: int) -> tuple[Alert, ...]:
+    """The alerts that closed since a time and whose last message was not delivered and is older than `sent_before_us`,
+    noted as sent now; nothing about a condition that is open again."""
+    wanted = select(tables.alerts).where(_alert.closed_us >= closed_since_us, _alert.notified_us <= sent_before_us)
+
+    def due(connection: Connection) -> list[Alert]:
+        return [alert for alert in _read(connection, wanted) if alert.undelivered]
+
+    with database.connect() as connection:
+        if not due(connection):
+            return ()  # the usual case writes nothing
+    with _writing(database) as connection:
+        advisory_xact_lock(connection, ONE_AT_A_TIME)
+        open_again = {alert.key for alert in _read(connection, select(tables.alerts).where(_alert.closed_us.is_(None)))}
+        found = [alert for alert in due(connection) if alert.key not in open_again]
+        return tuple(_write(connection, replace(alert, notified_us=now_us)) for alert in found)
+
+
 def mark_seen(database: Database, ids: Collection[int], who: str, at_us: int) -> tuple[Alert, ...]:
     """Note that somebody has seen these alerts; returns those that nobody had seen before."""
 

@@ -19,7 +19,7 @@ import pytest
 from app.alerts import channels
 from app.alerts.channels import channels_of, deliver
 from app.alerts.conditions import LOST_WINDOW_S, Condition
-from app.alerts.lifecycle import QUIET_S, Notice, notices, updated
+from app.alerts.lifecycle import QUIET_S, RESEND_FOR_S, RESEND_S, Notice, notices, updated
 from app.alerts.watch import AlertWatch
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -36,6 +36,7 @@ from storage.registers.alerts import (
     mark_seen,
     open_alerts,
     record_delivery,
+    take_undelivered,
 )
 from storage.registers.link_problems import count_link_problem
 from storage.registers.origins import Origin
@@ -304,6 +305,33 @@ async def test_a_failed_delivery_is_kept_with_the_alert(watched: Watched, posted
     assert await watched.check() == [("models", "reminder")]
     (alert,) = open_alerts(watched.database)
     assert (alert.undelivered, len(box.messages)) == ({}, 1)
+
+
+async def test_a_closing_message_is_sent_again_by_the_channel_that_failed_until_it_is_delivered(
+    watched: Watched, posted: Posted, box: Mailbox
+) -> None:
+    key = AlertKey("disk", subject="/data")
+    database = watched.database
+    data = {"free": 1e9, "size": 5e9}
+    closed = Alert(key, data, START_US, START_US, START_US, closed_us=START_US, undelivered={"webhook": "it was down"})
+    change_alerts(database, lambda _: [closed])
+    posted.status = 500
+    assert await watched.check(after_s=RESEND_S - 60) == []
+    assert await watched.check() == [("disk", "closed")]
+    assert await watched.check() == []
+    posted.status, before = 200, len(posted.requests)
+    assert await watched.check(after_s=RESEND_S) == [("disk", "closed")]
+    assert (len(posted.requests) - before, box.messages) == (1, []), "the mail was delivered before"
+    assert await watched.check(after_s=RESEND_S) == []
+
+
+async def test_a_closing_message_is_given_up_after_a_day_and_if_the_alert_is_open_again(watched: Watched) -> None:
+    for subject, opened_us in (("old", START_US - int(RESEND_FOR_S * 1e6)), ("again", START_US)):
+        key = AlertKey("disk", subject=subject)
+        closed = Alert(key, {}, opened_us, opened_us, opened_us, closed_us=opened_us, undelivered={"webhook": "down"})
+        change_alerts(watched.database, lambda _, closed=closed: [closed])
+    change_alerts(watched.database, lambda _: [Alert(AlertKey("disk", subject="again"), {}, *3 * [START_US])])
+    assert take_undelivered(watched.database, START_US, START_US, START_US) == ()
 
 
 async def test_what_is_posted_is_signed(posted: Posted) -> None:
