@@ -1,4 +1,5 @@
-"""A process forked from one that has imported everything, which takes a fresh one some seconds of a core.
+"""A process forked from one that has imported everything, and has made what a process makes once, which takes a fresh
+one some seconds of a core.
 
 What it prints goes to files. It is told to end by signals, as any other.
 """
@@ -16,7 +17,7 @@ from typing import Any
 
 from app.cli.commands import MODULES
 
-IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone")
+IMPORTED = (*(f"app.cli.{name}" for name in MODULES), "app.web.server", "tests.fakes.asked_alone", "tests.fakes.warmed")
 END_S = 300.0
 
 
