@@ -32,9 +32,9 @@ settings.register_profile(
     "soak", COMMON, max_examples=5_000, stateful_step_count=200, suppress_health_check=[HealthCheck.too_slow]
 )
 LONG = (
-    *("accessibility_console", "trouble", "keyboard_and_ear", "seats", "page"),
-    *("accessibility", "console", "backend_faults", "hostile"),
-    *("failures", "replicas", "hostile_console", "whole", "outcomes", "report_command", "telemetry", "pages"),
+    *("console", "trouble", "builder", "seats", "console_sessions", "backend_faults", "accessibility_console"),
+    *("console_identity", "tutorial", "replicas", "keyboard_and_ear", "items_tab", "page", "whole", "accessibility"),
+    *("report_command", "hostile", "failures", "hostile_console", "outcomes", "telemetry", "pages"),
 )
 """Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
 for one in the end."""

@@ -24,7 +24,7 @@ from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]  # on a machine that does much else
 PEOPLE, MANY = 10, 30
 ARRIVING_S = {PEOPLE: 3.0, MANY: 20.0}
 CELL = "condition: direct-to-AI, model: hasty"
