@@ -33,9 +33,10 @@ TITLES: Mapping[str, str] = {
     "typing_speed": "typed, chars/s",
     "writing_speed": "written, chars/s",
     "ai_likeness": "like a model's",
+    "hidden_word": "hidden word",
     "duplicate": "like another's",
 }
-SHARES = ("paste_share", "ai_likeness", "duplicate")
+SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
 
 
 @command("integrity")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.rendering.losses import Form
-from experiments.session.telemetry import disclosure
+from experiments.session.disclosures import disclosures
 from experiments.steps.chat import OnFailure
 from experiments.study.base_model import StrictModel
 from experiments.study.fields import Field
@@ -76,7 +76,7 @@ def texts_of_problems(where: str, problems: Sequence[Problem]) -> Iterator[PageT
 def _forms(study: Study) -> Iterator[tuple[Form, str]]:
     yield "plain", study.file.title
     yield "line", study.file.contact
-    yield "blocks", disclosure(study)
+    yield from (("blocks", text) for text in disclosures(study))
     for node in nodes_of(study.flow):
         if isinstance(node, Phase):
             yield "plain", node.phase

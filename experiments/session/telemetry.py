@@ -143,8 +143,11 @@ AnyRecord = Annotated[
 
 def records_telemetry(study: Study, state: State) -> bool:
     """Whether telemetry of a session may be kept now: the study asks for it, and consent was given."""
-    if not study.file.telemetry or state.outcome == "withdrawn":
-        return False
+    return study.file.telemetry and state.outcome != "withdrawn" and has_agreed(study, state)
+
+
+def has_agreed(study: Study, state: State) -> bool:
+    """Whether the participant agreed to a consent form."""
     agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
     return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from experiments.events import Action, Fact, PendingTask
+from experiments.session.disclosures import disclosures
 from experiments.session.state import Location
-from experiments.session.telemetry import disclosure
 from experiments.study.fields import Checkbox, Field
 from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, step
@@ -40,8 +40,8 @@ class ConsentStep(Step):
         return (Checkbox(name="agreed", text=self.checkbox),)
 
     def panel(self, place: Location) -> Panel:
-        """The form and its box; below the author's text, what is recorded beside the answers."""
-        texts = (self.text, disclosure(place.study))
+        """The form and its box; below the author's text, what is recorded beside the answers and hidden."""
+        texts = (self.text, *disclosures(place.study))
         form = tuple(TextBlock(place.fill(text)) for text in texts if text)
         return Panel(self.title, form, self.fields(place), button=self.button, decline=self.decline)
 

@@ -17,6 +17,7 @@ from experiments.study.base_model import Condition, Level, Slug, StrictModel
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
+from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
@@ -298,6 +299,8 @@ class StudyFile(StrictModel):
     plan: Plan | None = None
     """The analysis plan of a trial: hypotheses, sample size, looks, exclusions and missing data, decided before data
     are seen."""
+    integrity: IntegrityChecks | None = None
+    """A check of how texts were written, which `parley integrity` reports. The consent form discloses it."""
     dataset: DatasetInfo | None = None
     """The publication metadata of the study's data: authors, licence, DOI and more. Not part of the study's hash."""
     flow: tuple[Node, ...]

@@ -21,6 +21,7 @@ from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
+from experiments.study.integrity_check import integrity_faults
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
 from experiments.study.plan_check import plan_faults
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
@@ -54,7 +55,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
-    faults += plan_faults(study)
+    faults += [*plan_faults(study), *integrity_faults(study)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))

@@ -4,6 +4,7 @@
     typing_speed    characters a second while keys were pressed, without pasted ones
     writing_speed   characters a second of the time for which the screen was shown, pasted ones included
     ai_likeness     how much of a text is in a reply of a model that was asked the same question alone
+    hidden_word     whether a text has the word that a hidden instruction asks AI models to use
     duplicate       how alike a text is to one that another session wrote in the same box
 
 Of several screens or texts the worst counts. A figure is None where it cannot be known: without telemetry, without
@@ -30,10 +31,17 @@ from experiments.study.fields import TextField
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
-from experiments.views.text_likeness import Runs, containment, resemblance, runs
+from experiments.views.text_likeness import Runs, containment, resemblance, runs, words
 
 THRESHOLDS: Mapping[str, float] = MappingProxyType(
-    {"paste_share": 0.5, "typing_speed": 12.0, "writing_speed": 12.0, "ai_likeness": 0.5, "duplicate": 0.8}
+    {
+        "paste_share": 0.5,
+        "typing_speed": 12.0,
+        "writing_speed": 12.0,
+        "ai_likeness": 0.5,
+        "hidden_word": 1.0,
+        "duplicate": 0.8,
+    }
 )
 """The value from which each indicator is flagged."""
 LEAST_CHARS = 50
@@ -69,6 +77,8 @@ class WrittenSession:
     number: int
     screens: tuple[WrittenScreen, ...]
     texts: tuple[FreeText, ...]
+    hidden_word: bool | None = None
+    """Whether a text has the study's hidden word; None where the study has none, or nothing was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +98,24 @@ def written(
     study: Study, state: State, number: int, telemetry: Mapping[str, Sequence[Mapping[str, Any]]]
 ) -> WrittenSession:
     """What a session wrote; `telemetry` are the page's records by path."""
-    screens, texts = [], []
+    screens: list[WrittenScreen] = []
+    texts: list[FreeText] = []
+    sent: list[str] = []
     for place in visited(study, state):
         if isinstance(place.node, Step):
             forms, said = _forms(place), [str(fact.data["text"]) for fact in place.facts if fact.kind == "said"]
             chars = sum(map(len, [*forms.values(), *said]))
+            sent += forms.values()
             texts += [_text(place, name, text) for name, text in forms.items()]
             if chars:
                 screens.append(WrittenScreen(chars, seconds_shown(place), added_up(telemetry.get(place.path, ()))))
-    return WrittenSession(number, tuple(screens), tuple(one for one in texts if len(one.runs) >= LEAST_RUNS))
+    long_enough = tuple(one for one in texts if len(one.runs) >= LEAST_RUNS)
+    return WrittenSession(number, tuple(screens), long_enough, _has_hidden_word(study, sent))
+
+
+def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
+    checks = study.file.integrity
+    return any(checks.hidden_instruction in words(text) for text in sent) if checks is not None and sent else None
 
 
 def _forms(place: Location) -> dict[str, str]:
@@ -119,16 +138,20 @@ def dossiers(
     """The evidence of each session; `replies` are those of models that were asked each question alone."""
     by_run = _by_run(sessions)
     for one in sessions:
-        yield (
-            one,
-            {
-                "paste_share": _paste_share(one.screens),
-                "typing_speed": _worst(map(_typing_speed, one.screens)),
-                "writing_speed": _worst(map(_writing_speed, one.screens)),
-                "ai_likeness": _ai_likeness(one.texts, replies),
-                "duplicate": _duplicate(one, by_run, several=len(sessions) > 1),
-            },
-        )
+        yield one, _evidence(one, replies, by_run, several=len(sessions) > 1)
+
+
+def _evidence(
+    one: WrittenSession, replies: Mapping[Question, Sequence[Runs]], by_run: ByRun, *, several: bool
+) -> Dossier:
+    return {
+        "paste_share": _paste_share(one.screens),
+        "typing_speed": _worst(map(_typing_speed, one.screens)),
+        "writing_speed": _worst(map(_writing_speed, one.screens)),
+        "ai_likeness": _ai_likeness(one.texts, replies),
+        "hidden_word": _hidden_word(one),
+        "duplicate": _duplicate(one, by_run, several=several),
+    }
 
 
 def flagged(found: Dossier, thresholds: Mapping[str, float] = THRESHOLDS) -> dict[str, bool | None]:
@@ -164,6 +187,10 @@ def _speed(chars: int, seconds: float, how: str) -> Evidence | None:
     if chars < LEAST_CHARS:
         return None
     return Evidence(chars / max(1.0, seconds), f"{chars:,} characters in {seconds:,.1f} s {how}")
+
+
+def _hidden_word(one: WrittenSession) -> Evidence | None:
+    return None if one.hidden_word is None else Evidence(float(one.hidden_word), "all texts of forms")
 
 
 def _ai_likeness(texts: Sequence[FreeText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from experiments.session.disclosures import disclosures
 from experiments.session.progress import noun_of
-from experiments.session.telemetry import disclosure
 from experiments.study.base_model import StrictModel
 from experiments.study.resolve import nodes_of
 from experiments.study.schema import Loop, Phase
@@ -52,7 +52,7 @@ def unused_translations(study: Study, language: str) -> tuple[str, ...]:
 
 def _all(study: Study) -> Iterator[str]:
     yield study.file.title
-    yield disclosure(study)
+    yield from disclosures(study)
     for node in nodes_of(study.flow):
         if isinstance(node, Phase):
             yield node.phase

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from app.clock import SystemClock
 from app.session.service import SessionService
 from app.studies.loader import load_study
+from app.web.participant.view import render_page, study_context_of
 from storage.ai_alone.cells import StoredCell, save_cells
 from storage.db.engine import open_database, writer
 from storage.log.telemetry import TelemetryBatch, write_telemetry
@@ -124,6 +126,49 @@ def test_false_alarms_are_those_of_pilots_and_unknown_with_few(folder: Path) -> 
     assert many["paste_share"]["pilots"]["share"]["value"] == 0.05
     assert many["duplicate"]["pilots"]["flagged"] == 19
     assert many["duplicate"]["sessions"]["flagged"] == 0, "pilots are not compared with people"
+
+
+def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(folder: Path) -> None:
+    studies.write(folder, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}})
+    played(folder, [STORY, f"{OTHER} Hazelnut."])
+    flags = {one["number"]: "hidden_word" in one["flags"] for one in integrity(folder)["sessions"]}
+    assert flags == {1: False, 2: True}
+
+    async def pages() -> tuple[str, str]:
+        database = open_database(settings_for(folder).database_url)
+        service = SessionService(database, settings_for(folder), SystemClock())
+        study = load_study(str(folder / "essays.yaml"))
+        service.prepare(study)
+        live = await service.enrol(study, origin=Origin.PERSON)
+        consent = html_of(live)
+        screen = live.screen
+        await service.participant(live.stream, "submit", screen.path, {"agreed": True}, seen=screen.seen, key="k" * 32)
+        form = html_of(await service.get(live.stream) or live)
+        await service.close()
+        database.dispose()
+        return consent, form
+
+    consent, form = asyncio.run(pages())
+    assert ("hidden from people" in consent, "hazelnut" in consent) == (True, False)
+    unseen = r'<p class="unseen" aria-hidden="true"[^>]*>[^<]*hazelnut[^<]*</p>'
+    assert re.search(rf'{unseen}\s*<div class="field" data-field="why"', form)
+
+
+@pytest.mark.parametrize(
+    ("flow", "lacks"),
+    [(STUDY["flow"][1:], "consent"), ([STUDY["flow"][0], STUDY["flow"][2]], "long_text")],
+)
+def test_a_hidden_instruction_needs_a_disclosure_and_a_box(tmp_path: Path, flow: list[Any], lacks: str) -> None:
+    studies.write(tmp_path, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}, "flow": flow})
+    done = parley("check", "essays.yaml", "--json", folder=tmp_path)
+    faults = [one for one in json.loads(done.stdout)["errors"] if "hidden_instruction" in json.dumps(one)]
+    assert [lacks in json.dumps(one) for one in faults] == [True]
+
+
+def html_of(live: Any) -> str:
+    """The form of a session's screen, as it is sent."""
+    context = study_context_of(live)
+    return str(render_page(live.screen, study=context, shown=None, draft={}).updates["left"]["value"])
 
 
 def test_an_exclusion_for_integrity_is_logged_and_shown(folder: Path) -> None:

@@ -25,6 +25,7 @@ from app.i18n.catalogues import Catalogue, catalogue
 from app.rendering import markdown
 from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
+from experiments.session.disclosures import hidden_instruction
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
@@ -169,6 +170,8 @@ class StudyContext(NamedTuple):
     """Whether the page sends telemetry now."""
     pictures: PictureMap | None = None
     """The pictures in the study's texts; None if there are none."""
+    hidden_instruction: str = ""
+    """The instruction for AI models beside boxes for long texts; empty if there is none."""
 
     @property
     def words(self) -> Catalogue:
@@ -190,6 +193,7 @@ def study_context_of(live: LoadedSession) -> StudyContext:
         idle_s=file.session_limits.idle_after_s,
         telemetry=records_telemetry(live.study, live.state),
         pictures=live.study.pictures if live.study.pictures.by_key else None,
+        hidden_instruction=hidden_instruction(live.study, live.state),
     )
 
 
