@@ -10,6 +10,7 @@ from typing import Any
 
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
+from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.study.schema import ByFactor, Loop, Node, Phase
 from experiments.study.scope import factor_values
 from experiments.study.sections.plan import STEP, Hypothesis, Plan
@@ -19,6 +20,8 @@ from experiments.study.study import Study
 MANY_PRIMARY = 3
 """From this number of primary hypotheses in a family without a correction on, a false one is likely."""
 RIGHT = "correct"
+CONFIDENCES = (ANSWER_CONFIDENCE, "confidence_points", "confidence")
+"""The questions that the outcome `confidence` is about: with an answer, before a problem in points, and in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +102,11 @@ def _answers(step: Step, *, right: bool) -> Iterator[RecordedOutcome]:
 def _asked(step: Step) -> Iterator[tuple[str, Field]]:
     """The outcomes that a step asks for, each with its question."""
     for field in step.questions_asked():
-        if field.name == "confidence":
+        if field.name in CONFIDENCES:
             yield "confidence", field
         if step.step == "survey":
             yield f"survey.{field.name}", field
-        elif type(step).rates is not Step.rates and field.name not in ("answer", "confidence"):
+        elif type(step).rates is not Step.rates and field.name not in ("answer", *CONFIDENCES):
             yield f"rating.{field.name}", field
 
 

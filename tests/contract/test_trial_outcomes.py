@@ -137,3 +137,29 @@ def test_worst_case_counts_missing_answers_as_wrong(path: Path, played: Database
     assert len(found) == PEOPLE
     assert found.set_index("participant")["value"][first] == 0
     assert "question" not in found
+
+
+def test_numbers_as_answers_have_an_error_and_a_confidence(tmp_path: Path) -> None:
+    outcomes = ("answer", "error", "confidence", "correct", "seconds")
+    hypotheses = [{**PLAN["hypotheses"][0], "id": one, "outcome": one} for one in outcomes]
+    asked = {"step": "answer", "number": {"minimum": 0, "maximum": 9}, "ask_confidence": True}
+    path = trial(
+        tmp_path,
+        "numbers",
+        {"hypotheses": hypotheses, "participants": 8},
+        problems={"sums": {"items": [{"question": "2 + 3?", "answer": "5"}]}},
+        flow=[{"each": "sum", "of": "sums", "flow": [asked]}, {"step": "finish", "code": "DONE"}],
+    )
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, [str(path)], 6, "s"))
+    data = read_trial(database, "numbers", "bot", planned(path))
+    found = {
+        one.outcome: data.rows(one, data.by_session).set_index("participant")["value"] for one in data.plan.primary
+    }
+    answers = load("numbers", "bot", database=database).answers
+    for name, outcome in (("answer", "answer"), ("answer_confidence", "confidence")):
+        numbers = answers[answers["question"] == name].set_index("session")["number"].astype(float)
+        assert found[outcome].to_dict() == numbers.to_dict()
+    assert found["error"].to_dict() == (found["answer"] - 5).abs().to_dict()
+    assert found["correct"].to_dict() == (found["error"] == 0).astype(float).to_dict()
+    assert found["seconds"].notna().all()

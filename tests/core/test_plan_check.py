@@ -40,6 +40,10 @@ EVERY = {"id": "h", "claim": "It helps.", "direction": "greater", "smallest_effe
 ARMS = {"factor": "arm", "treatment": "ai", "control": "none"}
 
 
+BARE = {"study": "small", "title": "Small", "factors": {"arm": ["ai", "none"]}}
+NUMERIC = Problem("p", "How many?", "How many?", "d", answer="7")
+
+
 def plan(*hypotheses: dict[str, Any], **keys: Any) -> dict[str, Any]:
     size = {} if "power" in keys else {"participants": 20}
     each = hypotheses or ({},)
@@ -146,6 +150,31 @@ def test_a_covariate_is_not_asked_in_an_arm() -> None:
     asked = {"step": "survey", "id": "start", "questions": [AGE], "when": {"arm": "ai"}}
     flow = [asked, QUESTIONS, {"step": "finish", "code": "DONE"}]
     assert [at for at, _ in found(plan(covariates=["age"]), flow=flow)] == ["plan.covariates[0]"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "step", "where"),
+    [
+        ("answer", {"number": {}}, []),
+        ("error", {"number": {}}, []),
+        ("correct", {"number": {}}, []),
+        ("confidence", {"number": {}, "ask_confidence": True}, []),
+        ("confidence", {"number": {}}, [f"{H}.outcome"]),
+    ],
+)
+def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
+    outcome: str, step: dict[str, Any], where: list[str]
+) -> None:
+    loop = {"each": "question", "of": "pool", "flow": [{"step": "answer", **step}]}
+    raw = {"flow": [loop, {"step": "finish", "code": "DONE"}]}
+    planned = plan({"outcome": outcome})
+    problems = {"pool": {"source": "items", "items": [{"question": "How many?", "answer": "7"}]}}
+    try:
+        resolve({**BARE, **raw, "plan": planned, "problems": problems}, {}, {"pool": [NUMERIC]})
+        found_at = []
+    except StudyError as error:
+        found_at = [one.where for one in error.found]
+    assert found_at == where
 
 
 def test_failed_attention_can_be_excluded_where_there_is_a_check() -> None:

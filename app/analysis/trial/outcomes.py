@@ -18,6 +18,7 @@ from app.analysis.trial.estimator import AFTER, BEFORE, CONTROL, TREATMENT
 from app.errors import TrialError
 from experiments.events import Event
 from experiments.session.state import visited
+from experiments.study.plan_check import CONFIDENCES
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from storage.datasets.exports.plan import ExportRequest, plan_export
@@ -214,10 +215,10 @@ class _Record:
             self._tables[name] = list(rows(name, self.record, self.layout))
         return self._tables[name]
 
-    def _answers(self, question: str) -> Iterator[Mapping[str, Any]]:
-        """The rows of answers to a question that count; checks are no outcomes."""
+    def _answers(self, *questions: str) -> Iterator[Mapping[str, Any]]:
+        """The rows of answers to questions that count; checks are no outcomes."""
         for row in self._table("answers"):
-            if row["question"] == question and row["status"] in GIVEN and row.get("step") != "check":
+            if row["question"] in questions and row["status"] in GIVEN and row.get("step") != "check":
                 yield row
 
     def _covariates(self, plan: Plan) -> Iterator[tuple[str, float]]:
@@ -241,7 +242,7 @@ class _Record:
             yield row, None if right is None or row["number"] is None else abs(row["number"] - right)
 
     def confidence(self, _: str) -> Iterator[_Found]:
-        yield from ((row, row["number"]) for row in self._answers("confidence"))
+        yield from ((row, row["number"]) for row in self._answers(*CONFIDENCES))
 
     def survey(self, name: str) -> Iterator[_Found]:
         yield from ((row, row["number"]) for row in self._answers(name) if row.get("step") == "survey")
