@@ -52,6 +52,7 @@ def confirmatory(trial: TrialReport) -> Iterator[Part]:
         tuple((f"{one.hypothesis.id} (“{one.hypothesis.claim.strip()}”): {one.decision}", "") for one in trial.results)
     )
     if trial.findings:
+        yield Heading(3, "Results by hypothesis", "trial.results")
         yield Paragraph(DEPENDS)
     for result in trial.results:
         if result.finding is not None:

@@ -52,7 +52,7 @@ def blocks(report: Report) -> Iterator[Block]:
     if report.trial:
         yield from _contents(report)
         for part in confirmatory(report.trial):
-            yield from _figure(part, 3) if isinstance(part, ReportFigure) else (part,)
+            yield from _figure(part) if isinstance(part, ReportFigure) else (part,)
         yield Heading(2, EXPLORATORY, "exploratory")
         yield Paragraph(EXPLORED)
         yield from _main(report)
@@ -133,9 +133,9 @@ def _results(report: Report) -> Iterator[Block]:
                 yield from map(CodeLine, dict.fromkeys(finding.code for finding in figure.findings))
 
 
-def _figure(figure: ReportFigure, level: int = 4) -> Iterator[Block]:
+def _figure(figure: ReportFigure) -> Iterator[Block]:
     """The tables of a figure; with few estimates, their sentences and names too."""
-    yield Heading(level, figure.title)
+    yield Heading(4, figure.title)
     table = grid(figure)
     yield from _grid(figure.title, table) if table else _table(figure.findings[0])
     yield from map(Paragraph, dict.fromkeys(finding.note for finding in figure.findings if finding.note))
