@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+from app.analysis.trial.deviations import SHORT
 from app.analysis.trial.trial_report import TrialReport
 from app.analysis.trial.wording import factor_words, looks_words, sample_words
 
@@ -147,9 +148,9 @@ def _open_science(trial: TrialReport) -> Iterator[tuple[str, str]]:
 
 def _registered(trial: TrialReport) -> str:
     if trial.preregistered_us is None:
-        return f"`plan:` of the study file, version {trial.study.file.version} ({trial.study.hash}); not preregistered"
+        return f"the plan in the study file, version {trial.study.file.version} ({trial.study.hash[:SHORT]}); not preregistered"
     day = datetime.fromtimestamp(trial.preregistered_us / 1e6, UTC)
-    return f"plan of version {trial.study.file.version} ({trial.study.hash}), preregistered on {day:%Y-%m-%d}"
+    return f"plan of version {trial.study.file.version} ({trial.study.hash[:SHORT]}), preregistered on {day:%Y-%m-%d}"
 
 
 def _design(trial: TrialReport) -> Iterator[tuple[str, str]]:
@@ -160,7 +161,10 @@ def _design(trial: TrialReport) -> Iterator[tuple[str, str]]:
     factors = "; ".join(factor_words(study))
     yield "9", f"{factors}; {kinds}" if factors else kinds
     yield "10", _changes(trial)
-    yield "13", f"the study file, version {study.file.version} ({study.hash}), has all texts, steps, models and prompts"
+    yield (
+        "13",
+        f"the study file, version {study.file.version} ({study.hash[:SHORT]}), has all texts, steps, models and prompts",
+    )
     yield "14", "Methods: Hypotheses"
     smallest = ", ".join(f"{one.id} {one.smallest_effect:g}" for one in plan.primary if one.smallest_effect)
     yield "16a", f"{sample_words(plan)}; smallest effects of interest: {smallest}" if smallest else sample_words(plan)
@@ -198,7 +202,7 @@ def _ai(trial: TrialReport) -> Iterator[tuple[str, str]]:
     study = trial.study
     models = ", ".join(f"{name} ({one.backend})" for name, one in study.file.models.items())
     yield "AI 4a (i)", "Methods: Populations (exclusion); inclusion is not stated" if trial.plan.exclude else ""
-    yield "AI 4b", f"the steps of the study file, version {study.file.version} ({study.hash})"
+    yield "AI 4b", f"the steps of the study file, version {study.file.version} ({study.hash[:SHORT]})"
     yield "AI 5 (i)", f"models of the study file: {models}; the version that answered each call is in `model_calls`"
     yield "AI 5 (ii)", "the input is what participants write, with the prompts of the study file"
     yield "AI 5 (v)", "text replies; all are in the table `messages`"
