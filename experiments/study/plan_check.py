@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Number, Slider
@@ -122,9 +121,9 @@ def is_numeric(field: Field) -> bool:
 def _scores(study: Study, step: Step) -> Iterator[str]:
     """The scores of the instruments that a step asks."""
     used = {getattr(field, "instrument", "") for field in step.questions_asked()}
-    known: Mapping[str, Any] = getattr(study, "instruments", {})
-    for name in known.keys() & used:
-        yield from (f"score.{name}.{score.name}" for score in known[name].scores)
+    for name, instrument in study.instruments.items():
+        if name in used:
+            yield from (f"score.{name}.{score.name}" for score in instrument.scores)
 
 
 def _steps(nodes: Sequence[Node], pool: str) -> Iterator[tuple[Step, str]]:

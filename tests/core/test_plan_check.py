@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.studies.loader import read_yaml
 from experiments.errors import StudyError, ValidationIssue
 from experiments.study.lint import advice
 from experiments.study.resolve import resolve
@@ -15,6 +17,7 @@ from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study
 from problems.problem import Option, Problem
 
+ROOT = Path(__file__).parents[2]
 OPTIONS = (Option("A", "1", "1"), Option("B", "2", "2"))
 AGE = {"type": "number", "name": "age", "text": "How old are you?"}
 TRUST = {"type": "scale", "name": "trust", "text": "Trust?", "options": ["1", "2", "3"]}
@@ -175,6 +178,17 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
     except StudyError as error:
         found_at = [one.where for one in error.found]
     assert found_at == where
+
+
+def test_a_score_of_an_instrument_is_an_outcome() -> None:
+    asked = {"step": "survey", "id": "end", "questions": [{"instrument": "sus"}]}
+    raw = {**BARE, "flow": [asked, {"step": "finish", "code": "DONE"}]}
+    known = {"sus": read_yaml(ROOT / "experiments" / "instruments" / "sus.yaml")}
+    planned = resolve({**raw, "plan": plan({"outcome": "score.sus.usability"})}, {}, {}, instruments=known)
+    assert planned.instruments.keys() == {"sus"}
+    with pytest.raises(StudyError) as error:
+        resolve({**raw, "plan": plan({"outcome": "score.sus.nothing"})}, {}, {}, instruments=known)
+    assert "score.sus.usability" in error.value.found[0].what
 
 
 def test_failed_attention_can_be_excluded_where_there_is_a_check() -> None:

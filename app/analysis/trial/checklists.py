@@ -147,10 +147,10 @@ def _open_science(trial: TrialReport) -> Iterator[tuple[str, str]]:
 
 
 def _registered(trial: TrialReport) -> str:
+    version = f"version {trial.study.file.version} ({trial.study.hash[:SHORT]})"
     if trial.preregistered_us is None:
-        return f"the plan in the study file, version {trial.study.file.version} ({trial.study.hash[:SHORT]}); not preregistered"
-    day = datetime.fromtimestamp(trial.preregistered_us / 1e6, UTC)
-    return f"plan of version {trial.study.file.version} ({trial.study.hash[:SHORT]}), preregistered on {day:%Y-%m-%d}"
+        return f"the plan in the study file, {version}; not preregistered"
+    return f"plan of {version}, preregistered on {datetime.fromtimestamp(trial.preregistered_us / 1e6, UTC):%Y-%m-%d}"
 
 
 def _design(trial: TrialReport) -> Iterator[tuple[str, str]]:
@@ -163,7 +163,7 @@ def _design(trial: TrialReport) -> Iterator[tuple[str, str]]:
     yield "10", _changes(trial)
     yield (
         "13",
-        f"the study file, version {study.file.version} ({study.hash[:SHORT]}), has all texts, steps, models and prompts",
+        f"the study file, version {study.file.version} ({study.hash[:SHORT]}): its texts, steps, models and prompts",
     )
     yield "14", "Methods: Hypotheses"
     smallest = ", ".join(f"{one.id} {one.smallest_effect:g}" for one in plan.primary if one.smallest_effect)
