@@ -110,11 +110,23 @@ function written([model, text]) {
   return parts;
 }
 
-const ask = window.fetch;
+const ask = window.fetch, EVENTS = "/gradio_api/run/predict", sent = new Map();
+
+// Gradio sends an event a second time before the first was answered, where two come close together. The server would
+// work on both at once, and the answer to the older one could be painted last: each waits for the one before it.
+function askInTurn(...request) {
+  const [url, options] = request;
+  if (!String(url).split("?")[0].endsWith(EVENTS)) return ask(...request);
+  const { fn_index: event } = JSON.parse(options.body), next = () => ask(...request);
+  const answer = sent.get(event)?.then(next, next) ?? next();
+  sent.set(event, answer);
+  return answer;
+}
+
 window.fetch = async (...request) => {
   let answer;
   try {
-    answer = await ask(...request);
+    answer = await askInTurn(...request);
   } finally {
     if (!answer?.ok) window.parleyConsole.open();
   }
