@@ -357,8 +357,12 @@ class Settings(BaseSettings):
     def with_lookup(self, more: ServerLookup) -> Self:
         """A copy with more model servers; those of PARLEY_MODEL_SERVERS win over others of their name."""
         copy = self.model_copy()
-        copy._more = more
+        copy.look_up_in(more)
         return copy
+
+    def look_up_in(self, more: ServerLookup) -> None:
+        """Let a copy that nobody else has yet find more model servers; see `with_lookup`."""
+        self._more = more
 
     @property
     def server_names(self) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ DATA: dict[str, dict[str, Any]] = {
     "piloted": {},
     "opened": {},
     "described": {"dataset": {}},
+    "preregistered": {"hash": "abc", "version": 1, "files": {}},
+    "looked": {"number": 1, "who": "ada", "through": "look", "why": "", "complete": 4, "result": {}},
+    "explained": {"deviation": "late", "why": "lunch"},
+    "sampled": {},
 }
 KIND = st.sampled_from(KINDS)
 
