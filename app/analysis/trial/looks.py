@@ -164,10 +164,14 @@ def locked_for(database: Database, study: str, origin: str, who: str, now_us: in
     if any(one.number is None and one.who == who and now_us - one.at_us < DAY_US for one in looks):
         return ""
     wanted = f" of {lock.planned:,}" if lock.planned is not None else ""
-    due = f" The next look is planned at {lock.next.needs:,}." if lock.next else ""
+    due = ""
+    if lock.next is not None and lock.complete >= lock.next.needs:
+        due = f" Look {lock.next.number} is due."
+    elif lock.next is not None:
+        due = f" The next look is planned at {lock.next.needs:,}."
     return (
         f"{study} is preregistered, and its outcomes are not shown before the planned time: {lock.complete:,}{wanted} "
-        f"participants have completed.{due} An earlier look is recorded, and the report states it."
+        f"participants have completed.{due} Any other look is recorded, and the report states it."
     )
 
 
