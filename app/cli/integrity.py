@@ -34,6 +34,7 @@ TITLES: Mapping[str, str] = {
     "writing_speed": "written, chars/s",
     "ai_likeness": "like a model's",
     "hidden_word": "hidden word",
+    "honeypot": "hidden box",
     "duplicate": "like another's",
 }
 SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")

@@ -115,6 +115,12 @@ class Pasted(TelemetryRecord):
         return (self.box,)
 
 
+class HoneypotFilled(TelemetryRecord):
+    """Something was written in the box that people do not see."""
+
+    kind: Literal["honeypot"]
+
+
 class Copied(TelemetryRecord):
     """Something was copied or cut."""
 
@@ -137,7 +143,8 @@ class PresenceRecord(TelemetryRecord):
 
 
 AnyRecord = Annotated[
-    ScreenVisitRecord | PageHidden | PageReturned | Pasted | Copied | Idle | PresenceRecord, Field(discriminator="kind")
+    ScreenVisitRecord | PageHidden | PageReturned | Pasted | HoneypotFilled | Copied | Idle | PresenceRecord,
+    Field(discriminator="kind"),
 ]
 
 

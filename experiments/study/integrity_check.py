@@ -1,4 +1,4 @@
-"""Errors of a study's hidden instruction: it must be disclosed, and be shown somewhere."""
+"""Errors of a study's integrity checks: they must be disclosed, and a hidden instruction be shown somewhere."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from experiments.study.fields import LongText
 from experiments.study.study import Study
 
 AT = "integrity.hidden_instruction"
+TELEMETRY = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
 
 
 def integrity_faults(study: Study) -> Iterator[ValidationIssue]:
-    """What keeps a hidden instruction from being disclosed, or from being on any page."""
-    if study.file.integrity is None:
+    """What keeps a check from being disclosed, or from finding anything."""
+    checks = study.file.integrity
+    if checks is None:
         return
     steps = [step for _, step in study.steps]
     if not any(step.step == "consent" for step in steps):
-        yield ValidationIssue(AT, "needs a `consent` step: its form discloses the hidden instruction")
-    if not any(isinstance(field, LongText) for step in steps for field in step.questions_asked()):
+        yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide")
+    if checks.honeypot and not study.file.telemetry:
+        yield ValidationIssue("integrity.honeypot", TELEMETRY)
+    if checks.hidden_instruction and not any(
+        isinstance(field, LongText) for step in steps for field in step.questions_asked()
+    ):
         yield ValidationIssue(AT, "needs a question of type `long_text`, beside which it stands")

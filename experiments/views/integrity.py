@@ -5,6 +5,7 @@
     writing_speed   characters a second of the time for which the screen was shown, pasted ones included
     ai_likeness     how much of a text is in a reply of a model that was asked the same question alone
     hidden_word     whether a text has the word that a hidden instruction asks AI models to use
+    honeypot        on how many screens something was written in the box that people do not see
     duplicate       how alike a text is to one that another session wrote in the same box
 
 Of several screens or texts the worst counts. A figure is None where it cannot be known: without telemetry, without
@@ -40,6 +41,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
         "writing_speed": 12.0,
         "ai_likeness": 0.5,
         "hidden_word": 1.0,
+        "honeypot": 1.0,
         "duplicate": 0.8,
     }
 )
@@ -79,6 +81,8 @@ class WrittenSession:
     texts: tuple[FreeText, ...]
     hidden_word: bool | None = None
     """Whether a text has the study's hidden word; None where the study has none, or nothing was written."""
+    honeypot: int | None = None
+    """The screens on which the hidden box was filled in; None where the study has none, or pages reported nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +113,16 @@ def written(
             texts += [_text(place, name, text) for name, text in forms.items()]
             if chars:
                 screens.append(WrittenScreen(chars, seconds_shown(place), added_up(telemetry.get(place.path, ()))))
+    checks, told = study.file.integrity, [record["kind"] for some in telemetry.values() for record in some]
+    filled = told.count("honeypot") if checks is not None and checks.honeypot and told else None
     long_enough = tuple(one for one in texts if len(one.runs) >= LEAST_RUNS)
-    return WrittenSession(number, tuple(screens), long_enough, _has_hidden_word(study, sent))
+    return WrittenSession(number, tuple(screens), long_enough, _has_hidden_word(study, sent), filled)
 
 
 def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
     checks = study.file.integrity
-    return any(checks.hidden_instruction in words(text) for text in sent) if checks is not None and sent else None
+    word = checks.hidden_instruction if checks is not None else None
+    return any(word in words(text) for text in sent) if word is not None and sent else None
 
 
 def _forms(place: Location) -> dict[str, str]:
@@ -150,6 +157,9 @@ def _evidence(
         "writing_speed": _worst(map(_writing_speed, one.screens)),
         "ai_likeness": _ai_likeness(one.texts, replies),
         "hidden_word": _hidden_word(one),
+        "honeypot": None
+        if one.honeypot is None
+        else Evidence(float(one.honeypot), "screens with the hidden box filled"),
         "duplicate": _duplicate(one, by_run, several=several),
     }
 

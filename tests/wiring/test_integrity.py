@@ -58,8 +58,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def played(folder: Path, texts: list[str], origin: str = "person", pasted: int = 0) -> list[str]:
-    """Sessions that write these texts; the page of the last one reports that so many characters were pasted."""
+def played(
+    folder: Path, texts: list[str], origin: str = "person", pasted: int = 0, filled: frozenset[int] = frozenset()
+) -> list[str]:
+    """Sessions that write these texts; the page of the last one reports that so many characters were pasted, and those
+    of the `filled` sessions that the hidden box was filled in."""
 
     async def play() -> list[str]:
         database = open_database(settings_for(folder).database_url)
@@ -79,6 +82,7 @@ def played(folder: Path, texts: list[str], origin: str = "person", pasted: int =
                     records += [{"kind": "pasted", "data": {"box": "why", "chars": pasted, "blocked": False}}] * bool(
                         pasted and number == len(texts)
                     )
+                    records += [{"kind": "honeypot", "data": {}}] * (number in filled)
                     rows = tuple({"path": screen.path, "at_us": 0, **record} for record in records)
                     with writer(database) as connection, connection.begin():
                         write_telemetry(connection, TelemetryBatch(live.stream, key[:32], rows))
@@ -134,24 +138,36 @@ def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(fo
     flags = {one["number"]: "hidden_word" in one["flags"] for one in integrity(folder)["sessions"]}
     assert flags == {1: False, 2: True}
 
-    async def pages() -> tuple[str, str]:
-        database = open_database(settings_for(folder).database_url)
-        service = SessionService(database, settings_for(folder), SystemClock())
-        study = load_study(str(folder / "essays.yaml"))
-        service.prepare(study)
-        live = await service.enrol(study, origin=Origin.PERSON)
-        consent = html_of(live)
-        screen = live.screen
-        await service.participant(live.stream, "submit", screen.path, {"agreed": True}, seen=screen.seen, key="k" * 32)
-        form = html_of(await service.get(live.stream) or live)
-        await service.close()
-        database.dispose()
-        return consent, form
-
-    consent, form = asyncio.run(pages())
+    consent, form = asyncio.run(consent_and_form(folder))
     assert ("hidden from people" in consent, "hazelnut" in consent) == (True, False)
     unseen = r'<p class="unseen" aria-hidden="true"[^>]*>[^<]*hazelnut[^<]*</p>'
     assert re.search(rf'{unseen}\s*<div class="field" data-field="why"', form)
+
+
+def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path) -> None:
+    studies.write(folder, STUDY | {"integrity": {"honeypot": True}})
+    played(folder, [STORY, OTHER], filled=frozenset({2}))
+    flags = {one["number"]: "honeypot" in one["flags"] for one in integrity(folder)["sessions"]}
+    assert flags == {1: False, 2: True}
+    consent, form = asyncio.run(consent_and_form(folder))
+    assert ("box that is hidden from people" in consent, "data-honeypot" in consent) == (True, False)
+    assert re.search(r'<input type="text" data-honeypot tabindex="-1" autocomplete="off">', form)
+
+
+@pytest.mark.parametrize(
+    ("integrity", "telemetry", "place"),
+    [
+        ({}, True, "integrity"),
+        ({"honeypot": False}, True, "integrity"),
+        ({"honeypot": True}, False, "integrity.honeypot"),
+    ],
+)
+def test_checks_that_find_nothing_are_errors(
+    tmp_path: Path, integrity: dict[str, Any], telemetry: bool, place: str
+) -> None:
+    studies.write(tmp_path, STUDY | {"integrity": integrity, "telemetry": telemetry})
+    (fault,) = json.loads(parley("check", "essays.yaml", "--json", folder=tmp_path).stdout)["errors"]
+    assert fault["where"] == place
 
 
 @pytest.mark.parametrize(
@@ -161,8 +177,24 @@ def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(fo
 def test_a_hidden_instruction_needs_a_disclosure_and_a_box(tmp_path: Path, flow: list[Any], lacks: str) -> None:
     studies.write(tmp_path, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}, "flow": flow})
     done = parley("check", "essays.yaml", "--json", folder=tmp_path)
-    faults = [one for one in json.loads(done.stdout)["errors"] if "hidden_instruction" in json.dumps(one)]
+    faults = [one for one in json.loads(done.stdout)["errors"] if one["where"].startswith("integrity")]
     assert [lacks in json.dumps(one) for one in faults] == [True]
+
+
+async def consent_and_form(folder: Path) -> tuple[str, str]:
+    """The first two pages of a session."""
+    database = open_database(settings_for(folder).database_url)
+    service = SessionService(database, settings_for(folder), SystemClock())
+    study = load_study(str(folder / "essays.yaml"))
+    service.prepare(study)
+    live = await service.enrol(study, origin=Origin.PERSON)
+    consent = html_of(live)
+    screen = live.screen
+    await service.participant(live.stream, "submit", screen.path, {"agreed": True}, seen=screen.seen, key="k" * 32)
+    form = html_of(await service.get(live.stream) or live)
+    await service.close()
+    database.dispose()
+    return consent, form
 
 
 def html_of(live: Any) -> str:

@@ -25,7 +25,7 @@ from app.i18n.catalogues import Catalogue, catalogue
 from app.rendering import markdown
 from app.session.transitions import LoadedSession
 from app.web.participant.forms import FieldView, groups, view_of
-from experiments.session.disclosures import hidden_instruction
+from experiments.session.disclosures import has_honeypot, hidden_instruction
 from experiments.session.telemetry import records_telemetry
 from experiments.study.fields import Field
 from experiments.study.screen import ChatMessage, ChatView, ProblemBlock, Screen, Timing, TranscriptBlock
@@ -172,6 +172,8 @@ class StudyContext(NamedTuple):
     """The pictures in the study's texts; None if there are none."""
     hidden_instruction: str = ""
     """The instruction for AI models beside boxes for long texts; empty if there is none."""
+    honeypot: bool = False
+    """Whether forms have a box that people do not see."""
 
     @property
     def words(self) -> Catalogue:
@@ -194,6 +196,7 @@ def study_context_of(live: LoadedSession) -> StudyContext:
         telemetry=records_telemetry(live.study, live.state),
         pictures=live.study.pictures if live.study.pictures.by_key else None,
         hidden_instruction=hidden_instruction(live.study, live.state),
+        honeypot=has_honeypot(live.study, live.state),
     )
 
 

@@ -159,6 +159,12 @@ listen(document, ["change"], (event) => {
   screen.acted = true;
 });
 
+// ---- The box that people do not see: that something was written in it
+
+listen(document, ["change"], (event) => {
+  if (screen && event.target.matches?.("[data-honeypot]") && event.target.value) add(screen.path, { kind: "honeypot" });
+});
+
 // ---- Pasting and copying: how much, and where
 
 listen(document, ["paste", "drop"], (event) => {
