@@ -22,7 +22,6 @@ def integrity_faults(study: Study) -> Iterator[ValidationIssue]:
         yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide")
     if checks.honeypot and not study.file.telemetry:
         yield ValidationIssue("integrity.honeypot", TELEMETRY)
-    if checks.hidden_instruction and not any(
-        isinstance(field, LongText) for step in steps for field in step.questions_asked()
-    ):
+    asked = (field for step in steps for field in step.questions_asked())
+    if checks.hidden_instruction and not any(isinstance(field, LongText) for field in asked):
         yield ValidationIssue(AT, "needs a question of type `long_text`, beside which it stands")

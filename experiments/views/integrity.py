@@ -41,7 +41,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
         "writing_speed": 12.0,
         "ai_likeness": 0.5,
         "hidden_word": 1.0,
-        "honeypot": 1.0,
+        "honeypot": _honeypot(one),
         "duplicate": 0.8,
     }
 )
@@ -201,6 +201,10 @@ def _speed(chars: int, seconds: float, how: str) -> Evidence | None:
 
 def _hidden_word(one: WrittenSession) -> Evidence | None:
     return None if one.hidden_word is None else Evidence(float(one.hidden_word), "all texts of forms")
+
+
+def _honeypot(one: WrittenSession) -> Evidence | None:
+    return None if one.honeypot is None else Evidence(float(one.honeypot), "screens with the hidden box filled in")
 
 
 def _ai_likeness(texts: Sequence[FreeText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
