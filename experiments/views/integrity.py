@@ -41,7 +41,7 @@ THRESHOLDS: Mapping[str, float] = MappingProxyType(
         "writing_speed": 12.0,
         "ai_likeness": 0.5,
         "hidden_word": 1.0,
-        "honeypot": _honeypot(one),
+        "honeypot": 1.0,
         "duplicate": 0.8,
     }
 )
@@ -157,9 +157,7 @@ def _evidence(
         "writing_speed": _worst(map(_writing_speed, one.screens)),
         "ai_likeness": _ai_likeness(one.texts, replies),
         "hidden_word": _hidden_word(one),
-        "honeypot": None
-        if one.honeypot is None
-        else Evidence(float(one.honeypot), "screens with the hidden box filled"),
+        "honeypot": _honeypot(one),
         "duplicate": _duplicate(one, by_run, several=several),
     }
 
