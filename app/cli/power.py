@@ -20,6 +20,7 @@ from rich.table import Table
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
 from app.cli.common import AsJson, err, existing_database, out, print_json, settings_in_use
+from app.clock import SystemClock
 from app.errors import TrialError
 from app.studies.loader import load_study
 from experiments.study.study import Study
@@ -152,12 +153,15 @@ def _try_out(study: Study, plan: Plan) -> tuple[DryRunResult, TrialData]:
 
 def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
     """Where the assumptions are from."""
+    from app.analysis.trial.looks import locked_for
     from app.analysis.trial.outcomes import read_trial
     from app.analysis.trial.power_plan import Pilot, release
 
     if not source:
         return Pilot()
     database = existing_database(settings_in_use())
+    if why := locked_for(database, study.name, source, "", SystemClock().now_us()):
+        raise TrialError(f"--from {source}: {why} Take the assumptions from a pilot: --from pilot")
     if source in ORIGINS:
         return Pilot(sessions=read_trial(database, study.name, source, _complete_cases(plan)))
     return Pilot(release=release(database, source))

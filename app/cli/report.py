@@ -109,7 +109,7 @@ def report_(
     database, name = existing_database(settings_in_use()), name_of(study)
     shown_origin = origin or _first(database, name)
     now_us = SystemClock().now_us()
-    if why := locked_for(database, name, shown_origin, TERMINAL, now_us):
+    if why := locked_for(database, name, shown_origin, "", now_us):
         if not reason.strip():
             raise TrialError(f"{why} To look now: --peek REASON")
         peek(database, name, TERMINAL, "report", reason.strip(), now_us)

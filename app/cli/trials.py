@@ -1,4 +1,4 @@
-"""The commands of a trial: preregister, deviations.
+"""The commands of a trial: preregister, look, deviations.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """
@@ -21,6 +21,7 @@ from app.bots.simulate import START_US, simulate
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, existing_database, iso, name_of, out, print_json, settings_in_use
 from app.clock import SystemClock, VirtualClock
+from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import TrialError
 from app.session.service import SessionService
@@ -37,7 +38,7 @@ from storage.registers.study_versions import current, readable
 from storage.reports.analysis_data import flow
 
 LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "boundary", "crossed", "participants")
-REPORT, ANALYSIS = "simulated-report.md", "analysis.py"
+REPORT, ANALYSIS, FROZEN = "simulated-report.md", "analysis.py", "study.json"
 
 
 @command("preregister")
@@ -58,22 +59,28 @@ def preregister(
     of simulated data.
 
     STUDY is published (`parley publish`); its current version is meant. Send the texts to a registry, then run the
-    command again with `--record`: from then on each change of the plan or the study, each exclusion and an early end is
-    a deviation, and each look at an outcome is recorded.
+    command again with `--record`, which keeps what you changed in the folder: from then on each change of the plan or
+    the study, each exclusion and an early end is a deviation, and each look at an outcome is recorded.
     """
     database = existing_database(settings_in_use())
     found = current(database, name_of(study))
-    files = _files(database, found, simulated)
     folder = to or Path(f"{found.name}-preregistration")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        with writing(folder / name) as file:
-            file.write(text.encode())
-    out.print(f"{folder}: {', '.join(files)}", markup=False, highlight=False, soft_wrap=True)
+    if not (folder / FROZEN).exists():
+        made = _files(database, found, simulated)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            with writing(folder / name) as file:
+                file.write(text.encode())
+    elif not record:
+        raise TrialError(f"{folder} is there already, and you may have changed its texts. Delete it, or choose --out.")
+    elif (folder / FROZEN).read_text(encoding="utf-8") != f"{found.document}\n":
+        raise TrialError(f"{folder} is of another version than the published one. Write it anew: delete it first.")
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    out.print(f"{folder}: {', '.join(file.name for file in files)}", markup=False, highlight=False, soft_wrap=True)
     if not record:
         out.print("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
         return
-    digests = {name: sha256(text.encode()).hexdigest() for name, text in files.items()}
+    digests = {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
     now_us = SystemClock().now_us()
     record_preregistration(database, found.name, found.hash, found.file.version, digests, at_us=now_us)
     out.print(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.", highlight=False)
@@ -81,18 +88,19 @@ def preregister(
 
 def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
     """The files by name. Raises TrialError if the study has no plan."""
-    from app.analysis.trial.preregistration import CODE, ExistingData, aspredicted, markdown, osf, plan_of
+    from app.analysis.trial.planned_design import plan_of
+    from app.analysis.trial.preregistration import CODE, ExistingData, aspredicted, markdown, osf
 
     plan_of(study)
     people, pilots = (flow(database, study.name, origin).arrived for origin in (Origin.PERSON, Origin.PILOT))
-    names = ["study.yaml", "study.json", ANALYSIS, *([REPORT] if simulated else [])]
+    names = ["study.yaml", FROZEN, ANALYSIS, *([REPORT] if simulated else [])]
     data = ExistingData(people, pilots)
     code = CODE.format(name=study.name, file=ANALYSIS, hash=study.hash, parley=version(DISTRIBUTION))
     return {
         "osf.md": markdown(study.file.title, osf(study, data, names)),
         "aspredicted.md": markdown(study.file.title, aspredicted(study, data, names)),
         "study.yaml": f"{readable(study)}\n",
-        "study.json": f"{study.document}\n",
+        FROZEN: f"{study.document}\n",
         ANALYSIS: code,
         **({REPORT: asyncio.run(_simulated_report(study, simulated))} if simulated else {}),
     }
@@ -131,10 +139,11 @@ def look_(
     """
     from app.analysis.trial.looks import look
 
-    database = existing_database(settings_in_use())
+    settings = settings_in_use()
+    database = existing_database(settings)
     name = current(database, name_of(study)).name
-    found = look(database, name, TERMINAL, SystemClock().now_us(), unblind=unblind)
-    taken = plan_events(database, name).looks[-1]
+    secret = secret_for(settings, database)
+    taken, found = look(database, name, TERMINAL, SystemClock().now_us(), secret=secret, unblind=unblind)
     groups = "A minus B" if taken.result["blinded"] else "treatment minus control"
     if as_json:
         results = [{field: getattr(one, field) for field in LOOKED} for one in found]

@@ -3,19 +3,20 @@ reasons for deviations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
+from experiments.errors import NotPossible
 from experiments.session.study_status import PLAN
 from storage import tables
 from storage.db.engine import Database
 from storage.registers.imported_rows import study_stream
-from storage.registers.study_status import set_status
+from storage.registers.study_status import StatusTransaction, decided, set_status
 
-CLOSED = "closed"
+STATES = ("closed", "opened", "piloted")
 _fact = tables.events.c
 
 
@@ -45,29 +46,48 @@ class RecordedLook:
 
 
 @dataclass(frozen=True, slots=True)
+class Closing:
+    """When and why the study was closed, and whether it was opened again."""
+
+    at_us: int
+    why: str
+    reopened: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PlanEvents:
     """All that is recorded about a study's plan, each in the order of time; `reasons` by the name of the deviation."""
 
     preregistrations: tuple[Preregistration, ...] = ()
     looks: tuple[RecordedLook, ...] = ()
     reasons: Mapping[str, str] = field(default_factory=dict)
-    closed_us: int | None = None
-    """When the study was last closed, in microseconds UTC."""
+    closings: tuple[Closing, ...] = ()
 
 
 def plan_events(database: Database, study: str) -> PlanEvents:
     """Read what is recorded about a study's plan."""
-    wanted = select(_fact.at_us, _fact.kind, _fact.data).where(
-        _fact.stream == study_stream(study), _fact.kind.in_((*PLAN, CLOSED))
-    )
     with database.connect() as connection:
-        found = connection.execute(wanted.order_by(_fact.seq)).all()
+        return _events_in(connection, study)
+
+
+def _events_in(connection: Connection, study: str) -> PlanEvents:
+    wanted = select(_fact.at_us, _fact.kind, _fact.data).where(
+        _fact.stream == study_stream(study), _fact.kind.in_((*PLAN, *STATES))
+    )
+    found = connection.execute(wanted.order_by(_fact.seq)).all()
     return PlanEvents(
         tuple(Preregistration(at_us, **data) for at_us, kind, data in found if kind == "preregistered"),
         tuple(RecordedLook(at_us, **data) for at_us, kind, data in found if kind == "looked"),
         {data["deviation"]: data["why"] for _, kind, data in found if kind == "explained"},
-        max((at_us for at_us, kind, _ in found if kind == CLOSED), default=None),
+        tuple(_closings([(at_us, kind, data) for at_us, kind, data in found if kind in STATES])),
     )
+
+
+def _closings(decisions: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Iterator[Closing]:
+    for number, (at_us, kind, data) in enumerate(decisions):
+        if kind == "closed":
+            reopened = any(later in ("opened", "piloted") for _, later, _ in decisions[number + 1 :])
+            yield Closing(at_us, data["why"], reopened)
 
 
 def record_preregistration(
@@ -79,7 +99,7 @@ def record_preregistration(
 
 
 def record_look(database: Database, study: str, look: RecordedLook) -> None:
-    """Record a look at an outcome."""
+    """Record a look at an outcome; raises NotPossible if a planned look was taken by somebody else meanwhile."""
     data = {
         "number": look.number,
         "who": look.who,
@@ -88,7 +108,14 @@ def record_look(database: Database, study: str, look: RecordedLook) -> None:
         "complete": look.complete,
         "result": dict(look.result),
     }
-    set_status(database, study, "looked", data, by="researcher", at_us=look.at_us)
+
+    def record(now: StatusTransaction) -> None:
+        taken = (one.number for one in _events_in(now.connection, study).looks)
+        if look.number is not None and look.number in taken:
+            raise NotPossible(f"Look {look.number} of {study} was just taken by somebody else; see the Results tab.")
+        now.add("looked", data, by="researcher", at_us=look.at_us)
+
+    decided(database, study, record)
 
 
 def record_reason(database: Database, study: str, deviation: str, why: str, *, at_us: int) -> None:

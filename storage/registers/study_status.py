@@ -35,6 +35,13 @@ def operations_of(database: Database, study: str) -> StudyStatus:
         return operations_in(connection, study)
 
 
+def last_decision(database: Database, study: str) -> int:
+    """The number of the last event of a study's own stream; 0 if there is none."""
+    with database.connect() as connection:
+        wanted = select(func.max(_fact.seq)).where(_fact.stream == study_stream(study))
+        return connection.execute(wanted).scalar() or 0
+
+
 def operations_in(connection: Connection, study: str) -> StudyStatus:
     """The status of a study, as a connection sees it."""
     found = connection.execute(_DECIDED, {"stream": study_stream(study)})

@@ -10,6 +10,7 @@ from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
+from storage.registers.plan_events import PlanEvents, Preregistration
 
 _seat, _session, _fact = tables.seats.c, tables.sessions.c, tables.events.c
 _PEOPLE = _seat.origin == Origin.PERSON
@@ -29,6 +30,16 @@ def complete_people(database: Database, study: str) -> int:
     conditions = _seat.study == study, _PEOPLE, _seat.outcome == COMPLETE, _seat.excluded.is_(None)
     with database.connect() as connection:
         return connection.execute(select(func.count()).where(*conditions)).scalar_one()
+
+
+def plan_in_force(database: Database, study: str, events: PlanEvents) -> Preregistration | None:
+    """The preregistration that counts: the last one before the first participant started, or else the first; None
+    without one."""
+    mine = _seat.study == study, _PEOPLE
+    with database.connect() as connection:
+        began_us = connection.execute(select(func.min(_seat.begun_us)).where(*mine)).scalar()
+    early = [one for one in events.preregistrations if began_us is None or one.at_us < began_us]
+    return next(iter((*early[-1:], *events.preregistrations[:1])), None)
 
 
 def started_before(database: Database, study: str, at_us: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from app.errors import TrialError
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tabs.export import ExportTab
 from app.web.console.tabs.results import ResultsTab
-from experiments.study.sections.plan import Plan
+from experiments.errors import NotPossible
+from experiments.study.sections.plan import Looks, Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
-from storage.registers.plan_events import plan_events, record_preregistration
+from storage.registers.plan_events import RecordedLook, plan_events, record_look, record_preregistration
 from storage.registers.study_versions import publish
 from tests.fakes.accounts import Witnessed
 from tests.fakes.commanding import Done, parley
@@ -37,7 +40,7 @@ from tests.fakes.trials import HYPOTHESES, PLAN, trial
 from tests.fakes.workers import Held
 
 PEOPLE = 12
-ADA, BOB = CurrentUser("ada", "analyst"), CurrentUser("bob", "analyst")
+ADA, BOB = CurrentUser("ada", "owner"), CurrentUser("bob", "analyst")
 NOW_US = 1_800_000_000_000_000
 PRIMARY = [{**HYPOTHESES[0], "contrast": {"factor": "arm", "treatment": "ai", "control": "none"}, "direction": "less"}]
 
@@ -68,7 +71,7 @@ def half_way(folder: Path, **keys: object) -> Database:
 
 def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -> None:
     database = half_way(folder)
-    (found,) = look(database, "trial", "ada", NOW_US)
+    _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET)
     plan = study(str(folder / "trial.yaml")).file.plan
     assert plan is not None
     data, (one,) = read_trial(database, "trial", "person", plan), plan.hypotheses
@@ -80,12 +83,12 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -
     assert (recorded.number, recorded.who, recorded.complete, recorded.why) == (1, "ada", PEOPLE, "")
     assert recorded.result["hypotheses"][0]["effect"] == found.effect, "the log holds what was shown, and no more"
     with pytest.raises(TrialError, match="Look 2"):
-        look(database, "trial", "ada", NOW_US)
+        look(database, "trial", "ada", NOW_US, secret=SECRET)
 
 
 def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(folder: Path) -> None:
     database = half_way(folder)
-    (found,) = look(database, "trial", "ada", NOW_US, unblind=True)
+    _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET, unblind=True)
     bounds = boundaries((0.5, 1.0), 0.05, "pocock", 1)
     assert found.boundary == pytest.approx(bounds.nominal[0])
     assert found.crossed == (found.p <= bounds.nominal[0])
@@ -99,7 +102,7 @@ def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblind
 
 def test_a_confidence_sequence_is_looked_at_at_any_time(folder: Path) -> None:
     database = half_way(folder, looks={"at": [0.25, 1], "spending": "always-valid"})
-    (first,), (second,) = look(database, "trial", "ada", NOW_US), look(database, "trial", "ada", NOW_US)
+    (_, (first,)), (_, (second,)) = (look(database, "trial", "ada", NOW_US, secret=SECRET) for _ in range(2))
     assert (first.low, first.high) == (second.low, second.high)
     assert [one.number for one in plan_events(database, "trial").looks] == [1, 2]
 
@@ -107,12 +110,12 @@ def test_a_confidence_sequence_is_looked_at_at_any_time(folder: Path) -> None:
 def test_too_early_and_without_a_preregistration_there_is_no_look(folder: Path) -> None:
     database = half_way(folder, looks={"at": [0.75, 1], "spending": "pocock"})
     with pytest.raises(TrialError, match="planned at 18"):
-        look(database, "trial", "ada", NOW_US)
+        look(database, "trial", "ada", NOW_US, secret=SECRET)
     assert plan_events(database, "trial").looks == ()
     other = open_database(f"sqlite:///{folder / 'other.db'}")
     publish(other, study(str(folder / "trial.yaml")), by="researcher", at_us=1)
     with pytest.raises(TrialError, match="not preregistered"):
-        look(other, "trial", "ada", NOW_US)
+        look(other, "trial", "ada", NOW_US, secret=SECRET)
 
 
 def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(folder: Path) -> None:
@@ -181,10 +184,71 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     assert 'data-look="1"' in taken["results-plan"]
     assert "A minus B" in taken["results-plan"]
     assert not taken["results-take"]["visible"], "the next one is not due"
-    opened = named(room._peek(ADA, "trial", "person"))
+    with pytest.raises(TrialError, match="reason"):
+        room._peek(ADA, "trial", "person", " ")
+    opened = named(room._peek(ADA, "trial", "person", "curious"))
     assert not opened["results-unlock"]["visible"]
     assert [one.number for one in plan_events(database, "trial").looks] == [1, None]
     assert named(room.paint(BOB, LocationValues("trial", "")))["results-unlock"]["visible"], (
         "another person is not shown"
     )
     desk.sessions.log.close()
+
+
+def test_the_console_previews_no_rows_of_a_locked_trial(folder: Path) -> None:
+    database = half_way(folder)
+    clock = VirtualClock(NOW_US)
+    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
+    with gr.Blocks():
+        desk.note.render()
+        room = ExportTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox()))
+        room.build()
+
+    def shown() -> str:
+        painted = room.paint(BOB, LocationValues("trial", ""))
+        return next(str(update) for part, update in painted.items() if part.elem_id == "data-preview")
+
+    assert "preregistered" in shown()
+    assert "<td" not in shown()
+    peek(database, "trial", "bob", "console", "curious", NOW_US)
+    assert "<td" in shown()
+    desk.sessions.log.close()
+
+
+def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(folder: Path) -> None:
+    half_way(folder)
+    refused = parley("power", "trial.yaml", "--from", "person", "--runs", "20", "-n", "40", folder=folder)
+    assert (refused.returncode, "preregistered" in refused.stderr) == (2, True)
+
+
+def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypotheses_about_them(folder: Path) -> None:
+    database = half_way(folder, looks={"at": [0.25, 1], "spending": "always-valid"})
+    signs = {look(database, "trial", "ada", NOW_US, secret=f"{n}")[1][0].effect > 0 for n in range(8)}
+    assert signs == {True, False}
+
+
+def test_two_who_take_a_look_at_once_take_one(folder: Path) -> None:
+    database = half_way(folder)
+    taken, _ = look(database, "trial", "ada", NOW_US, secret=SECRET)
+    with pytest.raises(NotPossible):
+        record_look(database, "trial", replace(taken, who="bob"))
+    assert [one.who for one in plan_events(database, "trial").looks] == ["ada"]
+
+
+def test_exclusions_after_a_look_do_not_take_its_share_back() -> None:
+    plan = Plan.model_validate(planned(looks={"at": (0.5, 0.6, 1.0), "spending": "pocock"}))
+    one = RecordedLook(1, 1, "ada", "look", "", 15, {})
+    levels = nominal_alpha(plan, plan.hypotheses[0], (one, replace(one, number=2, complete=14)))
+    assert levels == pytest.approx(boundaries((15 / 24, 1.0), 0.05, "pocock", 1).nominal[-1])
+
+
+def test_a_trial_that_ended_early_is_tested_at_the_boundary_of_its_share() -> None:
+    """Or else whoever saw a promising look, and closed the study, would spend all of alpha at once."""
+    plan = Plan.model_validate(planned())
+    one, hypothesis = RecordedLook(1, 1, "ada", "look", "", 12, {}), plan.hypotheses[0]
+    bounds = boundaries((0.5, 0.75, 1.0), 0.05, "pocock", 1)
+    assert nominal_alpha(plan, hypothesis, (one,), 18) == pytest.approx(bounds.nominal[1])
+    assert nominal_alpha(plan, hypothesis, (one,), 12) == pytest.approx(bounds.nominal[0])
+    assert nominal_alpha(plan, hypothesis, (one,), 24) == pytest.approx(nominal_alpha(plan, hypothesis, (one,)))
+    always = plan.model_copy(update={"looks": Looks(at=(0.5, 1.0), spending="always-valid")})
+    assert nominal_alpha(always, hypothesis, (), 12) < nominal_alpha(always, hypothesis, (), 24)

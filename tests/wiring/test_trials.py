@@ -93,10 +93,14 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
     run("preregister", "uplift", "--simulated", "4")
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     assert plan_events(database, "uplift").preregistrations == (), "nothing is recorded before --record"
+    folder = tmp_path / "uplift-preregistration"
+    filled = (folder / "osf.md").read_text(encoding="utf-8").replace("to be written by the authors", "Ada Lovelace")
+    (folder / "osf.md").write_text(filled, encoding="utf-8")
+    run("preregister", "uplift", "--simulated", "4", code=2)
     run("preregister", "uplift", "--simulated", "4", "--record")
+    assert (folder / "osf.md").read_text(encoding="utf-8") == filled, "what the author wrote is kept"
     (recorded,) = plan_events(database, "uplift").preregistrations
     study = load_study(str(tmp_path / "trial.yaml"))
-    folder = tmp_path / "uplift-preregistration"
     written = {file.name: sha256(file.read_bytes()).hexdigest() for file in folder.iterdir()}
     assert (recorded.hash, recorded.files) == (study.hash, written)
     assert (folder / "study.json").read_text(encoding="utf-8").strip() == study.document
@@ -139,6 +143,9 @@ async def test_people_before_it_exclusions_and_an_early_end_are_deviations(visit
     assert (late.name, out.name, out.reason) == ("late", "exclusion-2", "He slept.")
     set_status(visits.database, "short", "closed", {"why": "It rained."}, by="researcher", at_us=visits.clock.now_us())
     assert "closed" not in names(visits), "no number of participants was planned"
+    set_status(visits.database, "short", "opened", {}, by="researcher", at_us=visits.clock.now_us())
+    last = deviations(visits.database, "short")[-1]
+    assert (last.name, last.reason) == ("reopened-1", "It rained."), "its outcomes could be seen meanwhile"
 
 
 def test_what_changed_names_the_keys_of_plan_and_study(tmp_path: Path) -> None:

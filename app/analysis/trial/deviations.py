@@ -14,9 +14,8 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.plan_events import PlanEvents, Preregistration, plan_events
 from storage.registers.studies import Studies
-from storage.registers.study_status import operations_of
 from storage.registers.study_versions import versions
-from storage.reports.plan_history import complete_people, exclusions, started_before
+from storage.reports.plan_history import complete_people, exclusions, plan_in_force, started_before
 
 SHORT = 12
 """Characters of a hash that are shown."""
@@ -37,15 +36,16 @@ class Deviation:
 def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
     """All deviations since the first preregistration, in the order of time; none without one."""
     recorded = plan_events(database, study)
-    if not recorded.preregistrations:
+    if (first := plan_in_force(database, study, recorded)) is None:
         return ()
-    first, *amended = recorded.preregistrations
+    amended = [one for one in recorded.preregistrations if one.at_us > first.at_us]
     planned = Studies(database).get(first.hash)
     found = [
         *_late(database, study, first),
         *_amended(amended),
         *_changed(database, planned, first),
         *_excluded(database, planned, first),
+        *_reopened(recorded, first),
         *_ended(database, planned, recorded),
     ]
     told = (replace(one, reason=recorded.reasons.get(one.name, one.reason)) for one in found)
@@ -97,12 +97,20 @@ def _excluded(database: Database, planned: Study, first: Preregistration) -> Ite
             yield Deviation(f"exclusion-{one.session}", one.at_us, f"session {one.session} was excluded", one.why)
 
 
+def _reopened(recorded: PlanEvents, first: Preregistration) -> Iterator[Deviation]:
+    """While a study was closed, its outcomes could be seen."""
+    for number, one in enumerate(recorded.closings, 1):
+        if one.reopened and one.at_us > first.at_us:
+            what = "the study was closed, so that its outcomes could be seen, and opened again"
+            yield Deviation(f"reopened-{number}", one.at_us, what, one.why)
+
+
 def _ended(database: Database, planned: Study, recorded: PlanEvents) -> Iterator[Deviation]:
     """A study that was closed before it had its participants, and not because a planned look advised it."""
     wanted = planned.file.plan.participants if planned.file.plan else None
-    why, at_us = operations_of(database, planned.name).closed, recorded.closed_us
-    if wanted is None or why is None or at_us is None or any(look.result.get("stop") for look in recorded.looks):
+    last = recorded.closings[-1] if recorded.closings else None
+    if wanted is None or last is None or last.reopened or any(look.result.get("stop") for look in recorded.looks):
         return
     if (number := complete_people(database, planned.name)) < wanted:
         what = f"the study was closed with {number:,} of {wanted:,} planned participants"
-        yield Deviation("closed", at_us, what, why)
+        yield Deviation("closed", last.at_us, what, last.why)

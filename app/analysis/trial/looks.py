@@ -3,14 +3,16 @@
 A planned look is possible once its share of the participants has completed. It compares each primary hypothesis with
 the boundary that the plan's spending gives at the share that has completed by then (Lan and DeMets 1983); several
 primary hypotheses share alpha equally (Bonferroni). Until the last look, groups are called A and B in an order that the
-study's hash decides. Every other look at outcomes before the end is recorded as unplanned.
+server's secret decides; advice to stop, or a very small p, tells which is which where a hypothesis has a direction.
+Every other look at outcomes before the end is recorded as unplanned.
 """
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
+from itertools import accumulate
 from math import ceil, isfinite
 from statistics import NormalDist
 from typing import Literal
@@ -21,14 +23,14 @@ from app.analysis.trial.outcomes import TrialData, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import Sides, boundaries, confidence_sequence, repeated_interval, sequence_width
 from app.errors import TrialError
-from experiments.study.sections.plan import STEP, Hypothesis, Plan
+from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
 from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of
-from storage.reports.plan_history import complete_people
+from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
 ALWAYS: Literal["always-valid"] = "always-valid"
@@ -74,9 +76,10 @@ def outcome_lock(database: Database, study: str) -> OutcomeLock | None:
     """The lock on a study's outcomes; None if it is not preregistered, or is over: closed, or with all its
     participants."""
     recorded = plan_events(database, study)
-    if not recorded.preregistrations or operations_of(database, study).closed is not None:
+    planned = _planned(database, study, recorded)
+    if planned is None or operations_of(database, study).closed is not None:
         return None
-    plan = _planned(database, recorded).file.plan
+    plan = planned.file.plan
     complete = complete_people(database, study)
     if plan is None or (plan.participants is not None and complete >= plan.participants):
         return None
@@ -101,18 +104,20 @@ def next_look(plan: Plan, looks: Sequence[RecordedLook]) -> PlannedLook | None:
     return PlannedLook(taken + 1, len(plan.looks.at), ceil(plan.looks.at[taken] * plan.participants))
 
 
-def look(database: Database, study: str, who: str, now_us: int, *, unblind: bool = False) -> tuple[LookResult, ...]:
-    """Take the next planned look, and record it with what it showed.
+def look(
+    database: Database, study: str, who: str, now_us: int, *, secret: str, unblind: bool = False
+) -> tuple[RecordedLook, tuple[LookResult, ...]]:
+    """Take the next planned look, and record it with what it showed. The `secret` decides which group is A.
 
-    Raises TrialError if the study is not preregistered, no look is planned, or too few participants have completed.
+    Raises TrialError if the study is not preregistered, no look is planned, or too few participants have completed;
+    NotPossible if somebody else takes it at the same time.
     """
     recorded = plan_events(database, study)
-    if not recorded.preregistrations:
+    planned = _planned(database, study, recorded)
+    if planned is None:
         raise TrialError(f"{study} is not preregistered, so no look is planned: `parley preregister {study} --record`.")
-    planned = _planned(database, recorded)
-    plan, due = planned.file.plan, None
-    if plan is not None:
-        due = next_look(plan, recorded.looks)
+    plan = planned.file.plan
+    due = next_look(plan, recorded.looks) if plan is not None else None
     if plan is None or plan.looks is None or plan.participants is None or due is None:
         raise TrialError(f"The plan of {study} has no further look. The results are in the report, at the end.")
     complete = complete_people(database, study)
@@ -123,8 +128,10 @@ def look(database: Database, study: str, who: str, now_us: int, *, unblind: bool
         )
     data = read_trial(database, study, Origin.PERSON, plan)
     blind = plan.looks.blinded and not unblind and complete < plan.participants
-    shares = (*_shares(plan, recorded.looks), min(1.0, complete / plan.participants))
-    found = tuple(_result(planned, data, plan, one, shares, blind=blind) for one in plan.primary)
+    shares = _shares(plan, recorded.looks)
+    shares = (*shares, max((*shares, min(1.0, complete / plan.participants))))
+    key = secret if blind else ""
+    found = tuple(_result(data, plan, one, shares, f"{key} {planned.hash}" if key else "") for one in plan.primary)
     result = {
         "blinded": blind,
         "stop": all(one.crossed for one in found),
@@ -142,8 +149,9 @@ def look(database: Database, study: str, who: str, now_us: int, *, unblind: bool
         ],
     }
     why = "unblinded" if plan.looks.blinded and not blind and complete < plan.participants else ""
-    record_look(database, study, RecordedLook(now_us, due.number, who, "look", why, complete, result))
-    return found
+    taken = RecordedLook(now_us, due.number, who, "look", why, complete, result)
+    record_look(database, study, taken)
+    return taken, found
 
 
 def peek(database: Database, study: str, who: str, through: str, why: str, now_us: int) -> bool:
@@ -155,8 +163,8 @@ def peek(database: Database, study: str, who: str, through: str, why: str, now_u
 
 
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
-    """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them for a
-    day."""
+    """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them to that
+    person for a day; nobody is `who` on a terminal, which several people may share."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     if lock is None:
         return ""
@@ -175,30 +183,39 @@ def locked_for(database: Database, study: str, origin: str, who: str, now_us: in
     )
 
 
-def nominal_alpha(plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook]) -> float:
+def nominal_alpha(
+    plan: Plan, hypothesis: Hypothesis, looks: Sequence[RecordedLook], complete: int | None = None
+) -> float:
     """The level at which the last analysis tests a hypothesis: what the looks before have left of its alpha.
 
-    In a plan with looks, the primary hypotheses share alpha equally in place of their family's correction.
+    `complete` participants may be fewer than planned; then the last analysis has the boundary of a look at their share,
+    and not all that is left, as the end may have been chosen by what was seen. In a plan with looks, the primary
+    hypotheses share alpha equally in place of their family's correction.
     """
     if plan.looks is None or hypothesis.role != "primary":
         return hypothesis.alpha
     alpha, sides = hypothesis.alpha / len(plan.primary), _sides(hypothesis)
+    taken = tuple(share for share in _shares(plan, looks) if share < 1)
+    now = 1.0 if complete is None or plan.participants is None else min(1.0, complete / plan.participants)
+    now = max((now, *taken))
     if plan.looks.spending == ALWAYS:
-        return sides * (1 - NormalDist().cdf(sequence_width(1.0, alpha)))
-    times = (*(share for share in _shares(plan, looks) if share < 1), 1.0)
-    return boundaries(times, alpha, plan.looks.spending, sides).nominal[-1]
+        return sides * (1 - NormalDist().cdf(sequence_width(now, alpha))) if now else 0.0
+    rising = tuple(dict.fromkeys((*taken, now)))
+    times = rising if now == 1 else (*rising, 1.0)
+    return boundaries(times, alpha, plan.looks.spending, sides).nominal[len(rising) - 1] if now else 0.0
 
 
-def _planned(database: Database, recorded: PlanEvents) -> Study:
-    """The study as it was preregistered last."""
-    return Studies(database).get(recorded.preregistrations[-1].hash)
+def _planned(database: Database, study: str, recorded: PlanEvents) -> Study | None:
+    """The study as it was preregistered; None if it was not."""
+    counts = plan_in_force(database, study, recorded)
+    return None if counts is None else Studies(database).get(counts.hash)
 
 
 def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:
-    """The shares of the participants at the planned looks that were taken."""
+    """The shares of the participants at the planned looks that were taken, rising: exclusions take nothing back."""
     wanted = plan.participants or 1
     found = (min(1.0, one.complete / wanted) for one in looks if one.number is not None)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(accumulate(found, max)))
 
 
 def _sides(hypothesis: Hypothesis) -> Sides:
@@ -225,10 +242,8 @@ def _p(found: Difference, hypothesis: Hypothesis) -> float:
             return found.p
 
 
-def _result(
-    study: Study, data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], *, blind: bool
-) -> LookResult:
-    """What a look shows of a hypothesis; the last of the shares is that of now."""
+def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], key: str) -> LookResult:
+    """What a look shows of a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
     sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
     found = estimated(data, hypothesis, sessions)
@@ -244,13 +259,15 @@ def _result(
         at = len(rising) - 1
         boundary, crossed = bounds.nominal[at], bounds.crossed(p, at)
         low, high = repeated_interval(found, bounds, at)
-    sign = -1 if blind and _swapped(study, hypothesis) else 1
+    sign = -1 if key and _first(hypothesis.contrast, key) == hypothesis.contrast.control else 1
     ends = sorted((sign * low, sign * high))
-    seen = (found.p, None) if blind else (p, boundary)  # a one-sided p would tell which group is A
+    seen = (found.p, None) if key else (p, boundary)  # a one-sided p would tell which group is A
     name, claim = hypothesis.id, hypothesis.claim
     return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *seen, crossed, len(sessions))
 
 
-def _swapped(study: Study, hypothesis: Hypothesis) -> bool:
-    """Whether A is the control group of a hypothesis, in a blinded look."""
-    return sha256(f"{study.hash} {hypothesis.id}".encode()).digest()[0] % 2 == 1
+def _first(contrast: PlannedContrast, key: str) -> str:
+    """Which of two groups is A: the same for all hypotheses about them, and unknown without the key."""
+    groups = sorted((contrast.treatment, contrast.control))
+    digest = hmac.digest(key.encode(), "\n".join((contrast.factor, *groups)).encode(), "sha256")
+    return groups[digest[0] % 2]

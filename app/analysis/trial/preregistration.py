@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from app.analysis.trial.planned_design import plan_of
 from app.analysis.trial.wording import (
     ESTIMATOR,
     PAIRED,
@@ -20,13 +21,14 @@ from app.analysis.trial.wording import (
     outcome_words,
     sample_words,
 )
-from app.errors import TrialError
 from experiments.study.schema import Loop, Phase
 from experiments.study.sections.plan import STEP, Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
 
 UNSTATED = "*Not stated in the study file; to be written by the authors.*"
+EXPERIMENT = "Experiment: participants are assigned to treatments at random."
+WITHIN = "Participants are not assigned to groups; answers of the same participants are compared."
 POWER = "*The result of `parley power`, to be written by the authors.*"
 CODE = '''"""The confirmatory analysis of {name}, as preregistered: `python {file}` prints each planned result.
 
@@ -65,13 +67,6 @@ class Answered:
     answer: str
 
 
-def plan_of(study: Study) -> Plan:
-    """The study's plan; raises TrialError if it has none."""
-    if study.file.plan is None:
-        raise TrialError(f"{study.name} has no `plan:`. Write one in the study file (see the guide, Trials).")
-    return study.file.plan
-
-
 def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[Answered, ...]:
     """The OSF Preregistration form: its sections and fields, as of 2026 (osf.io/prereg)."""
     plan = plan_of(study)
@@ -85,8 +80,8 @@ def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[An
             "Hypotheses": _listed(f"{one.claim} {hypothesis_words(one)}" for one in plan.hypotheses),
         },
         "Design plan": {
-            "Study type": "Experiment: participants are assigned to treatments at random.",
-            "Blinding": "Participants are shown neither the name of their group nor that of a model.",
+            "Study type": EXPERIMENT if study.factors else WITHIN,
+            "Blinding": "Parley itself shows participants neither the name of their group nor that of a model.",
             "Is there any additional blinding in this study?": looks_words(plan),
             "Study design": _design(study),
             "Randomization": (

@@ -29,6 +29,7 @@ from app.errors import TrialError
 from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.registers.origins import Origin
 from storage.registers.plan_events import RecordedLook, plan_events
 
 NAMES: Mapping[str, str] = MappingProxyType(
@@ -75,15 +76,21 @@ def trial_findings(database: Database, study: Study, origin: str) -> tuple[Findi
     """The findings of a study's plan, from its sessions of one origin; none without a plan."""
     if study.file.plan is None:
         return ()
-    looks = plan_events(database, study.name).looks
-    return findings(trial_results(read_trial(database, study.name, origin, study.file.plan), looks))
+    data = read_trial(database, study.name, origin, study.file.plan)
+    if origin != Origin.PERSON:
+        return findings(trial_results(data))
+    complete = sum(one.complete and one.excluded is None for one in data.sessions)
+    return findings(trial_results(data, plan_events(database, study.name).looks, complete))
 
 
-def trial_results(data: TrialData, looks: Sequence[RecordedLook] = ()) -> tuple[HypothesisResult, ...]:
-    """The results of all hypotheses, in the order of the plan; `looks` are those that were taken."""
+def trial_results(
+    data: TrialData, looks: Sequence[RecordedLook] = (), complete: int | None = None
+) -> tuple[HypothesisResult, ...]:
+    """The results of all hypotheses, in the order of the plan; `looks` are those that were taken, and `complete` is the
+    number of complete participants, if it may be below the planned one."""
     tested = [_tested(data, one, intention_to_treat(data, one.contrast)) for one in data.plan.hypotheses]
     corrected = dict(_adjusted(data.plan, tested))
-    return tuple(_whole(data, one, corrected.get(one.hypothesis.id), looks) for one in tested)
+    return tuple(_whole(data, one, corrected.get(one.hypothesis.id), looks, complete) for one in tested)
 
 
 def findings(results: Iterable[HypothesisResult]) -> tuple[Finding, ...]:
@@ -133,10 +140,10 @@ def _shares_alpha(plan: Plan, hypothesis: Hypothesis) -> bool:
 
 
 def _whole(
-    data: TrialData, tested: _Tested, corrected: float | None, looks: Sequence[RecordedLook]
+    data: TrialData, tested: _Tested, corrected: float | None, looks: Sequence[RecordedLook], complete: int | None
 ) -> HypothesisResult:
     one, found = tested.hypothesis, tested.found
-    alpha = nominal_alpha(data.plan, one, looks)
+    alpha = nominal_alpha(data.plan, one, looks, complete)
     if found is None:
         result = HypothesisResult(one, None, tested.why, None, None, alpha)
         return replace(result, decision=_decision(result))

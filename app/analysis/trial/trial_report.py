@@ -29,6 +29,7 @@ from storage.registers.origins import Origin
 from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import flow
+from storage.reports.plan_history import plan_in_force
 
 RANDOMISED = (
     "Parley assigns a participant to the group that is furthest behind its share, ties at random, from a seed of the "
@@ -88,23 +89,24 @@ def trial_report(database: Database, study: str, origin: str) -> TrialReport | N
     plan, events = planned.file.plan, plan_events(database, study)
     people = origin == Origin.PERSON
     data = read_trial(database, study, origin, plan)
+    complete = sum(one.complete and one.excluded is None for one in data.sessions)
     return TrialReport(
         study=planned,
         plan=plan,
         origin=origin,
         events=events if people else PlanEvents(events.preregistrations),
-        results=trial_results(data, events.looks if people else ()),
+        results=trial_results(data, events.looks, complete) if people else trial_results(data),
         flows=arm_flows(data, flow(database, study, origin).factors),
         deviations=deviations(database, study) if people else (),
-        complete=sum(one.complete and one.excluded is None for one in data.sessions),
+        complete=complete,
         over=not people or _over(database, study, data, events),
     )
 
 
 def planned_version(database: Database, study: str, origin: str) -> Study | None:
     """The version whose plan counts; None if no version with sessions has one."""
-    for first in plan_events(database, study).preregistrations:
-        return Studies(database).get(first.hash)
+    if (counts := plan_in_force(database, study, plan_events(database, study))) is not None:
+        return Studies(database).get(counts.hash)
     taken = Studies(database).taken(study, origin)
     return next((one for one in reversed(taken) if one.file.plan is not None), None)
 
@@ -114,7 +116,8 @@ def _over(database: Database, study: str, data: TrialData, events: PlanEvents) -
     if events.preregistrations:
         return outcome_lock(database, study) is None
     wanted = data.plan.participants
-    return events.closed_us is not None or wanted is None or sum(one.complete for one in data.sessions) >= wanted
+    closed = bool(events.closings) and not events.closings[-1].reopened
+    return closed or wanted is None or sum(one.complete for one in data.sessions) >= wanted
 
 
 def _methods(trial: TrialReport) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -19,6 +19,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
 from problems.errors import ParleyError
 from storage.registers.origins import Origin, origins
+from storage.registers.study_status import last_decision
 from storage.reports.analysis_data import data_version
 
 NOT_FOUND, NOT_YET, LOCKED = 404, 202, 403
@@ -35,7 +36,7 @@ def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
         return html(build_report(desk.database, *key, desk.clock.now_us()))
 
     def changed(key: Key) -> object:
-        return data_version(desk.database, *key)
+        return data_version(desk.database, *key), last_decision(desk.database, key[0])
 
     beside = workers or ThreadPoolExecutor(max_workers=1, thread_name_prefix="report")
     latest: StaleWhileRevalidate[Key, str] = StaleWhileRevalidate(compute, changed, desk.clock.now_us, beside)

@@ -180,10 +180,17 @@ function mend() {
     asked.tabIndex = -1;
     asked.focus();
   }
+  // What scrolls sideways can be reached by the keyboard.
+  for (const wide of document.querySelectorAll("math, .code-block pre")) {
+    if (wide.clientWidth && wide.scrollWidth > wide.clientWidth) wide.tabIndex = 0;
+    else wide.removeAttribute("tabindex");
+  }
   for (const nothing of document.querySelectorAll(".empty[aria-label]")) nothing.role = "img";
   for (const menu of document.querySelectorAll(".vega-embed summary")) menu.ariaLabel = "Save the chart as a picture";
 }
 
 let mending = null;
-new MutationObserver(() => (mending ??= requestAnimationFrame(mend)))
+const mendSoon = () => (mending ??= requestAnimationFrame(mend));
+addEventListener("resize", mendSoon);
+new MutationObserver(mendSoon)
   .observe(document, { childList: true, subtree: true, attributes: true, attributeFilter: ["name"] });

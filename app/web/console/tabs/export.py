@@ -8,7 +8,7 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
-from app.analysis.trial.looks import peek
+from app.analysis.trial.looks import locked_for, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -129,7 +129,7 @@ class ExportTab:
             **self._offer(found, next(iter(found.schemas)), ""),
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
-            **self._show(ExportRequest(at.study, *_first(found))),
+            **self._show(visitor, ExportRequest(at.study, *_first(found))),
             **self._progress(visitor),
         }
 
@@ -139,26 +139,27 @@ class ExportTab:
         found = export_options(self._desk.database, text(study))
         known = found.schemas.get(text(origin), ())
         schema = schema if schema in known else next(iter(known), schema)
-        shown = self._show(_export_request(study, origin, schema, *more), text(file))
+        shown = self._show(visitor, _export_request(study, origin, schema, *more), text(file))
         return {**self._offer(found, text(origin), schema), **shown}
 
     def _look_into(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         *asked, file = values
-        return {self._preview: self._first_rows(preview(self._desk.database, _export_request(*asked), text(file)))}
+        request = _export_request(*asked)
+        return {self._preview: self._first_rows(visitor, request, preview(self._desk.database, request, text(file)))}
 
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """Start an export."""
         request = _export_request(*values)
         said = about(request, files(self._desk.database, request))
-        if not self._desk.downloads.start(visitor, self._desk.database, request, said):
-            note = self._desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
+        desk = self._desk
+        locked = request.origin in (None, Origin.PERSON) and peek(
+            desk.database, request.study, visitor.name, "export", "", desk.clock.now_us()
+        )
+        if not desk.downloads.start(visitor, desk.database, request, said):
+            note = desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
-        self._desk.audit(visitor, "exported", f"{request.study}: {said}")
-        if request.origin == Origin.PERSON and peek(
-            self._desk.database, request.study, visitor.name, "export", "", self._desk.clock.now_us()
-        ):
-            return {**self._progress(visitor), **self._desk.notify(PEEKED, "warn")}
-        return self._progress(visitor)
+        desk.audit(visitor, "exported", f"{request.study}: {said}")
+        return {**self._progress(visitor), **(desk.notify(PEEKED, "warn") if locked else {})}
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
         self._desk.downloads.stop(visitor)
@@ -185,16 +186,21 @@ class ExportTab:
             self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
         }
 
-    def _show(self, request: ExportRequest, file: str = "") -> dict[Any, Any]:
+    def _show(self, visitor: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
         """What an export would contain, and the first rows of the given file, or else of its first file."""
         outlook, first = preview_export(self._desk.database, request, file)
         return {
             self._outlook: self._desk.html("data_outlook.html.j2", outlook=outlook, name=request.study),
             self._file: gr.update(choices=[expected.path for expected in outlook.files], value=first.path),
-            self._preview: self._first_rows(first),
+            self._preview: self._first_rows(visitor, request, first),
         }
 
-    def _first_rows(self, found: FilePreview) -> str:
+    def _first_rows(self, visitor: CurrentUser, request: ExportRequest, found: FilePreview) -> str:
+        """The first rows of a file; why they are not shown, in a trial whose outcomes are locked."""
+        origin = request.origin or Origin.PERSON
+        desk = self._desk
+        if why := locked_for(desk.database, request.study, origin, visitor.name, desk.clock.now_us()):
+            return desk.html("results_locked.html.j2", why=why)
         return self._desk.html("data_preview.html.j2", preview=found, rows=_cells(found))
 
 

@@ -18,16 +18,18 @@ from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
 from app.analysis.trial.deviations import deviations
 from app.analysis.trial.looks import locked_for, look, look_is_due, peek
+from app.errors import TrialError
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import forest_chart
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
-from app.web.console.tab import LocationValues, TabLocation
+from app.web.console.tab import LocationValues, TabLocation, text
 from storage.registers.origins import ORIGINS
 from storage.registers.plan_events import plan_events
 from storage.reports.analysis_data import data_version, origins_of
 
+MOST_REASON = 500
 LOOK_S = 4
 """How often the open tab checks for newer results."""
 MOST = 14
@@ -60,6 +62,9 @@ class ResultsTab:
         self._said = gr.HTML(elem_id="results-said", padding=False, apply_default_css=False)
         self._history = gr.HTML(elem_id="results-plan", padding=False, apply_default_css=False)
         self._take = gr.Button("Take the planned look", variant="primary", elem_id="results-take", visible=False)
+        self._why = gr.Textbox(
+            label="Reason for an unplanned look", max_length=MOST_REASON, elem_id="results-why", visible=False
+        )
         self._unlock = gr.Button("Show outcomes now (recorded)", elem_id="results-unlock", visible=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
         self._figures = [self._figure(number) for number in range(MOST)]
@@ -71,6 +76,7 @@ class ResultsTab:
             self._said,
             self._history,
             self._take,
+            self._why,
             self._unlock,
             self._shown,
             self._timer,
@@ -90,8 +96,8 @@ class ResultsTab:
         inputs = [self._place.study, self._place.tab, self._origin, self._shown]
         chosen = [self._place.study, self._origin]
         self._desk.bind(self._origin.input, self._choose, chosen, self.outputs)
-        self._desk.bind(self._take.click, self._take_look, chosen, self.outputs)
-        self._desk.bind(self._unlock.click, self._peek, chosen, self.outputs)
+        self._desk.bind(self._take.click, self._take_look, chosen, self.outputs, owner=True)
+        self._desk.bind(self._unlock.click, self._peek, [*chosen, self._why], self.outputs)
         self._desk.bind(self._timer.tick, self._again, inputs, self.outputs, quiet=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
@@ -106,13 +112,15 @@ class ResultsTab:
 
     def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
-        look(self._desk.database, study, visitor.name, self._desk.clock.now_us())
+        look(self._desk.database, study, visitor.name, self._desk.clock.now_us(), secret=self._desk.secret)
         self._desk.audit(visitor, "took a planned look at outcomes", study)
         return self._look(visitor, study, _valid_origin(origin))
 
-    def _peek(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+    def _peek(self, visitor: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
         """Record an unplanned look, and show the results."""
-        if peek(self._desk.database, study, visitor.name, "console", "", self._desk.clock.now_us()):
+        if not text(why).strip():
+            raise TrialError("Give a reason for the unplanned look; it is recorded, and the report states it.")
+        if peek(self._desk.database, study, visitor.name, "console", why.strip(), self._desk.clock.now_us()):
             self._desk.audit(visitor, "looked at outcomes before the end", study)
         return self._look(visitor, study, _valid_origin(origin))
 
@@ -133,7 +141,8 @@ class ResultsTab:
                 self._head: "",
                 self._said: self._desk.html("results_locked.html.j2", why=why),
                 self._history: history,
-                self._take: gr.update(visible=look_is_due(self._desk.database, study)),
+                self._take: gr.update(visible=visitor.owner and look_is_due(self._desk.database, study)),
+                self._why: gr.update(visible=True, value=""),
                 self._unlock: gr.update(visible=True),
                 self._shown: "",
                 self._timer: gr.update(active=False),
@@ -159,6 +168,7 @@ class ResultsTab:
                 "results_said.html.j2", warning=WARNINGS.get(origin, ""), seen=seen, label=WHOSE[origin].lower()
             ),
             self._take: gr.update(visible=False),
+            self._why: gr.update(visible=False),
             self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
