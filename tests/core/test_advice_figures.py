@@ -187,6 +187,20 @@ def test_reliance_and_complementary_performance_by_hand() -> None:
     assert found["complementary.all"] == pytest.approx(3 / 5 - 3 / 5)
 
 
+def test_a_whole_number_follows_the_recommendation_that_it_equals() -> None:
+    rows = []
+    for n, (own, final) in enumerate(((20, 25), (25, 25), (20, 20)), start=1):
+        rows.append(row("a", f"p{n}", 10 * n, "answer", value=str(own), number=own, correct=int(own == 25)))
+        shown = {"value": str(final), "number": final, "correct": int(final == 25)}
+        rows.append(row("a", f"p{n}", 10 * n + 1, "answer", **shown, advice="25.0", advice_correct=1))
+    found = {
+        name.removeprefix("advice.reliance."): one.value
+        for name, one in figures(advice_reliance(answers(*rows))).items()
+    }
+    assert found["relative_ai"] == pytest.approx(1 / 2)
+    assert found["agreement"] == pytest.approx(2 / 3)
+
+
 def test_of_several_answers_the_last_sent_one_counts_and_attention_checks_do_not() -> None:
     rows = answers(
         row("a", "p1", 1, "answer", value="A", correct=0),

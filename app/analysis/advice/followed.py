@@ -41,10 +41,17 @@ def advised_answers(answers: pd.DataFrame) -> pd.DataFrame:
             "before": rows["correct_alone"],
             "advice": rows["advice_correct_ai"],
             "after": rows["correct_ai"],
-            "agreed": rows["value_alone"] == rows["advice_ai"],
-            "followed": (rows["value_ai"] == rows["advice_ai"]).astype("float64"),
+            "agreed": _is_advice(rows, "alone"),
+            "followed": _is_advice(rows, "ai").astype("float64"),
         }
     )
+
+
+def _is_advice(rows: pd.DataFrame, which: str) -> pd.Series[bool]:
+    """Whether an answer is the recommendation: the same option, or a number that equals it, as 25 equals 25.0."""
+    number = rows[f"number_{which}"]
+    equal = number == pd.to_numeric(rows["advice_ai"], errors="coerce")
+    return equal.where(number.notna(), rows[f"value_{which}"] == rows["advice_ai"])
 
 
 def advice_reliance(answers: pd.DataFrame) -> tuple[Finding, ...]:
