@@ -67,6 +67,12 @@ def test_it_is_statsmodels_least_squares_with_clusters(seed: int, terms: str, co
     )
 
 
+def test_values_that_differ_only_by_rounding_give_no_interval_and_no_p() -> None:
+    rows = [(f"t{n}", "treatment", 0.7) for n in range(7)] + [(f"c{n}", "control", 0.3) for n in range(11)]
+    with pytest.raises(TrialError, match="equal"):
+        difference(pd.DataFrame(rows, columns=["participant", "arm", "value"]))
+
+
 def test_one_row_for_each_of_equally_many_is_the_t_test() -> None:
     values = {"treatment": [3.0, 5.0, 4.0, 8.0], "control": [1.0, 2.0, 6.0, 3.0]}  # means 5 and 3
     rows = pd.DataFrame([(f"{arm}{n}", arm, v) for arm, of in values.items() for n, v in enumerate(of)])

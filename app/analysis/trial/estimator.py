@@ -30,6 +30,8 @@ TREATMENT, CONTROL = "treatment", "control"
 BEFORE, AFTER = "before", "after"
 TINY = 1e-9
 """Below this share of its sum of squares, what is left of a variable is rounding."""
+ROUNDING = 1e-12
+"""Below this share of the largest value, a standard error is rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +135,13 @@ def difference_of(
     """`difference` from arrays of the same length: `treated` is 1 or 0, people and questions are numbers from 0, and
     covariates have a column each."""
     fit = least_squares(value, treated, people, questions, covariates)
-    return _of(fit, fit.participants - 2, level, value.size)
+    return _of(fit, fit.participants - 2, level, value)
 
 
 def change_of(change: Values, people: Codes, *, level: float = LEVEL) -> Difference:
     """`paired` from an array of differences, after minus before."""
     fit = _sandwich(change, np.ones_like(change), people, 1)
-    return _of(fit, fit.participants - 1, level, change.size)
+    return _of(fit, fit.participants - 1, level, change)
 
 
 def least_squares(
@@ -200,13 +202,13 @@ def _numbers(rows: pd.DataFrame, names: Sequence[str]) -> Values | None:
     return np.asarray(parts, dtype=np.float64)
 
 
-def _of(fit: Fit, df: int, level: float, n: int) -> Difference:
-    if fit.variance <= 0:
-        raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
+def _of(fit: Fit, df: int, level: float, values: Values) -> Difference:
     error = sqrt(fit.variance)
+    if error <= ROUNDING * float(np.abs(values).max()):
+        raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
     half = student(df, level) * error
     p = 2 * upper_tail(abs(fit.estimate) / error, df)
-    return Difference(fit.estimate, error, df, fit.estimate - half, fit.estimate + half, level, p, n)
+    return Difference(fit.estimate, error, df, fit.estimate - half, fit.estimate + half, level, p, values.size)
 
 
 def _expect(rows: pd.DataFrame, names: Sequence[str]) -> None:
