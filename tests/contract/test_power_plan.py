@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from statistics import median
 
 import pandas as pd
@@ -51,6 +52,15 @@ def test_the_design_is_the_studys(made: Study, data: TrialData) -> None:
     moments = planned_design(made, later, trial_rows(data, later))
     assert (moments.contrast, moments.answers, moments.treated, moments.looks) == ("paired", 4, 0.5, None)
     assert planned_design(made, hinted, trial_rows(data, hinted)).margin == 0.3
+
+
+def test_with_looks_a_secondary_hypothesis_is_corrected_for_the_secondary_ones_alone(
+    data: TrialData, tmp_path: Path
+) -> None:
+    hypotheses = [{**one, "family": "main"} for one in PLAN["hypotheses"]]
+    found = study(str(trial(tmp_path, plan=PLAN | {"hypotheses": hypotheses, "looks": {"at": [0.5, 1]}})))
+    hinted = plan_of(found).hypotheses[3]
+    assert planned_design(found, hinted, trial_rows(data, hinted)).alpha == 0.05 / 2
 
 
 def test_the_grid_has_the_null_the_smallest_effect_and_the_planned_number(made: Study, data: TrialData) -> None:

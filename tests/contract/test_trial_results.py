@@ -14,6 +14,7 @@ from app.analysis.figure_names import patterns
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
 from app.analysis.trial.populations import per_protocol
 from app.analysis.trial.results import NAMES, HypothesisResult, findings, trial_results
+from app.analysis.trial.wording import inference_words
 from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from storage.db.engine import open_database
 from storage.registers.plan_events import RecordedLook
@@ -135,6 +136,18 @@ def test_looks_make_the_last_test_stricter() -> None:
         assert looked.found == plain.found
         assert looked.alpha < plain.alpha == 0.05
         assert looked.high - looked.low > plain.high - plain.low
+
+
+@pytest.mark.parametrize(("looks", "together"), [(None, "p, q, s, t"), (Looks(at=(0.5, 1)), "s, t")])
+def test_the_hypotheses_that_are_said_to_be_corrected_are_those_that_are(looks: Looks | None, together: str) -> None:
+    roles = {"p": "primary", "q": "primary", "s": "secondary", "t": "secondary"}
+    plan = planned(*(one(id=name, role=role) for name, role in roles.items()), looks=looks)
+    sessions, values = made(0.5)
+    found = trial_results(TrialData(plan, sessions, {"survey.x": values}))
+    assert ", ".join(each.hypothesis.id for each in found if each.p_adjusted is not None) == together
+    words = list(inference_words(plan))
+    assert [f"({together})" in line for line in words if "Holm" in line] == [True]
+    assert any("(p, q)" in line and "0.025" in line for line in words) is (looks is not None)
 
 
 def test_a_hypothesis_without_an_estimate_says_why_and_counts_in_its_family() -> None:

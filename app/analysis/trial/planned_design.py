@@ -46,8 +46,7 @@ def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> 
         raise TrialError(f"{hypothesis.id}: no participant has a value of {hypothesis.outcome}.")
     groups = ["participant", "moment"] if "moment" in rows else ["participant"]
     looks = plan.looks if hypothesis.role == "primary" else None
-    family = [one for one in plan.hypotheses if one.family == hypothesis.family]
-    corrected = len(family) if plan.correction(hypothesis.family) != "none" else 1
+    corrected = len(plan.corrected(hypothesis.family)) if plan.correction(hypothesis.family) != "none" else 1
     share = len(plan.primary) if looks is not None else corrected
     return Design(
         contrast,

@@ -126,17 +126,13 @@ def _tested(data: TrialData, one: Hypothesis, population: Population) -> _Tested
 
 
 def _adjusted(plan: Plan, tested: Sequence[_Tested]) -> Iterator[tuple[str, float]]:
-    """The corrected p of each hypothesis that is corrected, by its id. In a plan with looks, primary hypotheses are
-    not: they share alpha, of which looks have spent some."""
+    """The corrected p of each hypothesis that is corrected, by its id."""
     for family in dict.fromkeys(one.hypothesis.family for one in tested):
-        members = [one for one in tested if one.hypothesis.family == family and not _shares_alpha(plan, one.hypothesis)]
+        together = plan.corrected(family)
+        members = [one for one in tested if one.hypothesis in together]
         if len(members) > 1:
             found = adjusted([one.p for one in members], plan.correction(family))
             yield from zip((one.hypothesis.id for one in members), found, strict=True)
-
-
-def _shares_alpha(plan: Plan, hypothesis: Hypothesis) -> bool:
-    return plan.looks is not None and hypothesis.role == "primary"
 
 
 def _whole(

@@ -86,11 +86,17 @@ def hypothesis_words(hypothesis: Hypothesis) -> str:
 
 
 def inference_words(plan: Plan) -> Iterator[str]:
-    """How each family is decided."""
-    families: dict[str, list[Hypothesis]] = {}
-    for one in plan.hypotheses:
-        families.setdefault(one.family, []).append(one)
-    for family, members in families.items():
+    """How each family is decided; with looks, how the primary hypotheses are."""
+    if plan.looks:
+        names, many = ", ".join(one.id for one in plan.primary), len(plan.primary)
+        levels = ", ".join(dict.fromkeys(f"{one.alpha / many:.3g}" for one in plan.primary))
+        some = (
+            f"primary hypotheses ({names}) share alpha equally. Each" if many > 1 else f"primary hypothesis ({names})"
+        )
+        yield f"The {some} is tested at alpha = {levels} over all looks together."
+    for family in dict.fromkeys(one.family for one in plan.hypotheses):
+        if not (members := plan.corrected(family)):
+            continue
         names = ", ".join(one.id for one in members)
         levels = ", ".join(dict.fromkeys(f"{one.alpha:g}" for one in members))
         tests = f"The family {family} ({names}) is tested at alpha = {levels}"

@@ -147,3 +147,9 @@ class Plan(StrictModel):
     def correction(self, family: str) -> Correction:
         """How a family is corrected."""
         return self.corrections.get(family, "holm")
+
+    def corrected(self, family: str) -> tuple[Hypothesis, ...]:
+        """The hypotheses of a family that are corrected together. With looks, those are the secondary ones: the primary
+        ones share alpha equally."""
+        among = [one for one in self.hypotheses if self.looks is None or one.role == "secondary"]
+        return tuple(one for one in among if one.family == family)
