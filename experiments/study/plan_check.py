@@ -12,6 +12,7 @@ from experiments.study.fields import ChoiceField, Field, MultipleChoiceField, Nu
 from experiments.study.problem_answer import ANSWER_CONFIDENCE
 from experiments.study.schema import ByFactor, Loop, Node, Phase
 from experiments.study.scope import factor_values
+from experiments.study.sections.ai_alone import ATTENTION
 from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -83,7 +84,8 @@ def recorded_outcomes(study: Study) -> Iterator[RecordedOutcome]:
     yield RecordedOutcome("seconds", "", numeric=True)
     for step, pool in _steps(study.flow, ""):
         if step.step != "check":
-            yield from _answers(step, right=any(problem.answer is not None for problem in study.pools.get(pool, ())))
+            counting = (one for one in study.pools.get(pool, ()) if one.dataset != ATTENTION)
+            yield from _answers(step, right=any(problem.answer is not None for problem in counting))
             yield from (RecordedOutcome(name, step.id, is_numeric(field)) for name, field in _asked(step))
             yield from (RecordedOutcome(name, step.id, numeric=True) for name in _scores(study, step))
 
@@ -242,18 +244,22 @@ def _missing(plan: Plan) -> Iterator[ValidationIssue]:
         if plan.missing == "worst-case" and one.outcome != RIGHT:
             yield ValidationIssue(
                 "plan.missing",
-                f"`worst-case` counts a missing answer as wrong, and plan.hypotheses[{number}] is about "
-                f"{one.outcome!r}, which has no wrong answer; allowed there: complete-cases",
+                "`worst-case` counts a participant without any answer as all wrong, and "
+                f"plan.hypotheses[{number}] is about {one.outcome!r}, which has no wrong answer; allowed there: "
+                "complete-cases",
             )
 
 
 def _exclusions(study: Study, plan: Plan) -> Iterator[ValidationIssue]:
-    checked = any(_is_attention(step) for step, _ in _steps(study.flow, ""))
+    checked = any(
+        _is_attention(step) or any(problem.dataset == ATTENTION for problem in study.pools.get(pool, ()))
+        for step, pool in _steps(study.flow, "")
+    )
     if "failed_attention" in plan.exclude and not checked:
         yield ValidationIssue(
             f"plan.exclude[{plan.exclude.index('failed_attention')}]",
-            "the study has no attention check, so nobody can fail one. Add `{step: check, kind: attention, ...}`, or "
-            "leave it out",
+            "the study has no attention check, so nobody can fail one. Add `{step: check, kind: attention, ...}` or "
+            f"problems of the dataset {ATTENTION}, or leave it out",
         )
 
 

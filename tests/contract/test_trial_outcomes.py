@@ -13,12 +13,13 @@ from app.analysis import load
 from app.analysis.tidy_frames import TidyData
 from app.analysis.trial.outcomes import TrialData, read_trial
 from app.analysis.trial.populations import intention_to_treat, per_protocol
+from app.analysis.trial.wording import missing_words
 from experiments.study.sections.plan import Hypothesis, Plan
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database, open_database
 from tests.fakes.databases import busy, fill
 from tests.fakes.sessions import study
-from tests.fakes.trials import PLAN, trial
+from tests.fakes.trials import ITEMS, PLAN, trial
 
 PEOPLE = 24
 
@@ -111,6 +112,23 @@ def test_those_left_out_by_a_rule_are_counted_and_not_analysed(path: Path, data:
     assert per_protocol(data, contrast, ()).sessions == intention_to_treat(data, contrast).sessions
 
 
+def test_problems_that_are_attention_checks_are_no_outcome_and_can_be_failed(tmp_path: Path) -> None:
+    items = [{**one, "dataset": "attention_check" if one["id"] == "q3" else "sums"} for one in ITEMS]
+    once = {"each": "sum", "of": "sums", "take": 4, "flow": [{"step": "answer"}]}
+    keys = {"hypotheses": PLAN["hypotheses"][:1], "participants": 8, "exclude": ["failed_attention"]}
+    flow = [once, {"step": "finish", "code": "DONE"}]
+    path = trial(tmp_path, "checked", keys, problems={"sums": {"items": items}}, flow=flow)
+    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
+    asyncio.run(fill(database, [str(path)], 40, "s"))
+    data = read_trial(database, "checked", "bot", planned(path))
+    assert set(rows(data, path, "right")["question"]) == {"sums/q0", "sums/q1", "sums/q2"}
+    answers = load("checked", "bot", database=database).answers
+    checks = answers[answers["dataset"] == "attention_check"]
+    failed = set(checks.loc[checks["correct"] == 0, "session"])
+    assert 0 < len(failed) < 40
+    assert {one.session for one in data.sessions if one.failed_attention} == failed
+
+
 def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one(tmp_path: Path) -> None:
     path = trial(tmp_path, "left", {**PLAN, "exclude": ["incomplete", "integrity"]})
     database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
@@ -125,18 +143,21 @@ def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one
     assert per_protocol(data, contrast).left_out == {"incomplete": int((everybody["outcome"] != "complete").sum())}
 
 
-def test_worst_case_counts_missing_answers_as_wrong(path: Path, played: Database, tmp_path: Path) -> None:
+def test_worst_case_counts_those_without_any_answer_as_all_wrong_and_says_so(
+    path: Path, played: Database, tmp_path: Path
+) -> None:
     worst = trial(tmp_path, plan={**PLAN, "hypotheses": PLAN["hypotheses"][:1], "missing": "worst-case"})
     data = read_trial(played, "trial", "bot", planned(worst))
     one = planned(worst).hypotheses[0]
-    first = data.sessions[0].session
-    without = TrialData(
-        data.plan, data.sessions, {"correct": tuple(v for v in data.values["correct"] if v.session != first)}
-    )
-    found = without.rows(one, data.by_session)
+    first, second = (session.session for session in data.sessions[:2])
+    kept = [v for v in data.values["correct"] if v.session != first and (v.session != second or "q0" in v.question)]
+    found = TrialData(data.plan, data.sessions, {"correct": tuple(kept)}).rows(one, data.by_session)
     assert len(found) == PEOPLE
-    assert found.set_index("participant")["value"][first] == 0
+    values = found.set_index("participant")["value"]
+    assert values[first] == 0
+    assert values[second] == [v.value for v in kept if v.session == second][-1]
     assert "question" not in found
+    assert "without any answer" in missing_words(data.plan)
 
 
 def test_numbers_as_answers_have_an_error_and_a_confidence(tmp_path: Path) -> None:

@@ -197,6 +197,20 @@ def test_failed_attention_can_be_excluded_where_there_is_a_check() -> None:
     assert planned.exclude == ("failed_attention",)
 
 
+def test_a_problem_can_be_the_attention_check_but_is_no_outcome() -> None:
+    def of(*datasets: str) -> Study:
+        problems = [Problem(one, "What?", "What?", one, options=OPTIONS, answer="A") for one in datasets]
+        raw = {**BARE, "problems": {"pool": {"source": "jsonl"}}, "plan": plan(exclude=["failed_attention"])}
+        loop = {"each": "question", "of": "pool", "flow": [{"step": "answer"}]}
+        return resolve({**raw, "flow": [loop, {"step": "finish", "code": "DONE"}]}, {}, {"pool": problems})
+
+    assert of("attention_check", "d").file.plan is not None
+    for datasets, where in ((("d",), "plan.exclude[0]"), (("attention_check",), f"{H}.outcome")):
+        with pytest.raises(StudyError) as error:
+            of(*datasets)
+        assert [one.where for one in error.value.found] == [where]
+
+
 @pytest.mark.parametrize(
     ("vague", "where"),
     [

@@ -21,6 +21,7 @@ from experiments.session.state import visited
 from experiments.study.plan_check import CONFIDENCES
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
+from experiments.views.bonus import ATTENTION, checks_failed
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.exports.session_rows import SessionRows
@@ -180,11 +181,7 @@ class _Record:
         state, places = self.record.state, self.places.values()
         steps = {(STEP, place.node.id) for place in places if isinstance(place.node, Step)}
         names = {pair for place in places for pair in place.scope.values.items()}
-        failed = state.outcome == "failed_attention" or any(
-            event.data.get("check") == "attention" and event.data.get("passed") is False
-            for event in state.events
-            if event.kind == "submitted"
-        )
+        failed = state.outcome == "failed_attention" or checks_failed(self.record.study, state) > 0
         return TrialSession(
             session=self.summary["session"],
             factors=dict(state.factors),
@@ -216,9 +213,10 @@ class _Record:
         return self._tables[name]
 
     def _answers(self, *questions: str) -> Iterator[Mapping[str, Any]]:
-        """The rows of answers to questions that count; checks are no outcomes."""
+        """The rows of answers to questions that count; attention checks and checks of understanding are no outcomes."""
         for row in self._table("answers"):
-            if row["question"] in questions and row["status"] in GIVEN and row.get("step") != "check":
+            check = row.get("step") == "check" or row.get("dataset") == ATTENTION
+            if row["question"] in questions and row["status"] in GIVEN and not check:
                 yield row
 
     def _covariates(self, plan: Plan) -> Iterator[tuple[str, float]]:

@@ -47,7 +47,7 @@ SPENDING: Mapping[Spending, str] = MappingProxyType(
 )
 EXCLUSIONS: Mapping[Exclusion, str] = MappingProxyType(
     {
-        "failed_attention": "participants who were stopped by attention checks, or flagged by one",
+        "failed_attention": "participants who were stopped by attention checks, or failed one",
         "too_fast": "participants whose session took less than {seconds:g} seconds",
         "integrity": "participants whom a researcher excluded for integrity, blind to their outcomes",
         "timed_out": "participants who ran out of time",
@@ -139,7 +139,10 @@ def exclusion_words(plan: Plan) -> str:
 def missing_words(plan: Plan) -> str:
     """What becomes of participants without an outcome."""
     if plan.missing == "worst-case":
-        return "An answer that is missing counts as wrong."
+        return (
+            "Participants are compared by their share of right answers, of those that they gave; a participant without "
+            "any answer counts as all wrong."
+        )
     return "Participants without an outcome are left out of its analysis; their number is reported by group."
 
 

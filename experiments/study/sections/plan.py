@@ -126,7 +126,8 @@ class Plan(StrictModel):
     """Survey questions with numeric answers, asked before the treatment, for which effects are adjusted."""
     missing: Literal["complete-cases", "worst-case"] = "complete-cases"
     """What a participant without the outcome counts as. `complete-cases`: left out of the analysis, and counted.
-    `worst-case`: for `correct`, wrong."""
+    `worst-case`, for `correct`: a participant without any answer counts as all wrong; otherwise the answers that were
+    given count, and no missing one."""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
