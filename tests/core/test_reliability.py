@@ -12,6 +12,7 @@ from statsmodels.multivariate.factor import Factor
 
 from app.analysis.bootstrap import draws
 from app.analysis.instruments.reliability import _drawn, cronbach_alpha, omega_total, one_factor, reliabilities
+from app.analysis.instruments.scores import instrument_scores
 
 BY_HAND = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, 1.0], [0.5, 1.0, 1.0]])
 """Covariances of three items. Their sum is 11, their trace 6."""
@@ -26,7 +27,7 @@ def answers(people: int, loadings: list[float], seed: int = 5) -> np.ndarray:
 
 
 def frame(items: np.ndarray, **columns: object) -> pd.DataFrame:
-    about = {"path": "end", "instrument": "x", "title": "X", "score": "s", "score_title": "S"} | columns
+    about = {"path": "end", "instrument": "x", "title": "X", "score": "s", "score_title": "S", "low": 1, "high": 7} | columns
     rows = [{**about, "items": tuple(row), "_session": f"p{number}"} for number, row in enumerate(items)]
     return pd.DataFrame(rows)
 
@@ -129,3 +130,17 @@ def test_surveys_at_several_places_are_told_apart() -> None:
     items = answers(30, [0.8, 0.7])
     (finding,) = reliabilities(pd.concat([frame(items), frame(items, path="a/b")]))
     assert [one.name for one in finding.estimates] == ["instrument.alpha_at.x.s.end", "instrument.alpha_at.x.s.a/b"]
+
+
+def test_sessions_with_another_form_of_the_instrument_are_not_put_together() -> None:
+    """Earlier versions of a study had three items, and items from 0 to 6."""
+    items = answers(40, [0.8, 0.7])
+    earlier = [frame(answers(30, [0.8, 0.7, 0.6]), title="Old"), frame(items - 1, low=0, high=6)]
+    every = pd.concat([*earlier, frame(items)]).assign(value=3.0, arms=[{}] * 110)
+    every["_session"] = [f"p{number}" for number in range(110)]
+    (finding,) = reliabilities(every)
+    (alpha,) = finding.estimates
+    assert (alpha.n, alpha.label) == (40, "X: S: Cronbach's alpha")
+    (means,) = instrument_scores(every)
+    assert (means.title, means.axis, means.estimates[0].n) == ("X: S", (1, 7), 40)
+    assert "70" in means.note

@@ -24,10 +24,10 @@ import pandas as pd
 
 from app.analysis.bootstrap import DRAWN, draws, middle
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate
-from app.analysis.instruments.scores import by_score, figure_name, full_title
+from app.analysis.instruments.scores import by_score, figure_name, full_title, of_newest_form
 from app.analysis.intervals import Interval, Values
 
-COLUMNS = ("path", "instrument", "title", "score", "score_title", "items")
+COLUMNS = ("path", "instrument", "title", "score", "score_title", "low", "high", "items")
 """The columns that are needed."""
 LEAST_ITEMS_OMEGA = 3
 MOST_TURNS, CLOSE_ENOUGH, LEAST_UNIQUE = 500, 1e-11, 1e-4
@@ -109,7 +109,8 @@ def reliabilities(frame: pd.DataFrame) -> tuple[Finding, ...]:
     )  # fmt: skip
 
 
-def _of_score(rows: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:
+def _of_score(every: pd.DataFrame, name: str, place: str) -> Iterator[Estimate]:
+    rows = of_newest_form(every)
     answers = np.array(rows.drop_duplicates("_session")["items"].tolist(), dtype="float64")
     answers = answers[~np.isnan(answers).any(1)] if answers.size else answers.reshape(0, 0)
     people, size = answers.shape

@@ -10,7 +10,7 @@ import pandas as pd
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, mean_of, number_of
 
-COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "arms")
+COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms")
 """The columns that are needed."""
 MOST_VALUES = 12
 """A factor with more values (such as batches of questions) has no means by condition."""
@@ -41,11 +41,19 @@ def by_score(frame: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, str, str]]:
             yield rows[rows["path"] == path], f"{slug(instrument)}.{slug(score)}", place
 
 
+def of_newest_form(rows: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a score in the form that the last session had: other versions of a study may have an instrument with
+    other items, or another scale, which cannot be put together."""
+    sizes, newest = rows["items"].map(len), rows.iloc[-1]
+    alike = (sizes == len(newest["items"])) & (rows["low"] == newest["low"]) & (rows["high"] == newest["high"])
+    return rows[alike]
+
+
 def full_title(rows: pd.DataFrame, place: str) -> str:
     """The title of a score: instrument, score, and the place if there are several."""
-    first = rows.iloc[0]
-    scored = f": {first['score_title']}" if first["score_title"] else f": {first['score']}"
-    return f"{first['title']}{scored}{f', at {place}' if place else ''}"
+    newest = rows.iloc[-1]
+    scored = f": {newest['score_title']}" if newest["score_title"] else f": {newest['score']}"
+    return f"{newest['title']}{scored}{f', at {place}' if place else ''}"
 
 
 def figure_name(what: str, name: str, place: str, *rest: str) -> str:
@@ -54,15 +62,18 @@ def figure_name(what: str, name: str, place: str, *rest: str) -> str:
     return ".".join([*parts, *map(slug, rest)])
 
 
-def _finding(rows: pd.DataFrame, name: str, place: str) -> Finding:
+def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
+    rows = of_newest_form(every)
     first = rows.iloc[0]
     axis = (float(first["low"]), float(first["high"]))
     known = rows[rows["value"].notna()]
     title = full_title(rows, place)
     unscored = len(rows) - len(known)
-    note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered." if unscored else ""
+    others = len(every) - len(rows)
+    note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered. " if unscored else ""
+    note += f"{others:,} of another form of the instrument, in an earlier version, are left out." if others else ""
     estimates = tuple(_estimates(known, name, place, title, axis))
-    return Finding(figure_name("mean", name, place), title, "scores", NUMBER, axis, estimates, METHOD, CODE, note=note)
+    return Finding(figure_name("mean", name, place), title, "scores", NUMBER, axis, estimates, METHOD, CODE, note=note.strip())
 
 
 def _estimates(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
