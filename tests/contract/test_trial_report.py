@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from app.analysis.estimates import POINTS, format_interval, format_value
 from app.analysis.report import FORMATS, Report, as_json, build_report, html, markdown
+from app.analysis.report.block import TextTable
+from app.analysis.report.confirmatory import SHOWED, confirmatory
 from app.analysis.trial.checklists import CONSORT, CONSORT_AI, NOT_ANSWERED, checklists
+from app.analysis.trial.results import unit_of
 from app.analysis.trial.trial_report import TrialReport
+from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
 from storage.registers.plan_events import RecordedLook, record_look, record_preregistration
 from tests.fakes.databases import busy, fill
@@ -108,6 +114,34 @@ def test_looks_and_deviations_are_stated_only_where_there_are_any(people: tuple[
     assert "a friend of ours" in text.split("Deviations from the plan")[1]
     assert "Data collection is not over" in text
     assert not trial_of(after).over
+
+
+def test_each_planned_result_has_the_interval_of_its_test(report: Report) -> None:
+    table = next(one for one in confirmatory(trial_of(report)) if isinstance(one, TextTable))
+    results = {one.hypothesis.id: one for one in trial_of(report).results}
+    assert {id_: results[id_].level for id_ in ("trusting", "hinted")} == pytest.approx(
+        {"trusting": 0.95, "hinted": 0.9}
+    )
+    for row, result in zip(table.rows, results.values(), strict=True):
+        ends = format_interval(result.low, result.high, unit_of(result.hypothesis))
+        assert f"{ends} ({result.level:.0%})".replace("%)", " %)") in row
+
+
+def test_what_planned_looks_showed_is_in_the_report(people: tuple[Database, Path]) -> None:
+    seen = {"id": "right", "effect": 0.125, "low": -0.25, "high": 0.5, "p": 0.04, "boundary": 0.0031, "crossed": False}
+    result = {"blinded": True, "stop": False, "hypotheses": [seen]}
+    made = build_report(people[0], "people", "person", AT_US)
+    trial = trial_of(made)
+    events = replace(trial.events, looks=(RecordedLook(AT_US, 1, "ada", "look", "", 2, result),))
+    plan = trial.plan.model_copy(update={"looks": Looks(at=(0.5, 1))})
+    looked = replace(made, trial=replace(trial, events=events, plan=plan))
+    table = next(one for one in confirmatory(trial_of(looked)) if getattr(one, "title", "") == SHOWED)
+    assert isinstance(table, TextTable)
+    effect, interval = format_value(0.125, POINTS), format_interval(-0.25, 0.5, POINTS)
+    assert table.rows == (("1", "right", f"{effect} (A minus B)", interval, "0.040", "0.0031", "go on"),)
+    assert json.loads(as_json(looked))["trial"]["planned_looks"][0]["result"] == result
+    assert "tested once" in markdown(made)
+    assert "tested once" not in markdown(looked)
 
 
 def test_checklists_answer_only_what_is_known(report: Report) -> None:

@@ -27,7 +27,15 @@ def answers(people: int, loadings: list[float], seed: int = 5) -> np.ndarray:
 
 
 def frame(items: np.ndarray, **columns: object) -> pd.DataFrame:
-    about = {"path": "end", "instrument": "x", "title": "X", "score": "s", "score_title": "S", "low": 1, "high": 7} | columns
+    about = {
+        "path": "end",
+        "instrument": "x",
+        "title": "X",
+        "score": "s",
+        "score_title": "S",
+        "low": 1,
+        "high": 7,
+    } | columns
     rows = [{**about, "items": tuple(row), "_session": f"p{number}"} for number, row in enumerate(items)]
     return pd.DataFrame(rows)
 

@@ -73,7 +73,9 @@ def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
     note = f"{unscored:,} of {len(rows):,} without a score, as too many items were not answered. " if unscored else ""
     note += f"{others:,} of another form of the instrument, in an earlier version, are left out." if others else ""
     estimates = tuple(_estimates(known, name, place, title, axis))
-    return Finding(figure_name("mean", name, place), title, "scores", NUMBER, axis, estimates, METHOD, CODE, note=note.strip())
+    return Finding(
+        figure_name("mean", name, place), title, "scores", NUMBER, axis, estimates, METHOD, CODE, note=note.strip()
+    )
 
 
 def _estimates(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:

@@ -5,9 +5,9 @@ It consists of the blocks of the text formats and of figures, so that every form
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from app.analysis.estimates import format_interval, format_value
+from app.analysis.estimates import NUMBER, Unit, format_interval, format_value
 from app.analysis.report.arrangement import ReportFigure
 from app.analysis.report.block import Block, BulletList, Heading, Paragraph, TextTable
 from app.analysis.report.wording import when
@@ -27,6 +27,11 @@ PLANNED = (
     "These hypotheses were decided beforehand. Each is tested once, on everybody as assigned (intention to treat), at "
     "the level of the plan."
 )
+LOOKED = (
+    "These hypotheses were decided beforehand. Each is tested on everybody as assigned (intention to treat). Primary "
+    "hypotheses are tested at each planned look too, so that the test here has only the alpha that those looks left."
+)
+"""In place of PLANNED where the plan has looks."""
 UNREGISTERED = (
     "The plan was not preregistered with Parley: it is that of the study file, and nothing shows that it was "
     "written before the data were seen."
@@ -42,7 +47,7 @@ Part = Block | ReportFigure
 def confirmatory(trial: TrialReport) -> Iterator[Part]:
     """The planned results with their figures, participants, looks and deviations, and the methods section."""
     yield Heading(2, CONFIRMATORY, "confirmatory")
-    yield Paragraph(f"{PLANNED} {_origin(trial)}")
+    yield Paragraph(f"{LOOKED if trial.plan.looks else PLANNED} {_origin(trial)}")
     if trial.preregistered_us is None and not trial.events.looks:
         yield Paragraph(UNREGISTERED)
     if not trial.over:
@@ -72,7 +77,7 @@ def filled_checklists(trial: TrialReport) -> Iterator[TextTable]:
     yield from map(_checklist, checklists(trial))
 
 
-HEAD = ("Hypothesis", "Conclusion", "Effect", "95 % interval", "p", "Corrected p", "Level")
+HEAD = ("Hypothesis", "Conclusion", "Effect", "Interval of the test", "p", "Corrected p", "Tested at")
 
 
 def _row(result: HypothesisResult) -> tuple[str, ...]:
@@ -84,7 +89,7 @@ def _row(result: HypothesisResult) -> tuple[str, ...]:
         name,
         "shown" if result.confirmed else "not shown",
         format_value(found.estimate, unit),
-        format_interval(found.low, found.high, unit),
+        f"{format_interval(result.low, result.high, unit)} ({100 * result.level:.4g} %)",
         _p(result.p),
         "–" if result.p_adjusted is None else _p(result.p_adjusted),
         f"{result.alpha:.4g}",
@@ -123,7 +128,10 @@ def _history(trial: TrialReport) -> Iterator[Part]:
     """Looks and deviations; what a study without a preregistration has none of is not said."""
     if trial.planned_looks:
         yield Heading(3, "Planned looks", "trial.looks")
-        yield BulletList(tuple((_look(one), "") for one in trial.planned_looks))
+        yield BulletList(tuple((f"{_look(one)}{_advice(one)}", "") for one in trial.planned_looks))
+        units = {one.hypothesis.id: unit_of(one.hypothesis) for one in trial.results}
+        rows = tuple(row for one in trial.planned_looks for row in _seen(one, units))
+        yield TextTable(SHOWED, SEEN, rows, 2)
     if trial.unplanned_looks:
         yield Heading(3, "Unplanned looks at outcomes", "trial.unplanned_looks")
         yield BulletList(tuple((_look(one), "") for one in trial.unplanned_looks))
@@ -140,6 +148,33 @@ def _look(one: RecordedLook) -> str:
     which = f"look {one.number}" if one.number is not None else f"by {one.who}, through {one.through}"
     why = f": {one.why}" if one.why else ""
     return f"{when(one.at_us)}, {which}, with {one.complete:,} complete participants{why}"
+
+
+SHOWED = "What the planned looks showed"
+SEEN = ("Look", "Hypothesis", "Effect", "Interval over all looks", "p", "Stop at p", "Advice")
+
+
+def _advice(one: RecordedLook) -> str:
+    """What a planned look advised, and whether it named the groups; empty if its result is not recorded."""
+    if not one.result:
+        return ""
+    blind = ", with the groups called A and B" if one.result["blinded"] else ""
+    return f"{blind}. Advice: {'stop' if one.result['stop'] else 'go on'}"
+
+
+def _seen(one: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, ...]]:
+    """The rows of a planned look, one for each primary hypothesis."""
+    for found in one.result.get("hypotheses", ()):
+        unit = units.get(found["id"], NUMBER)
+        yield (
+            str(one.number),
+            found["id"],
+            format_value(found["effect"], unit) + (" (A minus B)" if one.result["blinded"] else ""),
+            format_interval(found["low"], found["high"], unit),
+            _p(found["p"]),
+            "–" if found["boundary"] is None else f"{found['boundary']:.4g}",
+            "stop" if found["crossed"] else "go on",
+        )
 
 
 def _checklist(one: Checklist) -> TextTable:

@@ -91,6 +91,7 @@ def _trial(trial: TrialReport) -> dict[str, Any]:
         "hypotheses": [_hypothesis(one) for one in trial.results],
         "flow": [asdict(one) for one in trial.flows],
         "deviations": [asdict(one) for one in trial.deviations],
+        "planned_looks": [asdict(one) for one in trial.planned_looks],
         "unplanned_looks": [asdict(one) for one in trial.unplanned_looks],
         "checklists": [asdict(one) for one in checklists(trial)],
     }
@@ -98,6 +99,7 @@ def _trial(trial: TrialReport) -> dict[str, Any]:
 
 def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
     known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
+    known |= {name: getattr(one, name) if one.found else None for name in ("low", "high", "level")}
     plan = one.hypothesis.model_dump(mode="json")
     return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
 
