@@ -13,8 +13,8 @@ import gradio as gr
 import pytest
 from sqlalchemy import update
 
-from app.analysis.trial.looks import estimated, locked_for, look, next_look, nominal_alpha, outcome_lock, peek
-from app.analysis.trial.outcomes import read_trial
+from app.analysis.trial.looks import locked_for, look, next_look, nominal_alpha, outcome_lock, peek
+from app.analysis.trial.outcomes import estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import boundaries
 from app.clock import VirtualClock
@@ -75,7 +75,7 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -
     plan = study(str(folder / "trial.yaml")).file.plan
     assert plan is not None
     data, (one,) = read_trial(database, "trial", "person", plan), plan.hypotheses
-    true = estimated(data, one, intention_to_treat(data, one.contrast).sessions)
+    true, _ = estimated(data, one, intention_to_treat(data, one.contrast).sessions)
     assert abs(found.effect) == pytest.approx(abs(true.estimate))
     assert (found.p, found.boundary) == (true.p, None), "a one-sided p and its boundary would tell which group is A"
     assert found.low < found.effect < found.high

@@ -46,7 +46,8 @@ def of_newest_form(rows: pd.DataFrame) -> pd.DataFrame:
     other items, or another scale, which cannot be put together."""
     sizes, newest = rows["items"].map(len), rows.iloc[-1]
     alike = (sizes == len(newest["items"])) & (rows["low"] == newest["low"]) & (rows["high"] == newest["high"])
-    return rows[alike]
+    found: pd.DataFrame = rows[alike]
+    return found
 
 
 def full_title(rows: pd.DataFrame, place: str) -> str:

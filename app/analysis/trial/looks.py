@@ -17,13 +17,13 @@ from math import ceil, isfinite
 from statistics import NormalDist
 from typing import Literal
 
-from app.analysis.trial.estimator import Difference, difference, paired
+from app.analysis.trial.estimator import Difference
 from app.analysis.trial.hypothesis_tests import shown
-from app.analysis.trial.outcomes import TrialData, read_trial
+from app.analysis.trial.outcomes import TrialData, estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import Sides, boundaries, confidence_sequence, repeated_interval, sequence_width
 from app.errors import TrialError
-from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
+from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
@@ -222,14 +222,6 @@ def _sides(hypothesis: Hypothesis) -> Sides:
     return 2 if hypothesis.direction == "different" else 1
 
 
-def estimated(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> Difference:
-    """A hypothesis's difference among some sessions; raises TrialError where there is none."""
-    rows = data.rows(hypothesis, sessions)
-    if hypothesis.contrast.factor == STEP:
-        return paired(rows)
-    return difference(rows, covariates=data.plan.covariates)
-
-
 def _p(found: Difference, hypothesis: Hypothesis) -> float:
     match hypothesis.direction:
         case "greater":
@@ -246,7 +238,7 @@ def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequenc
     """What a look shows of a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
     sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
-    found = estimated(data, hypothesis, sessions)
+    found, _ = estimated(data, hypothesis, sessions)
     alpha = hypothesis.alpha / len(plan.primary)
     spending = plan.looks.spending if plan.looks else "obrien-fleming"
     p, boundary = _p(found, hypothesis), None

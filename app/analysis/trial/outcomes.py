@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from app.analysis.trial.estimator import AFTER, BEFORE, CONTROL, TREATMENT
+from app.analysis.trial.estimator import AFTER, BEFORE, CONTROL, TREATMENT, Difference, difference, paired
 from app.errors import TrialError
 from experiments.events import Event
 from experiments.session.state import visited
@@ -139,6 +139,17 @@ class TrialData:
             for group in ((one.arm(contrast),) if contrast.factor in one.factors else both)
         ]
         return pd.DataFrame(cells, columns=["participant", name, "question", "value"])
+
+
+def estimated(data: TrialData, hypothesis: Hypothesis, sessions: frozenset[str]) -> tuple[Difference, int]:
+    """A hypothesis's effect among some sessions, and the number of participants in it; raises TrialError where there is
+    none."""
+    rows = data.rows(hypothesis, sessions)
+    if hypothesis.contrast.factor == STEP:
+        found = paired(rows)
+        return found, found.participants["all"]
+    used = rows.dropna()
+    return difference(rows, covariates=data.plan.covariates), int(used["participant"].nunique())
 
 
 def arm_of(contrast: PlannedContrast, values: Mapping[str, str]) -> str:

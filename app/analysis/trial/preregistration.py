@@ -12,6 +12,7 @@ from app.analysis.trial.planned_design import plan_of
 from app.analysis.trial.wording import (
     ESTIMATOR,
     PAIRED,
+    RANDOMISED,
     exclusion_words,
     factor_words,
     hypothesis_words,
@@ -84,11 +85,7 @@ def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[An
             "Blinding": "Parley itself shows participants neither the name of their group nor that of a model.",
             "Is there any additional blinding in this study?": looks_words(plan),
             "Study design": _design(study),
-            "Randomization": (
-                "Parley assigns a participant after consent to the group that is furthest behind its share, ties at "
-                "random, from a seed of the session. Each assignment can be derived again from the log (`parley "
-                "verify`)."
-            ),
+            "Randomization": RANDOMISED if study.factors else "None.",
         },
         "Sampling plan": {
             "Existing data": _existing(data),

@@ -13,10 +13,10 @@ from types import MappingProxyType
 
 from app.analysis.estimates import NUMBER, POINTS, Estimate, EstimateGroup, Finding, Unit, estimate, format_value
 from app.analysis.intervals import Interval
-from app.analysis.trial.estimator import Difference, difference, paired
+from app.analysis.trial.estimator import Difference
 from app.analysis.trial.hypothesis_tests import adjusted, evaluate, sides
 from app.analysis.trial.looks import nominal_alpha
-from app.analysis.trial.outcomes import TrialData, read_trial
+from app.analysis.trial.outcomes import TrialData, estimated, read_trial
 from app.analysis.trial.populations import (
     RULES,
     Population,
@@ -107,19 +107,9 @@ class _Tested:
     p: float = 1.0
 
 
-def estimated(data: TrialData, hypothesis: Hypothesis, population: Population) -> tuple[Difference, int]:
-    """The effect in a population and its number of participants; raises TrialError where there is none."""
-    rows = data.rows(hypothesis, population.sessions)
-    if hypothesis.contrast.factor == STEP:
-        found = paired(rows)
-        return found, found.participants["all"]
-    used = rows.dropna()
-    return difference(rows, covariates=data.plan.covariates), int(used["participant"].nunique())
-
-
 def _tested(data: TrialData, one: Hypothesis, population: Population) -> _Tested:
     try:
-        found, people = estimated(data, one, population)
+        found, people = estimated(data, one, population.sessions)
     except TrialError as error:
         return _Tested(one, None, why=str(error))
     return _Tested(one, found, people, "", evaluate(found, one.direction, one.alpha, one.margin).p)
@@ -223,7 +213,7 @@ def _others(data: TrialData, one: Hypothesis) -> Iterator[Estimate]:
     """The per-protocol estimate, and that without each exclusion rule; none where there is no estimate."""
     for name, label, population in _populations(data, one):
         try:
-            found, people = estimated(data, one, population)
+            found, people = estimated(data, one, population.sessions)
         except TrialError:
             continue
         yield _estimate(one, name, label, found, people, {})

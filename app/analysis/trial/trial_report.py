@@ -14,6 +14,7 @@ from app.analysis.trial.results import HypothesisResult, findings, trial_results
 from app.analysis.trial.wording import (
     ESTIMATOR,
     PAIRED,
+    RANDOMISED,
     exclusion_words,
     factor_words,
     hypothesis_words,
@@ -30,12 +31,6 @@ from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import flow
 from storage.reports.plan_history import plan_in_force
-
-RANDOMISED = (
-    "Parley assigns a participant to the group that is furthest behind its share, ties at random, from a seed of the "
-    "session. Each assignment can be derived again from the log."
-)
-"""How participants are assigned (experiments/session/assignment.py)."""
 
 
 @dataclass(frozen=True, slots=True)
