@@ -124,7 +124,7 @@ ifeq ($(PYTHON)$(UV),)
 	@exit 1
 endif
 
-# The tests use the machine's own Chromium and nginx. tests/browser/found.py looks for the same names; Debian's build
+# The tests use the machine's own Chromium, Firefox and nginx. tests/browser/found.py looks for the same names; Debian's build
 # without windows takes half of the processor.
 
 tools:
@@ -134,6 +134,11 @@ tools:
 	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Chromium or Chrome for the browser tests" >&2; exit 1; \
 	else echo "make: no Chromium or Chrome: the browser tests will be skipped. On Debian: apt-get install chromium;" \
 	  "on a Mac: brew install --cask google-chrome" >&2; fi
+	@if command -v firefox-esr || command -v firefox || [ -d /Applications/Firefox.app ]; then :; \
+	elif $(DEBIAN_ROOT); then $(APT_GET) firefox-esr >/dev/null; \
+	elif [ "$${CI:-}" = true ]; then echo "make: CI needs Firefox for tests/browser/test_firefox.py" >&2; exit 1; \
+	else echo "make: no Firefox: tests/browser/test_firefox.py will be skipped. On Debian: apt-get install firefox-esr;" \
+	  "on a Mac: brew install --cask firefox" >&2; fi
 	@if PATH="$$PATH:/usr/sbin" command -v nginx; then :; \
 	elif $(DEBIAN_ROOT); then $(APT_GET) nginx-light >/dev/null; \
 	elif [ "$${CI:-}" = true ]; then echo "make: CI needs nginx for the tests of deploy/nginx.conf" >&2; exit 1; \

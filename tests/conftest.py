@@ -35,6 +35,7 @@ LONG = (
     *("console", "trouble", "builder", "seats", "console_sessions", "backend_faults", "accessibility_console"),
     *("console_identity", "tutorial", "replicas", "keyboard_and_ear", "items_tab", "page", "whole", "accessibility"),
     *("report_command", "hostile", "failures", "hostile_console", "outcomes", "telemetry", "pages"),
+    "firefox",
 )
 """Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
 for one in the end."""
@@ -179,6 +180,16 @@ def chromium() -> str:
     if where is None:
         refuse = pytest.fail if IN_CI else pytest.skip
         refuse(f"none of {', '.join(found.BROWSERS)} is on the path; `make tools` as root on Debian installs one")
+    return where
+
+
+@pytest.fixture(scope="session")
+def firefox() -> str:
+    """The path of Firefox; CI must have it."""
+    where = found.firefox()
+    if where is None:
+        refuse = pytest.fail if IN_CI else pytest.skip
+        refuse("Firefox is not on the path; `make tools` as root on Debian installs it")
     return where
 
 

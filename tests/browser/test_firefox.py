@@ -1,0 +1,60 @@
+"""The demo study from its link to the completion code, in Firefox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.firefox import Firefox, running
+from tests.browser.visitor import MARK, MOST_SCREENS, REPLIED
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+READY = "document.documentElement?.dataset.ready === 'yes'"
+FIELD = "#left form .field"
+UNSAID = "document.documentElement.dataset.layout === 'chat' && !document.querySelector('#chat .message.you')"
+SHEET = "#sheet-bar [aria-controls][aria-expanded=false]"
+SIDES = [(1280, 900), (390, 844)]
+
+
+def talk(page: Firefox) -> None:
+    """Say something, hear the reply out and rate it."""
+    page.type("#box textarea", "Please explain how to begin.")
+    page.click("#send")
+    page.until(f"({REPLIED})()")
+    page.click("#side form label.option:first-of-type")
+    page.click("#side form button[type=submit]")
+    page.until("!document.querySelector('#side form')")
+
+
+def go_on(page: Firefox) -> None:
+    """Answer every question of a screen, and go to the next."""
+    if page.run(f"return document.querySelector('{SHEET}')?.checkVisibility()"):
+        page.click(SHEET)
+    page.click(f"{FIELD}:is([data-control=radio], [data-control=checkbox]) label.option:nth-of-type(2)")
+    page.click(f"{FIELD}[data-control=tick] label.option")
+    page.click(f"{FIELD} input[type=range]")
+    page.type(f"{FIELD}[data-control=number] input", "42")
+    page.type(f"{FIELD}:not([data-control=number]) :is(textarea, input[type=text])", "It went well, thank you.")
+    before = page.run(f"return {MARK}")
+    page.click("#left form button[type=submit]")
+    page.until(f"{MARK} !== arguments[0] && document.activeElement?.id === 'heading'", before)
+
+
+@pytest.mark.parametrize(("width", "height"), SIDES)
+def test_the_demo_study_to_its_end(firefox: str, fast: Process, tmp_path: Path, width: int, height: int) -> None:
+    with running(firefox, tmp_path) as page:
+        page.size(width, height)
+        page.ask("WebDriver:Navigate", url=f"{fast.url}/s/demo")
+        assert page.run("return [innerWidth, innerHeight]") == [width, height]
+        page.click("button")
+        page.until(READY)
+        for _ in range(MOST_SCREENS):
+            if page.all("#completion-code"):
+                break
+            if page.run(f"return {UNSAID}"):
+                talk(page)
+            go_on(page)
+        assert page.all("#completion-code"), page.run("return document.body.innerText")
+        assert page.complaints(fast.url) == []
