@@ -67,6 +67,20 @@ def test_the_integration_is_that_of_the_multivariate_normal(spending: str) -> No
     assert 1 - inside == pytest.approx(0.05, abs=1e-6)
 
 
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("near", [1e-2, 1e-3, 1e-4, 1e-6])
+def test_two_looks_may_be_as_near_as_one_participant(sides: int, near: float) -> None:
+    found = boundaries((0.5, 0.5 + near, 1), 0.05, sides=sides)  # type: ignore[arg-type]
+    once = boundaries((0.5, 1), 0.05, sides=sides)  # type: ignore[arg-type]
+    assert all(0 < nominal < 0.05 for nominal in found.nominal)
+    assert found.nominal[-1] == pytest.approx(once.nominal[-1], rel=0.005)
+    times = np.array(found.fractions)
+    correlation = np.sqrt(np.minimum.outer(times, times) / np.maximum.outer(times, times))
+    bounds, lower = np.array(found.critical), [-inf] * 3 if sides == 1 else -np.array(found.critical)
+    inside = multivariate_normal(cov=correlation, maxpts=200_000, allow_singular=True).cdf(bounds, lower_limit=lower)
+    assert 1 - inside == pytest.approx(0.05, abs=5e-4)
+
+
 def test_one_look_is_the_usual_test() -> None:
     for sides, z in ((2, 1.959964), (1, 1.644854)):
         found = boundaries([1], 0.05, sides=sides)  # type: ignore[arg-type]

@@ -30,6 +30,9 @@ NORMAL = NormalDist()
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(160)
 FAR = 8.0
 """Beyond so many standard deviations is nothing that double precision sees."""
+NEAREST = 0.995
+"""The largest share of a look's information that the look before it is taken to have. The quadrature's nodes resolve
+the motion between looks that are so far apart; those that are nearer get stricter boundaries than they need."""
 _tail = np.vectorize(lambda z: 0.5 * erfc(z / sqrt(2)), otypes=[float])
 """The upper tail of the normal distribution."""
 
@@ -59,10 +62,11 @@ def boundaries(
 ) -> Boundaries:
     """The boundaries of looks at these information fractions; the last must be 1."""
     times = _checked(fractions, alpha)
-    spent = tuple(spend(t, alpha, spending, sides) for t in times)
+    apart = _apart(times)
+    spent = tuple(spend(t, alpha, spending, sides) for t in apart)
     critical: list[float] = []
     state = _Continuation()
-    for t, before, now in zip(times, (0.0, *spent), spent, strict=False):
+    for t, before, now in zip(apart, (0.0, *spent), spent, strict=False):
         z = _solve(state, t, (now - before) / sides, sides)
         critical.append(z)
         state = state.after(t, z, sides)
@@ -92,7 +96,7 @@ def crossing(
     With two sides, crossing either boundary counts.
     """
     state, found = _Continuation(), []
-    for z, t in zip(critical, fractions, strict=True):
+    for z, t in zip(critical, _apart(fractions), strict=True):
         found.append(state.upper(t, z, drift) + (state.lower(t, z, drift) if sides == 2 else 0.0))
         state = state.after(t, z, sides, drift)
     return tuple(found)
@@ -209,6 +213,14 @@ def _solve(state: _Continuation, t: float, wanted: float, sides: Sides) -> float
         middle = (low + high) / 2
         low, high = (middle, high) if state.upper(t, middle) > wanted else (low, middle)
     return (low + high) / 2
+
+
+def _apart(fractions: Sequence[float]) -> tuple[float, ...]:
+    """Fractions that rise, each at most NEAREST of the next: where two are nearer, the earlier one is moved."""
+    found = [*fractions]
+    for at in range(len(found) - 2, -1, -1):
+        found[at] = min(found[at], NEAREST * found[at + 1])
+    return tuple(found)
 
 
 def _checked(fractions: Sequence[float], alpha: float) -> tuple[float, ...]:
