@@ -147,6 +147,16 @@ def _loops(nodes: Sequence[Node]) -> Iterator[Loop]:
             yield from _loops(node.flow)
 
 
+def _varied(nodes: Sequence[Node], name: str, *, inside: bool = False) -> Iterator[str]:
+    """The ids of the steps in loops that vary a name."""
+    for node in nodes:
+        if isinstance(node, Phase | Loop):
+            varies = isinstance(node, Loop) and name in node.vary
+            yield from _varied(node.flow, name, inside=inside or varies)
+        elif inside:
+            yield node.id
+
+
 def values_to_compare(study: Study) -> Mapping[str, tuple[str, ...]]:
     """What contrasts can be about: the factors and what loops vary, each with its values; and the ids of steps."""
     found: dict[str, tuple[str, ...]] = {
@@ -183,9 +193,14 @@ def _outcome(study: Study, one: Hypothesis, recorded: Sequence[RecordedOutcome],
         usable = {made.name for made in recorded if made.numeric}
         words = f"{one.outcome!r} is not a number at the step {where!r}; only numbers can be compared"
         yield ValidationIssue(at, f"{words}{suggestion(one.outcome, usable)}")
-    if one.contrast.factor != STEP:
-        return
     steps = {made.step for made in found}
+    if one.contrast.factor != STEP:
+        inside = frozenset(_varied(study.flow, one.contrast.factor))
+        if inside and one.contrast.factor not in study.file.factors and not steps & inside:
+            usable = {made.name for made in recorded if made.numeric and made.step in inside}
+            words = f"{one.outcome!r} is not recorded in the loop that varies {one.contrast.factor}"
+            yield ValidationIssue(at, f"{words}{suggestion(one.outcome, usable)}")
+        return
     for key in ("treatment", "control"):
         value = getattr(one.contrast, key)
         if value in known and value not in steps:

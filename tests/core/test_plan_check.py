@@ -136,6 +136,30 @@ def test_what_is_impossible_or_contradictory_is_an_error(bad: dict[str, Any], wh
     assert words in errors[0][1]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "possible"),
+    [("correct", True), ("rating.helpfulness", True), ("seconds", False), ("survey.trust", False)],
+)
+def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str, possible: bool) -> None:
+    contrast = {"factor": "help", "treatment": "hint", "control": "plain"}
+    varied = {**QUESTIONS, "take": 2, "vary": {"help": ["hint", "plain"]}}
+    end = {"step": "survey", "id": "end", "questions": [TRUST]}
+    problems = [Problem(name, "What?", "What?", "d", options=OPTIONS, answer="A") for name in "pq"]
+    raw = {
+        **BARE,
+        "models": {"tutor": {"backend": "scripted"}},
+        "problems": {"pool": {"source": "jsonl"}},
+        "flow": [varied, end, {"step": "finish", "code": "DONE"}],
+        "plan": plan({"outcome": outcome, "contrast": contrast}),
+    }
+    try:
+        resolve(raw, {}, {"pool": problems})
+        where = []
+    except StudyError as error:
+        where = [one.where for one in error.found]
+    assert where == ([] if possible else [f"{H}.outcome"])
+
+
 def test_correct_needs_right_answers() -> None:
     assert [at for at, _ in found(plan(), right=None)] == [f"{H}.outcome"]
     assert "right answer" in found(plan(), right=None)[0][1]
