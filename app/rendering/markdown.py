@@ -101,6 +101,8 @@ _SPLIT = {
 }
 _OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{", re.MULTILINE)
 _MARK = re.compile("(\ue000[0-9]{1,3}\ue001)")
+_ENDS = re.compile(r"[.,;:!?)\]}%’”»…،؛؟。、，；：！？）」』】]+")  # noqa: RUF001
+"""Punctuation before which no line breaks (UAX #14, rules LB13 and LB15)."""
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
 _TILDES = re.compile("~+")
@@ -217,12 +219,7 @@ def _put_back(state: StateCore) -> None:
 def _with_formulas(tokens: Sequence[Token], formulas: Mapping[str, _Formula]) -> Iterator[Token]:
     for token in tokens:
         if token.type == "text":
-            for part in _MARK.split(token.content):
-                formula = formulas.get(part)
-                if formula is None:
-                    yield replace(token, content=part)
-                else:
-                    yield Token("formula", "math", 0, content=formula.latex, meta={"display": formula.display})
+            yield from _text_with_formulas(token, formulas)
             continue
         token.content, token.info = unmarked(token.content, formulas), unmarked(token.info, formulas)
         for name, value in token.attrs.items():
@@ -230,6 +227,25 @@ def _with_formulas(tokens: Sequence[Token], formulas: Mapping[str, _Formula]) ->
         if token.children is not None:
             token.children = list(_with_formulas(token.children, formulas))
         yield token
+
+
+def _text_with_formulas(text: Token, formulas: Mapping[str, _Formula]) -> Iterator[Token]:
+    """A formula in a line, and the punctuation right behind it, are one span that no line breaks."""
+    parts = _MARK.split(text.content)
+    for at, part in enumerate(parts):
+        formula = formulas.get(part)
+        if formula is None:
+            yield replace(text, content=part)
+            continue
+        drawn = Token("formula", "math", 0, content=formula.latex, meta={"display": formula.display})
+        ends = None if formula.display else _ENDS.match("".join(parts[at + 1 : at + 2]))
+        if ends is None:
+            yield drawn
+            continue
+        parts[at + 1] = parts[at + 1][ends.end() :]
+        yield Token("whole_open", "span", 1, attrs={"class": "whole"})
+        yield from (drawn, replace(text, content=ends[0]))
+        yield Token("whole_close", "span", -1)
 
 
 def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:

@@ -37,6 +37,7 @@ pytestmark = pytest.mark.anyio
 LOOK = StudyContext("A study", dollar_maths=True)
 CASES = {
     "inline, brackets": (r"Let \(x^2\) be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
+    "a full stop behind": (r"Let \(x\). Go (\(y\)).", 'span class="whole"', "</math>).</span>"),
     "inline, dollars": (r"Let $x^2$ be.", "math", "<msup><mi>x</mi><mn>2</mn></msup>"),
     "block, brackets": (r"\[x^2\]", 'math display="block"', "<msup><mi>x</mi><mn>2</mn></msup>"),
     "block, dollars": ("So\n$$\nx\n- y\n$$\n", 'math display="block"', "<mo>−</mo>"),
