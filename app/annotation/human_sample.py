@@ -115,14 +115,15 @@ def _share(field: AnnotationField, option: str, held: Sequence[LabelledConversat
     def hit(values: Mapping[str, Any]) -> float:
         return float(field.says(values.get(field.name)) == option)
 
+    if not field.may_be_null and (lacking := _lacking(field, held)):
+        return LabelMean(field.name, option, (0.0, 1.0), why=f"{lacking:,} conversations have a label without a value")
     human = tuple(fmean(map(hit, one.labels)) if one.labels else None for one in held)
     return LabelMean(field.name, option, (0.0, 1.0), human, tuple(hit(one.values) for one in held))
 
 
 def _mean(field: AnnotationField, held: Sequence[LabelledConversation]) -> LabelMean:
     scale = float(field.schema.get("minimum", -inf)), float(field.schema.get("maximum", inf))
-    lacking = sum(any(values.get(field.name) is None for values in (one.values, *one.labels)) for one in held)
-    if lacking:
+    if lacking := _lacking(field, held):
         return LabelMean(field.name, "", scale, why=f"{lacking:,} conversations have a label without a number")
 
     def number(values: Mapping[str, Any]) -> float:
@@ -130,3 +131,8 @@ def _mean(field: AnnotationField, held: Sequence[LabelledConversation]) -> Label
 
     human = tuple(fmean(map(number, one.labels)) if one.labels else None for one in held)
     return LabelMean(field.name, "", scale, human, tuple(number(one.values) for one in held))
+
+
+def _lacking(field: AnnotationField, held: Sequence[LabelledConversation]) -> int:
+    """The number of conversations for which a person or the model gave no value."""
+    return sum(any(values.get(field.name) is None for values in (one.values, *one.labels)) for one in held)

@@ -177,7 +177,15 @@ def advice(
     if not found:
         known = ", ".join(dict.fromkeys(f"{one.model} by {one.name}" for one in method_progress(database, name)))
         raise StorageError(f"{name} has no answers of {model!r} by {method!r}. It has those of: {known}")
-    rows = [("id", "advice"), *found.items()]
+    by_id: dict[str, str] = {}
+    for (dataset, problem), answer in found.items():
+        if problem in by_id:
+            raise StorageError(
+                f"Two datasets of {name} have a question {problem!r} (one is {dataset!r}), so a table by id would mix "
+                "them up. Give each question an id of its own."
+            )
+        by_id[problem] = answer
+    rows = [("id", "advice"), *by_id.items()]
     if to == STDOUT:
         csv.writer(sys.stdout).writerows(rows)
         return

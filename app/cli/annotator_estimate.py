@@ -125,7 +125,8 @@ def _rows(
 
 def _json(row: EstimateRow) -> dict[str, Any]:
     found = asdict(row)
-    return {**found, **(found.pop("estimate") or {})}
+    estimate = found.pop("estimate") or {}
+    return {**found, **estimate}
 
 
 def _table(rows: Iterable[EstimateRow]) -> Table:

@@ -4,7 +4,7 @@
     typing_speed    characters a second while keys were pressed, without pasted ones
     writing_speed   characters a second of the time for which the screen was shown, pasted ones included
     ai_likeness     how much of a text is in a reply of a model that was asked the same question alone
-    hidden_word     whether a text has the word that a hidden instruction asks AI models to use
+    hidden_word     whether a long text has the word that a hidden instruction asks AI models to use
     honeypot        on how many screens something was written in the box that people do not see
     duplicate       how alike a text is to one that another session wrote in the same box
 
@@ -28,7 +28,7 @@ from typing import Any
 
 from experiments.session.state import Location, State, visited
 from experiments.session.telemetry import without_indices
-from experiments.study.fields import TextField
+from experiments.study.fields import LongText, TextField
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
@@ -80,7 +80,7 @@ class WrittenSession:
     screens: tuple[WrittenScreen, ...]
     texts: tuple[FreeText, ...]
     hidden_word: bool | None = None
-    """Whether a text has the study's hidden word; None where the study has none, or nothing was written."""
+    """Whether a long text has the study's hidden word; None where the study has none, or no long text was written."""
     honeypot: int | None = None
     """The screens on which the hidden box was filled in; None where the study has none, or pages reported nothing."""
 
@@ -109,7 +109,7 @@ def written(
         if isinstance(place.node, Step):
             forms, said = _forms(place), [str(fact.data["text"]) for fact in place.facts if fact.kind == "said"]
             chars = sum(map(len, [*forms.values(), *said]))
-            sent += forms.values()
+            sent += _forms(place, LongText).values()
             texts += [_text(place, name, text) for name, text in forms.items()]
             if chars:
                 screens.append(WrittenScreen(chars, seconds_shown(place), added_up(telemetry.get(place.path, ()))))
@@ -125,10 +125,10 @@ def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
     return any(word in words(text) for text in sent) if word is not None and sent else None
 
 
-def _forms(place: Location) -> dict[str, str]:
-    """The texts of a step's form, as they were sent."""
+def _forms(place: Location, kind: type[TextField] = TextField) -> dict[str, str]:
+    """The texts of a step's form that were sent in boxes of a kind."""
     sent = next((fact.data for fact in reversed(place.facts) if fact.kind == "submitted"), {})
-    boxes = (field.name for field in place.node.questions_asked() if isinstance(field, TextField))  # type: ignore[union-attr]
+    boxes = (field.name for field in place.node.questions_asked() if isinstance(field, kind))  # type: ignore[union-attr]
     return {name: str(sent[name]) for name in boxes if sent.get(name)}
 
 
@@ -198,7 +198,7 @@ def _speed(chars: int, seconds: float, how: str) -> Evidence | None:
 
 
 def _hidden_word(one: WrittenSession) -> Evidence | None:
-    return None if one.hidden_word is None else Evidence(float(one.hidden_word), "all texts of forms")
+    return None if one.hidden_word is None else Evidence(float(one.hidden_word), "all long texts of forms")
 
 
 def _honeypot(one: WrittenSession) -> Evidence | None:

@@ -124,15 +124,16 @@ def method_progress(database: Database, study: str) -> list[MethodProgress]:
     ]
 
 
-def usual_answers(database: Database, study: str, model: str, name: str) -> Mapping[str, str]:
+def usual_answers(database: Database, study: str, model: str, name: str) -> Mapping[tuple[str, str], str]:
     """A model's most frequent answer to each problem by a method, and of equally frequent ones that of the earliest
-    sample; in the order of the plan. Problems without an answer that could be read are left out."""
-    read = select(_cell.problem, _answer.answer).join(answers, _joined())
+    sample, by dataset and problem; in the order of the plan. Problems without an answer that could be read are left
+    out."""
+    read = select(_cell.dataset, _cell.problem, _answer.answer).join(answers, _joined())
     read = read.where(*_mine(study), _cell.model == model, _cell.name == name, _answer.answer.is_not(None))
-    given: dict[str, Counter[str]] = {}
+    given: dict[tuple[str, str], Counter[str]] = {}
     with database.connect() as connection:
-        for problem, answer in connection.execute(read.order_by(_cell.position, _answer.sample)):
-            given.setdefault(problem, Counter())[answer] += 1
+        for dataset, problem, answer in connection.execute(read.order_by(_cell.position, _answer.sample)):
+            given.setdefault((dataset, problem), Counter())[answer] += 1
     return {problem: counts.most_common(1)[0][0] for problem, counts in given.items()}
 
 

@@ -127,6 +127,14 @@ def test_the_smallest_effect_is_claimed_only_where_the_interval_is_beyond_it() -
     assert "also show that it is at least" in result_of(3, one(smallest_effect=0.8)).decision
 
 
+def test_the_smallest_effect_is_not_claimed_where_p_is_corrected_and_the_interval_is_not() -> None:
+    sessions, values = made(3)
+    plan = planned(one(smallest_effect=0.8), one(id="other"))
+    first, _ = trial_results(TrialData(plan, sessions, {"survey.x": values}))
+    assert first.confirmed
+    assert "at least" not in first.decision
+
+
 def test_looks_make_the_last_test_stricter() -> None:
     plain = result_of(1, one("different"))
     taken = tuple(RecordedLook(1, number, "a", "look", "", 15 * number, {}) for number in (1, 2))

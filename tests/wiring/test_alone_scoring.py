@@ -85,7 +85,7 @@ def test_the_usual_answer_is_the_most_frequent_and_of_equals_the_first(database:
     score(database, STUDY.name)
     usual = {method: usual_answers(database, STUDY.name, "tutor-a", method) for method in registry.RELEASED}
     problem = f"{DATASET}-redux-0"
-    assert list(usual.values()) == [{problem: "C"}, {problem: "C"}, {}]
+    assert list(usual.values()) == [{(DATASET, problem): "C"}, {(DATASET, problem): "C"}, {}]
     assert usual_answers(database, STUDY.name, "tutor-b", registry.RELEASED[0]) == {}
 
 

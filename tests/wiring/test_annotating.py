@@ -303,6 +303,7 @@ def test_labels_of_a_drawn_sample_correct_those_of_the_model(tmp_path: Path, dat
     rows = json.loads(annotate(tmp_path, *ESTIMATE, "--by", "model", "--json").stdout)
     of_all = {row["value"]: row for row in rows if row["group"] == "all"}
     assert list(of_all) == ["tried", "known", "low effort"]
+    assert all("estimate" not in row for row in rows)
     assert {(row["labelled"], row["others"], row["participants"]) for row in of_all.values()} == {(4, 2, 6)}
     assert [row["people"]["value"] for row in of_all.values()] == pytest.approx([2 / 3, 1 / 3, 0]), "mean of raters"
     found = [one.data["values"]["user_effort"] for one in annotated_in(database, "talk", "user_effort").values()]

@@ -144,6 +144,18 @@ def test_a_hidden_instruction_is_disclosed_shown_after_consent_and_looked_for(fo
     assert re.search(rf'{unseen}\s*<div class="field" data-field="why"', form)
 
 
+def test_a_hidden_word_in_a_box_without_the_instruction_is_no_evidence(tmp_path: Path) -> None:
+    questions = [
+        {"type": "short_text", "name": "why", "text": "How did you go about it?"},
+        {"type": "long_text", "name": "more", "text": "Anything else?", "required": False},
+    ]
+    flow = [STUDY["flow"][0], {"step": "survey", "id": "explain", "questions": questions}, STUDY["flow"][2]]
+    studies.write(tmp_path, STUDY | {"integrity": {"hidden_instruction": "hazelnut"}, "flow": flow})
+    played(tmp_path, ["Hazelnut."])
+    (one,) = integrity(tmp_path)["sessions"]
+    assert one["hidden_word"] is None
+
+
 def test_a_honeypot_is_disclosed_there_after_consent_and_looked_for(folder: Path) -> None:
     studies.write(folder, STUDY | {"integrity": {"honeypot": True}})
     played(folder, [STORY, OTHER], filled=frozenset({2}))

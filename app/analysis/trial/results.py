@@ -166,9 +166,10 @@ def _decision(result: HypothesisResult) -> str:
 
 
 def _smallest(result: HypothesisResult) -> str:
-    """Whether a shown effect is also at least the smallest one of interest; empty if the plan has none."""
+    """Whether a shown effect is also at least the smallest one of interest; empty if the plan has none, or if p is
+    corrected, as the interval is not."""
     smallest, one = result.hypothesis.smallest_effect, result.hypothesis
-    if smallest is None or one.direction in ("equivalent", "not_worse"):
+    if smallest is None or result.p_adjusted is not None or one.direction in ("equivalent", "not_worse"):
         return ""
     words = f"the smallest effect of interest ({format_value(smallest, unit_of(one))})"
     if result.low >= smallest or result.high <= -smallest:
