@@ -3,6 +3,7 @@
 import asyncio
 import random
 import re
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ README = ROOT / "README.md"
 RESEARCHER = ROOT / "docs" / "researcher.md"
 MODELS = ROOT / "docs" / "models.md"
 DESIGNS = ROOT / "docs" / "designs.md"
+TUTORIAL = ROOT / "docs" / "tutorial.md"
 TRIALS = ROOT / "docs" / "trials.md"
 ANALYST = ROOT / "docs" / "analyst.md"
 BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extending.py
@@ -107,6 +109,14 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
     printed = python(tmp_path, code)
     assert "answer-first" in printed
     assert "messages" in printed
+
+
+@pytest.mark.slow
+def test_the_tutorials_code_runs_on_data_of_a_study_of_its_name(tmp_path: Path):
+    parley(tmp_path, "new pens --template demo", "simulate pens/study.yaml -n 4")
+    text = TUTORIAL.read_text(encoding="utf-8")
+    (code,) = (part for part in re.findall(r"(?:^    .*\n|^\n)+", text, re.M) if "from app.analysis" in part)
+    assert {"careful", "hasty"} & {*python(tmp_path, textwrap.dedent(code)).split()}
 
 
 @pytest.mark.slow
