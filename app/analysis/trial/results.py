@@ -39,8 +39,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
         ),
         "trial.per_protocol.<id>": "the same, without the sessions that the plan excludes",
         "trial.sensitivity.<id>.<rule>": (
-            "the effect per protocol if one exclusion rule is not applied; `other_exclusions`: of everybody as assigned, "
-            "without the sessions that a researcher excluded for a reason that the plan does not name"
+            "the effect per protocol if one exclusion rule is not applied; `other_exclusions`: of everybody as "
+            "assigned, without the sessions that a researcher excluded for a reason that the plan does not name"
         ),
     }
 )
