@@ -156,7 +156,6 @@ READING = {
     "note": ("demo", "1", "seen"),
     "open": ("demo",),
     "payments": ("demo", "-o", "out"),
-    "power": None,  # in test_power_command.py
     "report": ("demo", "-o", "report.html"),
     "status": ("demo",),
     "user": ("list",),

@@ -12,7 +12,7 @@ import pytest
 
 from app.studies.loader import load_study
 from experiments.errors import NotPossible
-from experiments.session.study_status import ALWAYS, CHANGES, KINDS, Decision, StudyState
+from experiments.session.study_status import ALWAYS, CHANGES, KINDS, PLAN, Decision, StudyState
 from experiments.study.resolve import restore
 from storage.db.engine import Database
 from storage.registers.study_status import operations_of, set_status
@@ -47,6 +47,10 @@ CLICKS: dict[Decision, str] = {
 BUTTONS: dict[Decision, str] = {**CLICKS, "closed": "decide-closed"}
 
 
+NO_STATUS = ("described", "sampled", *PLAN)
+"""Recorded beside the status: metadata, draws of samples, and what happened to a plan."""
+
+
 def allowed(state: StudyState, kind: Decision) -> bool:
     return kind in (*CHANGES[state], *ALWAYS)
 
@@ -79,7 +83,7 @@ def test_the_register_takes_a_decision_only_where_the_state_allows_it(tmp_path: 
         data = {"why": "so", "where": {}, "most": 3, "amount": 3.0, "hash": "other", "version": 2}
         if allowed(state, kind):
             set_status(database, name, kind, data, by="researcher", at_us=2)
-            assert (operations_of(database, name) != before) == (kind != "described"), name  # metadata are no status
+            assert (operations_of(database, name) != before) == (kind not in NO_STATUS), name
         else:
             with pytest.raises(NotPossible):
                 set_status(database, name, kind, data, by="researcher", at_us=2)

@@ -38,6 +38,16 @@ OF_STUDY: Mapping[str, Mapping[str, str]] = {
         **{f"dices.{name}.<gold>": "DICES-990 has no gold ratings" for name in ("said_unsafe", "gold_agreement")},
         "dices.answer_time.<axis>.<group>": "DICES-990 has no times",
     },
+    "uplift": dict.fromkeys(
+        (
+            "chatbench.change.<model>",
+            "chatbench.model_gap.<model>.<other>.<answer_type>",
+            "chatbench.model_gap.<model>.<other>.user-AI.<condition>",
+            "chatbench.transition.corrected.<model>",
+            "chatbench.transition.lost.<model>",
+        ),
+        "one model, and nobody answers before the chat",
+    ),
     "demo": {"mathconverse.trend.<rating>": "needs conversations with several messages; the demo's have one"},
 }
 
