@@ -33,7 +33,7 @@ from app.analysis.dices.answer_shares import answered, experts, majority
 from app.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
 from app.analysis.dices.grasp import groups, kept_groups
 from app.analysis.dices.grasp_measures import family
-from app.analysis.dices.permutation import adjusted, p_value
+from app.analysis.dices.permutation import p_value
 from app.analysis.dices.rater_pool import axes, axis, pool
 from app.analysis.dices.rater_profiles import rater_profiles
 from app.analysis.dices.raters import filtered, raters, without
@@ -54,6 +54,7 @@ from app.analysis.mathconverse.ratings import ratings, ratings_overall, turns
 from app.analysis.mathconverse.taxonomy import query_labels
 from app.analysis.mathconverse.ties import best_alone
 from app.analysis.mathconverse.trend import rating_trend
+from app.analysis.p_values import benjamini_hochberg, holm
 from app.analysis.results import Results, results
 from app.analysis.simulator_quality import SimulatorQuality, quality
 from app.analysis.tidy_frames import TidyData, load
@@ -67,7 +68,6 @@ __all__ = [
     "accuracy",
     "accuracy_by_dataset",
     "accuracy_table",
-    "adjusted",
     "advice_reliance",
     "advised",
     "agreement",
@@ -77,6 +77,7 @@ __all__ = [
     "axes",
     "axis",
     "backgrounds",
+    "benjamini_hochberg",
     "best_alone",
     "bradley_terry",
     "calibration",
@@ -102,6 +103,7 @@ __all__ = [
     "gap_table",
     "gaps",
     "groups",
+    "holm",
     "instrument_frame",
     "instrument_scores",
     "judgements",

@@ -84,6 +84,34 @@ def opened_late(ada: AtConsole, end: Callable[[Route], None]) -> None:
     expect(panel).not_to_have_attribute("inert", "")
 
 
+def test_an_event_waits_for_the_same_event_before_it_and_for_no_other(ada: AtConsole) -> None:
+    """Or else the server works on both at once, and the older answer may be painted last."""
+    asked: list[tuple[int, Route]] = []
+    ada.page.goto(f"{ada.url}/?study={STUDY}")
+    ada.reads("study-title", STUDY)
+    ada.quiet()
+    ada.page.route("**/in-turn/**", lambda route: asked.append((route.request.post_data_json["fn_index"], route)))
+    send = "([number, times]) => { for (let i = 0; i < times; i++) fetch('/in-turn/gradio_api/run/predict', "
+    send += "{ method: 'POST', body: JSON.stringify({ fn_index: number }) }); }"
+    ada.page.evaluate(send, [1, 2])
+    ada.page.evaluate(send, [2, 1])
+    wait_for(ada, lambda: len(asked) == 2)
+    assert [number for number, _ in asked] == [1, 2], "the second of the first event is not sent yet"
+    asked[0][1].fulfill(json={})
+    wait_for(ada, lambda: len(asked) == 3)
+    assert asked[2][0] == 1
+    for _, route in asked[1:]:
+        route.fulfill(json={})
+    ada.page.unroute("**/in-turn/**")
+
+
+def wait_for(ada: AtConsole, happened: Callable[[], bool]) -> None:
+    give_up_s = time.monotonic() + 30
+    while not happened():
+        assert time.monotonic() < give_up_s
+        ada.page.wait_for_timeout(LOOK_MS)
+
+
 def test_a_replay_plays_with_the_chat_beside_the_question(ada: AtConsole) -> None:
     ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
     ada.reads("session-head", "Session 1")

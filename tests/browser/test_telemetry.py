@@ -47,7 +47,9 @@ def boxes(folder: Path) -> Path:
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("telemetry")
     quiet = studies.write(folder, {**read_yaml(boxes(folder)), "study": "quiet", "telemetry": False})
-    with serving_aside(settings_for(folder), boxes(folder), quiet) as served:
+    raw = read_yaml(boxes(folder))
+    trap = studies.write(folder, {**raw, "study": "trap", "integrity": {"honeypot": True}})
+    with serving_aside(settings_for(folder), boxes(folder), quiet, trap) as served:
         yield served
 
 
@@ -135,6 +137,29 @@ def test_what_is_done_is_told_in_numbers_and_pasting_is_blocked_where_the_box_sa
     assert 300 <= screen["typing_ms"] <= screen["visible_ms"] <= screen["shown_ms"] - 100
     assert "sentence" not in json.dumps(query(served.database, "SELECT path, kind, data FROM telemetry"))
     assert not [row for row in rows if row["path"] == "consent"]
+    assert visitor.complaints == []
+
+
+def test_a_hidden_box_is_for_programs_alone_and_that_it_was_filled_in_is_told_but_not_with_what(
+    served: Served, visitor: Visitor
+) -> None:
+    page = come(visitor, "trap")
+    hidden = page.locator("[data-honeypot]")
+    assert hidden.bounding_box() is None or hidden.evaluate("one => one.closest('.unseen').offsetWidth") == 1
+    assert hidden.evaluate("one => [one.tabIndex, one.name, one.closest('[aria-hidden=true]') !== null]") == [
+        -1,
+        "",
+        True,
+    ]
+    page.locator("[name=free]").fill("Something of my own.")
+    hidden.evaluate("one => { one.value = 'zqtrapqz'; one.dispatchEvent(new Event('change', { bubbles: true })); }")
+    sent(page)
+    (filled,) = (row for row in told(served, has("honeypot")) if row["kind"] == "honeypot")
+    assert filled == {"kind": "honeypot", "path": "boxes"}
+    visitor.press(page.locator("#left form button[type=submit]"))
+    until(page, "document.documentElement.dataset.layout === 'chat'")
+    everything = [query(served.database, f"SELECT data FROM {table}") for table in ("telemetry", "event", "draft")]
+    assert "zqtrapqz" not in json.dumps(everything)
     assert visitor.complaints == []
 
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from scipy.stats import false_discovery_control
 
 from app.analysis import (
-    adjusted,
     alpha,
     axes,
     axis,
+    benjamini_hochberg,
     counts_of,
     family,
     gai,
@@ -227,7 +227,7 @@ def test_p_is_not_there_without_values() -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
 def test_p_is_adjusted_as_by_benjamini_and_hochberg(values: list[float]) -> None:
-    found = adjusted(np.asarray([*values, np.nan]))
+    found = benjamini_hochberg(np.asarray([*values, np.nan]))
     assert isnan(found[-1])
     assert found[:-1] == pytest.approx(false_discovery_control(values))
 

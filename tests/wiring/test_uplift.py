@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
 
+import pytest
 from sqlalchemy import update
 
 from app.studies.loader import read_yaml
@@ -29,7 +32,7 @@ def take_part(database: Database, file: Path, count: int, seed: str) -> None:
         connection.execute(update(tables.sessions).values(origin="person"))
 
 
-def test_the_trial_from_power_to_the_report(tmp_path: Path) -> None:
+def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*words: str, code: int = 0) -> Done:
         done = parley(*words, folder=tmp_path)
         assert done.returncode == code, done.stderr
@@ -62,6 +65,17 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path) -> None:
     run("report", "uplift", "-o", "report.md")
     report = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert report.index("Confirmatory") < report.index("Exploratory")
+    printed = io.StringIO()
+    monkeypatch.setenv("PARLEY_DATABASE_URL", f"sqlite:///{tmp_path}/parley.db")
+    code = (tmp_path / "uplift-preregistration" / "analysis.py").read_text(encoding="utf-8")
+    with redirect_stdout(printed):
+        exec(code, {})
+    run("report", "uplift", "-o", "report.json")
+    figures = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["figures"]
+    effects = [figures[name]["sentence"] for name in ("trial.difference.uplift", "trial.difference.time")]
+    assert all(sentence in printed.getvalue() for sentence in effects), (
+        "the preregistered code finds what the report has"
+    )
     status = json.loads(run("status", "uplift", "--json").stdout)
     assert (status["trial"]["planned_looks"], status["trial"]["unplanned_looks"]) == (2, 0)
     assert status["trial"]["deviations"] == []

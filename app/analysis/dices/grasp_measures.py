@@ -26,9 +26,10 @@ from app.analysis.dices.agreement import Marks
 from app.analysis.dices.cohesion import IN_GROUP, MEASURES, measured
 from app.analysis.dices.coincidence_matrix import Sums
 from app.analysis.dices.jackknife import AT_MOST_1, jackknife, leave_each_out, without_each_rater
-from app.analysis.dices.permutation import adjusted, interval, interval_of_largest, p_above, p_value
+from app.analysis.dices.permutation import interval, interval_of_largest, p_above, p_value
 from app.analysis.dices.rater_pool import Axis, Codes, RaterPool
 from app.analysis.intervals import Interval
+from app.analysis.p_values import benjamini_hochberg
 
 PERMUTATIONS = 1000
 DSI = "dsi"
@@ -171,5 +172,5 @@ def _largest(values: Sums) -> Sums:
 def _adjusted(outcomes: Sequence[MeasureResult]) -> Iterator[MeasureResult]:
     for measure in (*MEASURES, DSI):
         same = [outcome for outcome in outcomes if outcome.measure == measure]
-        for outcome, p in zip(same, adjusted(np.asarray([outcome.p for outcome in same])), strict=True):
+        for outcome, p in zip(same, benjamini_hochberg(np.asarray([outcome.p for outcome in same])), strict=True):
             yield replace(outcome, p_adjusted=float(p))

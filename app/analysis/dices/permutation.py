@@ -85,16 +85,3 @@ def _shifted(observed: float, random: float) -> float:
 def _scale(ratio: float) -> float:
     """Linear up to 1, logarithmic above, with a slope of 1 on both sides of 1."""
     return 1 + float(np.log(ratio)) if ratio > 1 else float(ratio)
-
-
-def adjusted(values: Sums) -> Sums:
-    """Benjamini and Hochberg's adjusted p of each: the minimum of p_(j) m/j over ranks j from its own, at most 1.
-
-    Tests without a p (NaN) do not count in the family of m tests. Benjamini and Hochberg 1995.
-    """
-    found = np.full(values.shape, np.nan)
-    known = np.flatnonzero(~np.isnan(values))
-    by_size = known[np.argsort(values[known], kind="stable")]
-    scaled = values[by_size] * by_size.size / np.arange(1, by_size.size + 1)
-    found[by_size] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1)
-    return found

@@ -46,7 +46,7 @@ def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
         *_changed(database, planned, first),
         *_excluded(database, planned, first),
         *_reopened(recorded, first),
-        *_ended(database, planned, recorded),
+        *_ended(database, planned, recorded, first),
     ]
     told = (replace(one, reason=recorded.reasons.get(one.name, one.reason)) for one in found)
     return tuple(sorted(told, key=lambda one: (one.at_us, one.name)))
@@ -105,11 +105,13 @@ def _reopened(recorded: PlanEvents, first: Preregistration) -> Iterator[Deviatio
             yield Deviation(f"reopened-{number}", one.at_us, what, one.why)
 
 
-def _ended(database: Database, planned: Study, recorded: PlanEvents) -> Iterator[Deviation]:
+def _ended(database: Database, planned: Study, recorded: PlanEvents, first: Preregistration) -> Iterator[Deviation]:
     """A study that was closed before it had its participants, and not because a planned look advised it."""
     wanted = planned.file.plan.participants if planned.file.plan else None
     last = recorded.closings[-1] if recorded.closings else None
-    if wanted is None or last is None or last.reopened or any(look.result.get("stop") for look in recorded.looks):
+    if wanted is None or last is None or last.reopened or last.at_us < first.at_us:
+        return
+    if any(look.result.get("stop") for look in recorded.looks):
         return
     if (number := complete_people(database, planned.name)) < wanted:
         what = f"the study was closed with {number:,} of {wanted:,} planned participants"

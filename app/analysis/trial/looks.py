@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil, isfinite
 from statistics import NormalDist
-from typing import Literal
 
-from app.analysis.trial.estimator import Difference
-from app.analysis.trial.hypothesis_tests import shown
+from app.analysis.trial.hypothesis_tests import evaluate, shown, sides
 from app.analysis.trial.outcomes import TrialData, estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
-from app.analysis.trial.sequential import Sides, boundaries, confidence_sequence, repeated_interval, sequence_width
+from app.analysis.trial.sequential import Monitor, boundaries, sequence_width
 from app.errors import TrialError
 from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
 from experiments.study.study import Study
@@ -33,15 +31,13 @@ from storage.registers.study_status import operations_of
 from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
-ALWAYS: Literal["always-valid"] = "always-valid"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedLook:
-    """A planned look: its number from 1, of how many, and how many participants must have completed."""
+    """A planned look: its number from 1, and how many participants must have completed."""
 
     number: int
-    of: int
     needs: int
 
 
@@ -97,11 +93,11 @@ def next_look(plan: Plan, looks: Sequence[RecordedLook]) -> PlannedLook | None:
     if plan.looks is None or plan.participants is None:
         return None
     taken = sum(look.number is not None for look in looks)
-    if plan.looks.spending == ALWAYS:
-        return PlannedLook(taken + 1, len(plan.looks.at), ceil(plan.looks.at[0] * plan.participants))
+    if plan.looks.spending == "always-valid":
+        return PlannedLook(taken + 1, ceil(plan.looks.at[0] * plan.participants))
     if taken >= len(plan.looks.at):
         return None
-    return PlannedLook(taken + 1, len(plan.looks.at), ceil(plan.looks.at[taken] * plan.participants))
+    return PlannedLook(taken + 1, ceil(plan.looks.at[taken] * plan.participants))
 
 
 def look(
@@ -124,7 +120,8 @@ def look(
     if complete < due.needs:
         raise TrialError(
             f"Look {due.number} of {study} is planned at {due.needs:,} complete participants; {complete:,} have "
-            "completed. An earlier look would be unplanned: `parley report STUDY --peek REASON` records it."
+            "completed. An earlier look would be unplanned: "
+            f"`parley report {study} --peek REASON` records it."
         )
     data = read_trial(database, study, Origin.PERSON, plan)
     blind = plan.looks.blinded and not unblind and complete < plan.participants
@@ -194,15 +191,23 @@ def nominal_alpha(
     """
     if plan.looks is None or hypothesis.role != "primary":
         return hypothesis.alpha
-    alpha, sides = hypothesis.alpha / len(plan.primary), _sides(hypothesis)
     taken = tuple(share for share in _shares(plan, looks) if share < 1)
     now = 1.0 if complete is None or plan.participants is None else min(1.0, complete / plan.participants)
-    now = max((now, *taken))
-    if plan.looks.spending == ALWAYS:
-        return sides * (1 - NormalDist().cdf(sequence_width(now, alpha))) if now else 0.0
-    rising = tuple(dict.fromkeys((*taken, now)))
-    times = rising if now == 1 else (*rising, 1.0)
-    return boundaries(times, alpha, plan.looks.spending, sides).nominal[len(rising) - 1] if now else 0.0
+    if not (now := max((now, *taken))):
+        return 0.0
+    watch, at = _monitor(plan, hypothesis, tuple(dict.fromkeys((*taken, now))))
+    if watch.bounds is not None:
+        return watch.bounds.nominal[at]
+    return sides(hypothesis.direction) * (1 - NormalDist().cdf(sequence_width(now, watch.alpha)))
+
+
+def _monitor(plan: Plan, hypothesis: Hypothesis, shares: tuple[float, ...]) -> tuple[Monitor, int]:
+    """How a primary hypothesis is judged at the last of rising shares of the participants, and which look that is."""
+    alpha = hypothesis.alpha / len(plan.primary)
+    times = shares if shares[-1] == 1 else (*shares, 1.0)
+    spending = plan.looks.spending if plan.looks is not None else "obrien-fleming"
+    bounds = None if spending == "always-valid" else boundaries(times, alpha, spending, sides(hypothesis.direction))
+    return Monitor(times, alpha, bounds), len(shares) - 1
 
 
 def _planned(database: Database, study: str, recorded: PlanEvents) -> Study | None:
@@ -218,39 +223,16 @@ def _shares(plan: Plan, looks: Sequence[RecordedLook]) -> tuple[float, ...]:
     return tuple(dict.fromkeys(accumulate(found, max)))
 
 
-def _sides(hypothesis: Hypothesis) -> Sides:
-    return 2 if hypothesis.direction == "different" else 1
-
-
-def _p(found: Difference, hypothesis: Hypothesis) -> float:
-    match hypothesis.direction:
-        case "greater":
-            return found.p_above()
-        case "less":
-            return found.p_below()
-        case "not_worse":
-            return found.p_above(-(hypothesis.margin or 0.0))
-        case _:
-            return found.p
-
-
 def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequence[float], key: str) -> LookResult:
     """What a look shows of a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
     sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
     found, _ = estimated(data, hypothesis, sessions)
-    alpha = hypothesis.alpha / len(plan.primary)
-    spending = plan.looks.spending if plan.looks else "obrien-fleming"
-    p, boundary = _p(found, hypothesis), None
-    if spending == ALWAYS:
-        low, high = confidence_sequence(found, len(sessions), plan.participants or len(sessions), alpha)
-        crossed = shown(low, high, hypothesis.direction, hypothesis.margin)
-    else:
-        rising = tuple(dict.fromkeys(shares))
-        bounds = boundaries((*rising, 1.0) if rising[-1] < 1 else rising, alpha, spending, _sides(hypothesis))
-        at = len(rising) - 1
-        boundary, crossed = bounds.nominal[at], bounds.crossed(p, at)
-        low, high = repeated_interval(found, bounds, at)
+    watch, at = _monitor(plan, hypothesis, tuple(dict.fromkeys(shares)))
+    low, high = watch.interval(found, at)
+    crossed = shown(low, high, hypothesis.direction, hypothesis.margin)
+    p = evaluate(found, hypothesis.direction, watch.alpha, hypothesis.margin).p
+    boundary = watch.bounds.nominal[at] if watch.bounds is not None else None
     sign = -1 if key and _first(hypothesis.contrast, key) == hypothesis.contrast.control else 1
     ends = sorted((sign * low, sign * high))
     seen = (found.p, None) if key else (p, boundary)  # a one-sided p would tell which group is A

@@ -157,8 +157,7 @@ class Monitor:
         if self.bounds is not None:
             return repeated_interval(found, self.bounds, look)
         share = self.fractions[look] if fraction is None else fraction
-        half = sequence_width(share, self.alpha) * found.standard_error
-        return found.estimate - half, found.estimate + half
+        return confidence_sequence(found, share, 1.0, self.alpha)
 
 
 def monitor(looks: Looks | None, alpha: float, sides: Sides = 2) -> Monitor:

@@ -35,12 +35,14 @@ from storage.reports.plan_history import plan_in_force
 
 @dataclass(frozen=True, slots=True)
 class TrialReport:
-    """The confirmatory part of a report. `study` is the version with the plan that counts: the first preregistered one,
-    or else the newest with sessions."""
+    """The confirmatory part of a report. `study` is the version with the plan that counts: that of the preregistration
+    in force, or else the newest with sessions."""
 
     study: Study
     plan: Plan
     origin: str
+    preregistered_us: int | None
+    """When that plan was preregistered, in microseconds UTC; None if it was not."""
     events: PlanEvents
     results: tuple[HypothesisResult, ...]
     flows: tuple[ArmFlow, ...]
@@ -48,12 +50,6 @@ class TrialReport:
     complete: int
     over: bool
     """Whether data collection is over, so that results are final."""
-
-    @property
-    def preregistered_us(self) -> int | None:
-        """When the plan was preregistered, in microseconds UTC."""
-        first = next(iter(self.events.preregistrations), None)
-        return first.at_us if first else None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -78,10 +74,12 @@ class TrialReport:
 
 def trial_report(database: Database, study: str, origin: str) -> TrialReport | None:
     """Read and compute the confirmatory part; None for a study without a plan, or without sessions of its own."""
-    planned = planned_version(database, study, origin)
+    events = plan_events(database, study)
+    counts = plan_in_force(database, study, events)
+    planned = Studies(database).get(counts.hash) if counts else _newest_with_plan(database, study, origin)
     if planned is None or planned.file.plan is None or origin == Origin.IMPORT:
         return None
-    plan, events = planned.file.plan, plan_events(database, study)
+    plan = planned.file.plan
     people = origin == Origin.PERSON
     data = read_trial(database, study, origin, plan)
     complete = sum(one.complete and one.excluded is None for one in data.sessions)
@@ -89,6 +87,7 @@ def trial_report(database: Database, study: str, origin: str) -> TrialReport | N
         study=planned,
         plan=plan,
         origin=origin,
+        preregistered_us=counts.at_us if counts else None,
         events=events if people else PlanEvents(events.preregistrations),
         results=trial_results(data, events.looks, complete) if people else trial_results(data),
         flows=arm_flows(data, flow(database, study, origin).factors),
@@ -98,10 +97,8 @@ def trial_report(database: Database, study: str, origin: str) -> TrialReport | N
     )
 
 
-def planned_version(database: Database, study: str, origin: str) -> Study | None:
-    """The version whose plan counts; None if no version with sessions has one."""
-    if (counts := plan_in_force(database, study, plan_events(database, study))) is not None:
-        return Studies(database).get(counts.hash)
+def _newest_with_plan(database: Database, study: str, origin: str) -> Study | None:
+    """The newest version with sessions that has a plan; None if there is none."""
     taken = Studies(database).taken(study, origin)
     return next((one for one in reversed(taken) if one.file.plan is not None), None)
 

@@ -152,13 +152,13 @@ class ExportTab:
         request = _export_request(*values)
         said = about(request, files(self._desk.database, request))
         desk = self._desk
-        locked = request.origin in (None, Origin.PERSON) and peek(
-            desk.database, request.study, visitor.name, "export", "", desk.clock.now_us()
-        )
         if not desk.downloads.start(visitor, desk.database, request, said):
             note = desk.notify("Your previous export is still running. Wait for it, or cancel it.", "warn")
             return {**self._progress(visitor), **note}
         desk.audit(visitor, "exported", f"{request.study}: {said}")
+        locked = request.origin in (None, Origin.PERSON) and peek(
+            desk.database, request.study, visitor.name, "export", "", desk.clock.now_us()
+        )
         return {**self._progress(visitor), **(desk.notify(PEEKED, "warn") if locked else {})}
 
     def _halt(self, visitor: CurrentUser) -> Mapping[Any, Any]:
