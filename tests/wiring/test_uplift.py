@@ -72,10 +72,8 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.
         exec(code, {})
     run("report", "uplift", "-o", "report.json")
     figures = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["figures"]
-    effects = [figures[name]["sentence"] for name in ("trial.difference.uplift", "trial.difference.time")]
-    assert all(sentence in printed.getvalue() for sentence in effects), (
-        "the preregistered code finds what the report has"
-    )
+    sentence = figures["trial.difference.uplift"]["sentence"]
+    assert sentence in printed.getvalue(), "the preregistered code finds what the report has"
     status = json.loads(run("status", "uplift", "--json").stdout)
     assert (status["trial"]["planned_looks"], status["trial"]["unplanned_looks"]) == (2, 0)
     assert status["trial"]["deviations"] == []
