@@ -211,3 +211,12 @@ def test_a_server_that_sends_reasoning_apart_holds_nothing_up():
 ])  # fmt: skip
 def test_replies_of_other_models_are_given_as_they_come(model):
     assert list(Dialect(model).splitter().split(TextDelta("It is "))) == [TextDelta("It is ")]
+
+
+@pytest.mark.parametrize("rest", ["", "\n", " \n\n", "\n<th", "<thi"])
+def test_what_is_not_decided_when_a_reply_is_cut_off_is_no_text(rest: str) -> None:
+    """After an end of reasoning come blanks, and perhaps another block: neither is a beginning of the reply."""
+    splitter = ReasoningSplitter()
+    for piece in ("0", "</think>\n", *rest):
+        assert not any(isinstance(one, TextDelta) for one in splitter.split(TextDelta(piece)) if piece != "0")
+    assert not any(isinstance(one, TextDelta) for one in splitter.flush())

@@ -74,10 +74,14 @@ class ReasoningSplitter:
             )
 
     def flush(self) -> Iterator[Delta]:
-        """Give the text that is still held back, of a reply that failed."""
-        if rest := self._released() + self._held:
-            yield ReasoningDelta(rest) if self.hold else self._own(rest)
-            self._held = ""
+        """Give the text that is still held back, of a reply that failed. Of a beginning it is not decided whether it is
+        a mark of reasoning, so it is not given as text; blanks before a reply are no part of it."""
+        rest, undecided = self._released() + self._held, self.hold or self._state == "start"
+        self._held = ""
+        if undecided and rest.strip():
+            yield ReasoningDelta(rest)
+        elif rest and not undecided:
+            yield self._own(rest)
 
     def _withheld(self, delta: Delta) -> Iterator[Delta]:
         """Hold back what is text so far."""
