@@ -33,7 +33,7 @@ def without_metadata(content: bytes, type_: str, orientation: int = 1) -> bytes:
     """The picture without metadata, except for an EXIF `orientation` from 2 to 8 (1 needs none).
 
     `type_` is its media type. What follows the picture's end is left out. A damaged picture may stay so, or raise
-    IndexError or struct.error.
+    IndexError, ValueError or struct.error.
     """
     turned = _TIFF % orientation if 1 < orientation <= 8 else b""
     return b"".join(_FORMATS[type_](content, turned))
@@ -48,15 +48,16 @@ def _jpeg(content: bytes, turned: bytes) -> Iterator[bytes]:
             continue
         marker, (size,) = content[at + 1], struct.unpack_from(">H", content, at + 2)
         end = at + 2 + size
+        if content[at] != 0xFF or size < 2 or end > len(content):
+            raise ValueError("not a sequence of segments")
         if marker == 0xDA:
             found = _SCAN_ENDS.search(content, end)
             end = found.start() if found else len(content)
-        shown = content.startswith(_JPEG_SHOWN, at + 4)
-        own = marker == 0xFE or (0xE0 <= marker <= 0xEF and not shown)
+        shown = 0xC0 <= marker <= 0xDF or (0xE0 <= marker <= 0xEF and content.startswith(_JPEG_SHOWN, at + 4))
         if exif and marker != 0xE0:  # after the header of JFIF
             yield b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif
             exif = b""
-        if not own:
+        if shown:
             yield content[at:end]
         at = end
     yield b"\xff\xd9"

@@ -163,7 +163,7 @@ def picture_from_bytes(content: bytes, name: str) -> tuple[Picture, bytes]:
     before = _inspected(content, name)
     try:
         shown = without_metadata(content, before.type, before.orientation)
-    except (IndexError, struct.error) as error:
+    except (IndexError, ValueError, struct.error) as error:
         raise _damaged(name) from error
     found = _inspected(shown, name)
     return Picture(sha256(shown).hexdigest(), found.type, found.width, found.height), shown

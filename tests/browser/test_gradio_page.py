@@ -63,7 +63,7 @@ def test_the_page_does_not_run_without_what_its_policy_allows(fast: Process, new
 
 SELECTOR = re.compile(r"([^{}]*)\{")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
-GIVEN = re.compile(r"(?:class|className|classList\.\w+|elem_classes|elem_id|id)\s*[=:(]\s*\\?([\"'`])(.*?)\\?\1")
+GIVEN = re.compile(r"(?:class|className|classList\.\w+|elem_classes|elem_id|id)[\"']?\s*[=:(]\s*\\?([\"'`])(.*?)\\?\1")
 COMPUTED = {
     "layout", "right", "noted", "added", "removed", "phase", "each", "soon", "hidden", "user", "message",
     "bot", "live", "gradio-container", "menclose-downdiagonalstrike",
