@@ -19,9 +19,11 @@ from app.backends.wire.streaming import streamed
 from app.config.model_servers import Server
 from app.errors import BackendError
 from app.session.replies.buffer import ReplyBuffer
+from problems.text import UNFIT
 from tests.fakes.asking import Patience
 
-LETTERS = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.just("\n"), min_size=1, max_size=12)
+FIT = st.characters(exclude_categories=["Cs", "Cc"]).filter(lambda one: not UNFIT.match(one))
+LETTERS = st.text(FIT | st.just("\n"), min_size=1, max_size=12)
 SOUND = LETTERS.filter(lambda text: text.strip() and not text.lstrip().startswith(("<", "[")) and "</" not in text)
 STOPS = ["stop", "STOP", " Stop ", "end_turn", "eos", "COMPLETE", "eos_token", "stop_sequence"]
 NOISE = [
