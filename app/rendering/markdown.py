@@ -254,7 +254,10 @@ def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
 
 
 def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    return mathml(tokens[index].content, display=tokens[index].meta["display"])
+    """A formula of its own line is in a box that scrolls: Firefox scrolls no MathML."""
+    display = bool(tokens[index].meta["display"])
+    drawn = mathml(tokens[index].content, display=display)
+    return f'<span class="formula">{drawn}</span>' if display else drawn
 
 
 def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from app.web.participant.view import StudyContext
 from tests.browser.firefox import Firefox, running
 from tests.browser.visitor import MARK, MOST_SCREENS, REPLIED
 from tests.fakes.served import Process
+from tests.web import gallery
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 READY = "document.documentElement?.dataset.ready === 'yes'"
@@ -58,3 +60,29 @@ def test_the_demo_study_to_its_end(firefox: str, fast: Process, tmp_path: Path, 
             go_on(page)
         assert page.all("#completion-code"), page.run("return document.body.innerText")
         assert page.complaints(fast.url) == []
+
+
+OUT_OF_REACH = """[...document.querySelectorAll(".formula, :not(.formula) > math, #box textarea")]
+  .filter((one) => one.checkVisibility())
+  .filter((one) => {
+    const { left, right } = one.getBoundingClientRect();
+    one.scrollLeft = 1e4;
+    const hidden = one.clientWidth && one.scrollWidth > one.clientWidth && !one.scrollLeft;
+    one.scrollLeft = 0;
+    return left < -1 || right > innerWidth + 1 || hidden;
+  }).map((one) => one.outerHTML.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+def test_wide_formulas_and_the_box_are_within_reach(
+    firefox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
+    """Firefox scrolls no MathML, and of an empty box from right to left it moves the placeholder."""
+    monkeypatch.setattr(gallery, "LOOK", StudyContext("A study", language, "study@example.org"))
+    with gallery.on_stage() as url, running(firefox, tmp_path) as page:
+        page.size(390, 844)
+        for screen in ("wide-formulas", "chat-table", "theorem"):
+            page.ask("WebDriver:Navigate", url=f"{url}/show/{screen}")
+            page.until(READY)
+            assert page.run(f"return {OUT_OF_REACH}") == [], screen
+        assert page.all(".formula")
