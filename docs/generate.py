@@ -12,6 +12,7 @@ import json
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,7 +28,7 @@ from app.session.service import SessionService
 from app.studies.loader import INSTRUMENTS, PROTOCOLS, read_yaml
 from app.web.participant.api import ParticipantApi
 from app.web.participant.session_cookie import SessionCookie
-from docs import asvs
+from docs import asvs, gallery
 from docs.annotators import annotators
 from docs.figures import figures
 from docs.goals import promises
@@ -95,7 +96,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
 
 def files() -> dict[Path, str]:
     """Every generated file with the text that it should have."""
-    makers: Mapping[str, Callable[[], str]] = {
+    makers: dict[str, Callable[[], str]] = {
         "schema/study.schema.json": lambda: _json(json_schema("study")),
         "schema/protocol.schema.json": lambda: _json(json_schema("protocol")),
         "api/openapi.json": lambda: _json(openapi()),
@@ -111,7 +112,10 @@ def files() -> dict[Path, str]:
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
         "reference/figures.md": lambda: _page("Figures", figures()),
         "reference/promises.md": lambda: _page("Promises", promises()),
+        "decisions/index.md": decisions_page,
+        "gallery/index.md": lambda: NOTE + gallery.gallery(),
     }
+    makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in gallery.entries()}
     made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
     return made | {
         MAP: drawn(MAP.read_text(encoding="utf-8")),
@@ -377,6 +381,19 @@ def _parameter(item: Any) -> tuple[str, str, str]:
     names = [item.metavar] if _is_argument(item) else [f"{name}{value}" for name in item.opts] + item.secondary_opts
     default = "required" if item.required else "" if item.default in (None, "") else f"`{str(item.default).lower()}`"
     return ", ".join(f"`{name}`" for name in names), default, item.help or ""
+
+
+def decisions_page() -> str:
+    """The decisions in order, by their headings."""
+    text = "Choices against alternatives: the question, the options, what was measured, and what was chosen.\n\n"
+    for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        heading = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        text += f"- [{heading}]({path.name})\n"
+    return _page("Decisions", text)
+
+
+def _gallery_page(entry: Mapping[str, Any]) -> str:
+    return NOTE + gallery.page(entry)
 
 
 def _page(title: str, text: str) -> str:

@@ -1,8 +1,10 @@
-"""Takes the pictures of the README: the demo's chat screen with a conversation in it, on a desktop and on a phone.
+"""Takes the pictures of the README and of the gallery.
 
     python -m docs.pictures
 
-Needs Chromium (`make tools`). A participant of the demo is drawn until one gets the question below.
+Those of the README are the demo's chat screen with a conversation in it, on a desktop and on a phone: a participant of
+the demo is drawn until one gets the question below. The gallery has a screen of each study that comes with Parley.
+Needs Chromium (`make tools`).
 """
 
 from __future__ import annotations
@@ -24,14 +26,21 @@ from typing import Any
 
 from playwright.sync_api import APIRequestContext, Browser, Page, sync_playwright
 
+from docs.gallery import entries
 from docs.images import keep
+from tests.browser.visitor import COMPARED, Visitor
+from tests.browser.waiting import until
 
 ROOT = Path(__file__).parents[1]
 PORT = 7869
 URL = f"http://127.0.0.1:{PORT}"
 QUESTION = r"48 \div (2 + 6) \times 3"
+SAID = "Which step would you begin with, and why?"
+MOST_SCREENS = 60
+MOST_PEOPLE = 12
 MESSAGES = ("What is 48 ÷ (2 + 6) × 3, step by step?", "Are you sure? I would have multiplied first.")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+GALLERY: Any = {"width": 1200, "height": 760}
 SIZES: dict[str, dict[str, Any]] = {
     "page": {"viewport": {"width": 1280, "height": 800}},
     "phone": {
@@ -43,29 +52,72 @@ SIZES: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Serve the demo and take the pictures."""
-    with serving(), sync_playwright() as playwright:
+    """Serve the studies and take the pictures."""
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium") or shutil.which("chromium-headless-shell"), args=ARGUMENTS
         )
-        session = found(browser)
-        for name, size in SIZES.items():
-            context = browser.new_context(color_scheme="light", storage_state=session, **size)
-            page = context.new_page()
-            page.goto(URL)
-            page.locator("#box textarea").wait_for()
-            if name == "page":
-                converse(page)
-            page.wait_for_timeout(1500)
-            page.mouse.move(2, 2)
-            keep(page.screenshot(), name)
-            context.close()
+        with serving("demo", "--no-browser"):
+            readme(browser)
+        studies = {entry["study"]: entry["step"] for entry in entries()}
+        with serving("serve", *studies):
+            for study, step in studies.items():
+                keep(shown(browser, study, step), f"gallery-{study}")
         browser.close()
 
 
+def readme(browser: Browser) -> None:
+    """The demo's chat, in each size."""
+    session = found(browser)
+    for name, size in SIZES.items():
+        context = browser.new_context(color_scheme="light", storage_state=session, **size)
+        page = context.new_page()
+        page.goto(URL)
+        page.locator("#box textarea").wait_for()
+        if name == "page":
+            converse(page)
+        page.wait_for_timeout(1500)
+        page.mouse.move(2, 2)
+        keep(page.screenshot(), name)
+        context.close()
+
+
+def shown(browser: Browser, study: str, step: str) -> bytes:
+    """The screen of a step, with a first message where there is a conversation; for participants who do not come to it
+    others are drawn."""
+    for _ in range(MOST_PEOPLE):
+        context = browser.new_context(color_scheme="light", reduced_motion="reduce", viewport=GALLERY)
+        visitor = Visitor(context.new_page(), URL)
+        visitor.arrive(study)
+        if come_to(visitor, context.request, step):
+            if visitor.comparing:
+                visitor.ask_both(SAID)
+                until(visitor.page, COMPARED)
+            elif visitor.chatting:
+                visitor.say(SAID)
+                visitor.hear_out()
+            visitor.page.mouse.move(2, 2)
+            visitor.page.wait_for_timeout(1500)
+            return visitor.page.screenshot()
+        context.close()
+    raise SystemExit(f"no participant of {study} came to a step {step}")
+
+
+def come_to(visitor: Visitor, request: APIRequestContext, step: str) -> bool:
+    """Go on until a step's screen; whether it came before the end."""
+    for _ in range(MOST_SCREENS):
+        screen = ask(request, "look", {})["screen"]
+        if screen["path"].rpartition("/")[2] == step:
+            return True
+        if screen["ended"]:
+            return False
+        visitor.next_screen()
+    raise AssertionError(f"{MOST_SCREENS} screens without an end")
+
+
 @contextmanager
-def serving() -> Iterator[None]:
-    """The demo, served on a database of its own until the block ends."""
+def serving(*words: str) -> Iterator[None]:
+    """A command that serves studies, on a database of its own until the block ends."""
     with TemporaryDirectory() as folder:
         settings = {
             "PARLEY_PORT": str(PORT),
@@ -73,19 +125,25 @@ def serving() -> Iterator[None]:
             "PARLEY_REQUEST_BURST": "10000",
             "PARLEY_SESSIONS_PER_ADDRESS_PER_HOUR": "1000",
         }
-        command = [sys.executable, "-c", "from app.cli import main; main()", "demo", "--no-browser"]
+        command = [sys.executable, "-c", "from app.cli import main; main()", *words]
         server = subprocess.Popen(command, cwd=folder, env={**os.environ, **settings, "PYTHONPATH": str(ROOT)})
         try:
-            for _ in range(300):
-                try:
-                    urllib.request.urlopen(f"{URL}/healthz", timeout=1)
-                    break
-                except OSError:
-                    time.sleep(0.1)
+            while not _answers():
+                if server.poll() is not None:
+                    raise SystemExit(f"parley {' '.join(words)} ended")
+                time.sleep(0.1)
             yield
         finally:
             server.terminate()
             server.wait()
+
+
+def _answers() -> bool:
+    try:
+        with urllib.request.urlopen(f"{URL}/healthz", timeout=1):
+            return True
+    except OSError:
+        return False
 
 
 def found(browser: Browser) -> Any:

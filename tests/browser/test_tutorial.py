@@ -29,6 +29,7 @@ from tests.fakes.served import Process
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
 SCREENSHOTS = "SCREENSHOTS" in os.environ
 PEOPLE = 12 if SCREENSHOTS else 2
+REDRAWN_MS = 15_000  # the charts follow the counts with the next look
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
 HEAD = "id,topic,question,A,B,C,D,correct\n"
 CONSENT = """You answer six questions with an AI chatbot. It takes about twelve minutes.
@@ -214,6 +215,8 @@ def test_the_tutorial_in_the_console(
     come(participants.url)
     expect(ada.at("live-head").locator("[data-count=started] b")).to_have_text(str(PEOPLE), timeout=LONG_MS)
     ada.quiet()
+    if SCREENSHOTS:
+        ada.page.wait_for_timeout(REDRAWN_MS)
     shown(ada.page, "monitoring")
 
     ada.open("Export")
