@@ -15,8 +15,11 @@ from typing import Any
 from tests.fakes import commanding
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
-REFERENCE = tuple(sorted((ROOT / "docs" / "reference").glob("*.md")))
+GENERATED = ("reference", "gallery", "decisions")
+DOCS = ROOT / "docs"
+WRITTEN = tuple(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in GENERATED)
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN)
+REFERENCE = tuple(path for name in GENERATED for path in sorted((DOCS / name).glob("*.md")))
 
 RUN = """
 import shlex, sys, app.cli
@@ -52,10 +55,11 @@ class Block:
 def blocks(page: Path, language: str = "") -> Iterator[Block]:
     """The blocks of a page in order, of one language if it is given."""
     text = page.read_text(encoding="utf-8")
+    name = page.relative_to(DOCS if page.is_relative_to(DOCS) else ROOT).as_posix()
     for match in _BLOCK.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         if language in ("", match["language"]):
-            yield Block(page.name, line, match["language"], match["text"], match["file"])
+            yield Block(name, line, match["language"], match["text"], match["file"])
 
 
 def save_files(page: Path, folder: Path) -> None:
@@ -67,12 +71,12 @@ def save_files(page: Path, folder: Path) -> None:
             path.write_text(block.text, encoding="utf-8")
 
 
-def parley(folder: Path, *commands: str) -> str:
+def parley(folder: Path, *commands: str, **settings: str) -> str:
     """What `parley` prints for some commands in a folder, without settings of this machine; all must succeed."""
-    unset: dict[str, Any] = dict.fromkeys([*_settings(), "PARLEY_DATABASE_URL"])
+    env: dict[str, Any] = {**dict.fromkeys([*_settings(), "PARLEY_DATABASE_URL"]), **settings}
     printed = []
     for command in commands:
-        done = commanding.parley(*shlex.split(command), folder=folder, **unset)
+        done = commanding.parley(*shlex.split(command), folder=folder, **env)
         assert done.returncode == 0, f"{command}: {done.stdout}\n{done.stderr}"
         printed.append(done.stdout)
     return "".join(printed)

@@ -26,6 +26,8 @@ DESIGNS = ROOT / "docs" / "designs.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
 TRIALS = ROOT / "docs" / "trials.md"
 ANALYST = ROOT / "docs" / "analyst.md"
+COOKBOOK = "cookbook/"
+TEMPLATE = re.compile(r"--template (\S+)")
 BY_NEED = ("extending.md",)  # its studies need what the page adds: test_extending.py
 FINISH = {"step": "finish"}
 LINES = 20
@@ -37,11 +39,15 @@ SNIPPETS = [b for page in PAGES if page.name not in BY_NEED for b in blocks(page
 
 
 def whole(block: Block) -> dict:
-    """The study that a block is, or is a part of: a part replaces that part of the researcher's first study, or of the
-    study `uplift` on the page about trials."""
+    """The study that a block is, or is a part of: a part replaces that part of the researcher's first study; of the
+    study `uplift` on the page about trials; or, in the cookbook, of the page's template."""
     raw = parse_yaml(block.text).value
     if "study" in raw:
         return raw
+    if block.page.startswith(COOKBOOK):
+        found = TEMPLATE.search((ROOT / "docs" / block.page).read_text(encoding="utf-8"))
+        assert found is not None, f"{block} is no whole study, and its page has no template"
+        return {**parse_yaml((STUDIES / f"{found[1]}.yaml").read_text(encoding="utf-8")).value, **raw}
     assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name, TRIALS.name), f"{block} is no whole study"
     if block.page == TRIALS.name:
         return {**parse_yaml((STUDIES / "uplift.yaml").read_text(encoding="utf-8")).value, **raw}
@@ -67,7 +73,7 @@ def test_a_study_of_the_pages_is_sound(block: Block, tmp_path: Path):
 def test_a_study_of_the_pages_can_be_finished(tmp_path: Path, seed: int, soak: bool):
     """All of them in a soak, else a few by the run's seed."""
     for block in SNIPPETS if soak else random.Random(seed).sample(SNIPPETS, SOME):
-        (folder := tmp_path / str(block)).mkdir()
+        (folder := tmp_path / str(block)).mkdir(parents=True)
         study = saved(block, folder)
         if all(model.backend == "scripted" for model in study.file.models.values()):
             assert asyncio.run(estimate_by_simulation(study, 4 if soak else 1, 300)).typical_minutes >= 0, block

@@ -1,0 +1,56 @@
+"""The cookbook's commands lead where its pages say: each is taken in an empty folder, from its files to its data."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, blocks, parley, python, save_files
+from tests.fakes.model_server import serve
+
+COOKBOOK = sorted(path for path in (ROOT / "docs" / "cookbook").glob("*.md") if path.name != "index.md")
+COMMAND = re.compile(r"^    parley (.+?)(?: {2,}#.*)?$", re.M)
+SERVERS = ("up", "serve", "console", "rehearse", "doctor")
+"""They go on until they are stopped, or ask what goes on; tests/wiring starts them."""
+FEW = 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", COOKBOOK, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_lead_to_its_data(page: Path, tmp_path: Path, soak: bool):
+    save_files(page, tmp_path)
+    with serve() as models:
+        for command in COMMAND.findall(page.read_text(encoding="utf-8")):
+            if not command.startswith(SERVERS):
+                parley(tmp_path, command if soak else _short(command), **_servers(models.base_url))
+        for block in blocks(page, "python"):
+            python(tmp_path, block.text)
+
+
+def _short(command: str) -> str:
+    """The command with fewer simulated participants."""
+    return re.sub(r"^(simulate .* -n) \d+", rf"\1 {FEW}", command)
+
+
+def _servers(url: str) -> dict[str, str]:
+    """A model server in place of OpenAI's and of the lab's."""
+    return {
+        "PARLEY_OPENAI_API_KEY": "sk-cookbook",
+        "PARLEY_OPENAI_BASE_URL": url,
+        "PARLEY_MODEL_SERVERS": json.dumps({"ollama": {"url": url}}),
+    }
+
+
+@pytest.mark.parametrize("page", COOKBOOK, ids=lambda page: page.stem)
+def test_every_study_file_of_a_page_is_checked_by_its_commands(page: Path):
+    commands = COMMAND.findall(page.read_text(encoding="utf-8"))
+    files = [block.file for block in blocks(page, "yaml") if block.file]
+    assert [file for file in files if not any(line.startswith(f"check {file}") for line in commands)] == []
+    assert files or any("--template" in line for line in commands)
+
+
+def test_the_cookbooks_index_names_every_page():
+    linked = re.findall(r"\]\(([\w-]+\.md)\)", (ROOT / "docs" / "cookbook" / "index.md").read_text(encoding="utf-8"))
+    assert sorted(linked) == [page.name for page in COOKBOOK]
