@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo test tests check quick lint bench screenshots soak foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests check quick lint bench screenshots soak foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -24,6 +24,9 @@ help:  ## this list
 
 demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the demo study on http://127.0.0.1:7860
 	PARLEY_HOST=$(HOST) PARLEY_PORT=$(PORT) $(BIN)/parley demo
+
+docs: $(VENV)/.stamp-dev  ## build the documentation's site in build/site, offline
+	$(BIN)/python -m docs.site
 
 test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 13 minutes on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint tests
@@ -46,7 +49,7 @@ lint: $(VENV)/.stamp-dev
 bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench
 
-screenshots: $(VENV)/.stamp-dev tools  ## take the pictures of the README and of the tutorial again
+screenshots: $(VENV)/.stamp-dev tools  ## take the pictures of the README, the gallery and the tutorial again
 	$(BIN)/python -m docs.pictures
 	SCREENSHOTS=1 $(BIN)/python -m pytest -n 0 tests/browser/test_tutorial.py
 

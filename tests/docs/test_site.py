@@ -1,0 +1,166 @@
+"""The documentation's site: it builds strictly, its search finds what people look for, and it asks no other host."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from app.studies.loader import INSTRUMENTS, shipped
+from app.studies.yaml_loader import parse_yaml
+from docs import gallery, site
+from storage.schemas.registry import schemas
+
+LISTED = "decisions/"  # the pages of decisions are named by their own index
+TAGS = re.compile(r"<(?:script|img|iframe|link|source|video|audio)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
+LOADS = re.compile(r"@import[^;]*//|url\([\"']?(?:https?:)?//")
+POLICY = "default-src 'self' 'unsafe-inline' data: blob:"
+SEARCHED = {
+    "Ollama": {"cookbook/local-model.html", "operator.html"},
+    "bonus": {"cookbook/prolific.html", "reference/study.html"},
+    "withdraw": {"glossary.html", "reference/commands.html"},
+}
+SIZES = ({"viewport": {"width": 1280, "height": 900}}, {"viewport": {"width": 390, "height": 844}, "is_mobile": True})
+SLOW_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does it: with an exit code for a link or an anchor that leads nowhere."""
+    folder = tmp_path_factory.mktemp("built")
+    assert site.build(folder) == 0
+    return folder / "site"
+
+
+def named(nav: object) -> Iterator[str]:
+    """The pages of a navigation."""
+    match nav:
+        case str():
+            yield nav
+        case list():
+            for part in nav:
+                yield from named(part)
+        case dict():
+            for part in nav.values():
+                yield from named(part)
+
+
+def navigation() -> list[str]:
+    return [*named(parse_yaml(site.CONFIG.read_text(encoding="utf-8")).value["nav"])]
+
+
+def test_the_navigation_names_every_page():
+    pages = {place.as_posix() for _, place in site.sources() if place.suffix == ".md"}
+    wanted = {page for page in pages if not page.startswith(LISTED)} | {f"{LISTED}index.md"}
+    missing, unknown = sorted(wanted - {*navigation()}), sorted({*navigation()} - pages)
+    assert missing == [], f"add them to `nav` in mkdocs.yml: {missing}"
+    assert unknown == [], f"`nav` in mkdocs.yml names pages that do not exist: {unknown}"
+    assert len(navigation()) == len({*navigation()})
+
+
+def test_every_shipped_study_is_in_the_gallery_with_its_picture():
+    assert [*shipped()] == sorted(entry["study"] for entry in gallery.entries())
+    for entry in gallery.entries():
+        assert (site.DOCS / "images" / f"gallery-{entry['study']}.png").is_file(), "make screenshots"
+        assert f"\nstudy: {entry['study']}\nversion: " in gallery.page(entry)
+
+
+def test_every_picture_is_on_a_page_and_small():
+    text = "".join(path.read_text(encoding="utf-8") for path in [*site.DOCS.rglob("*.md"), site.ROOT / "README.md"])
+    pictures = [*(site.DOCS / "images").glob("*.png")]
+    assert [path.name for path in pictures if path.name not in text] == []
+    assert sum(path.stat().st_size for path in pictures) < 1_500_000
+
+
+def test_the_comparisons_counts_of_parley_are_true():
+    text = (site.DOCS / "comparison.md").read_text(encoding="utf-8")
+    assert f"| ready questionnaires | {len([*INSTRUMENTS.glob('*.yaml')])} |" in text
+    words = ("six", "seven", "eight", "nine", "ten")
+    assert f"| yes: {words[len(schemas()) - 6]} schemas |" in text
+
+
+def test_links_are_those_of_the_site(tmp_path: Path):
+    page, other, top = tmp_path / "docs" / "in" / "page.md", tmp_path / "docs" / "other.md", tmp_path / "SECURITY.md"
+    page.parent.mkdir(parents=True)
+    for path in (other, top):
+        path.touch()
+    text = "[a](../other.md#x) [`b`\nc](../../SECURITY.md) [d](../../x.py) [e](#y) [f](https://example.org) `[g](o)`"
+    page.write_text(text, encoding="utf-8")
+    places = {page: Path("in/page.md"), other: Path("other.md"), top: Path("security.md")}
+    assert site.relinked(page, places) == (
+        "[a](../other.md#x) [`b`\nc](../security.md) d [e](#y) [f](https://example.org) `[g](o)`"
+    )
+
+
+def test_a_graph_becomes_a_table(tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text("```mermaid\nflowchart TD\n  a --> b\n  a --> c\n```\n", encoding="utf-8")
+    assert "| `a` | `b`, `c` |" in site.relinked(page, {})
+
+
+def test_every_page_is_built_and_python_is_not(built: Path):
+    for page in navigation():
+        assert (built / page).with_suffix(".html").is_file()
+    assert [*built.rglob("*.py"), *built.rglob("*.yaml")] == []
+
+
+@pytest.mark.parametrize(("word", "pages"), SEARCHED.items())
+def test_search_finds(built: Path, word: str, pages: set[str]):
+    items = json.loads((built / "search.json").read_text(encoding="utf-8"))["items"]
+    found = {one["location"].partition("#")[0] for one in items if word.lower() in (one["title"] + one["text"]).lower()}
+    assert pages <= found
+
+
+def test_no_page_and_no_style_loads_anything_from_another_host(built: Path):
+    for path in [*built.rglob("*.html"), *built.rglob("*.css")]:
+        text = path.read_text(encoding="utf-8")
+        assert TAGS.findall(text) + LOADS.findall(text) == [], path
+        assert path.suffix != ".html" or POLICY in text, path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def url(built: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=built)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("size", SIZES, ids=["desktop", "phone"])
+def test_people_search_and_no_other_host_is_asked(browser: Browser, url: str, size: dict):
+    context = browser.new_context(**size)
+    page = context.new_page()
+    asked: list[str] = []
+    wrong: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    for at in ("index.html", "architecture.html", "gallery/arena.html"):
+        page.goto(f"{url}/{at}")
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{at} is wider than the screen"
+    page.locator("label[for=__search]:visible, button.md-search__button:visible").first.click()
+    for word in SEARCHED:
+        page.get_by_role("combobox").or_(page.get_by_placeholder("Search")).first.fill(word)
+        expect(page.locator("mark", has_text=re.compile(word, re.I)).first).to_be_visible(timeout=SLOW_MS)
+    assert [one for one in asked if not one.startswith((url, "data:", "blob:"))] == []
+    assert wrong == []
+    context.close()
