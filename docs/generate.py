@@ -106,7 +106,7 @@ def files() -> dict[Path, str]:
         "reference/protocols.md": protocols_page,
         "reference/instruments.md": instruments_page,
         "reference/methods.md": lambda: _page("Methods", methods()),
-        "reference/columns.md": columns_page,
+        "reference/columns/index.md": columns_page,
         "reference/settings.md": settings_page,
         "reference/commands.md": commands_page,
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
@@ -115,6 +115,8 @@ def files() -> dict[Path, str]:
         "decisions/index.md": decisions_page,
         "gallery/index.md": lambda: NOTE + gallery.gallery(),
     }
+    makers |= {f"reference/columns/{name}.md": partial(_columns_of, name) for name in schemas()}
+    makers |= {f"reference/columns/{tidy.NAME}.md": _tidy_columns}
     makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in gallery.entries()}
     made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
     return made | {
@@ -289,30 +291,46 @@ def _points(scale: Points) -> str:
     return " to ".join(ends) + f", in steps of {scale.step}"
 
 
+COLUMN_HEAD = ("column", "kind", "allowed", "meaning", "source")
+
+
 def columns_page() -> str:
-    """Every column of every released schema."""
+    """What all released tables have in common, and a link to the columns of each schema."""
     text = (
         "The tables that grow while people take part, with the released files' names, columns and order. In the "
         "database each has five more columns, which exports leave out: `_study`; `_session` (empty if a row belongs "
         "to the study itself); `_part`, the folder of a release with several; `_seq`, the number of the event that "
         "completed the row, or of an imported row among those of its files; `_written`, JSON of the cells that an "
-        "imported file spells differently.\n"
+        "imported file spells differently.\n\n"
     )
-    head = ("column", "kind", "allowed", "meaning", "source")
-    for name, schema in sorted(schemas().items()):
-        text += f"\n# {name}\n\n{schema.source}\n"
-        for released in schema.tables:
-            files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
-            text += f"\n## {released.name}\n\nReleased as {files}.\n\n"
-            text += table(head, map(_column, released.columns))
-    text += (
-        f"\n# {tidy.NAME}\n\nThe tables of `parley export STUDY --schema {tidy.NAME}`, made from the events of any "
-        "study; they are in no database. `sessions` has a further column for each factor, and for a participant's id "
-        "in each further schema that the study fills; `answers_wide` has one for each question outside of loops.\n"
+    rows = [
+        (f"[{name}]({name}.md)", ", ".join(f"`{one.name}`" for one in schema.tables))
+        for name, schema in sorted(schemas().items())
+    ]
+    rows.append((f"[{tidy.NAME}]({tidy.NAME}.md)", ", ".join(f"`{made.name}`" for made in tidy.tables(()))))
+    return _page("Columns", text + table(("schema", "tables"), rows))
+
+
+def _columns_of(name: str) -> str:
+    """Every column of a released schema."""
+    schema = schemas()[name]
+    text = f"{schema.source}\n"
+    for released in schema.tables:
+        files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
+        text += f"\n## {released.name}\n\nReleased as {files}.\n\n" + table(COLUMN_HEAD, map(_column, released.columns))
+    return _page(f"Columns of {name}", text)
+
+
+def _tidy_columns() -> str:
+    """Every column of the tidy tables."""
+    text = (
+        f"The tables of `parley export STUDY --schema {tidy.NAME}`, made from the events of any study; they are in no "
+        "database. `sessions` has a further column for each factor, and for a participant's id in each further schema "
+        "that the study fills; `answers_wide` has one for each question outside of loops.\n"
     )
     for made in tidy.tables(()):
-        text += f"\n## {made.name}\n\nWritten as `{made.file}`.\n\n" + table(head, map(_column, made.columns))
-    return _page("Columns", text)
+        text += f"\n## {made.name}\n\nWritten as `{made.file}`.\n\n" + table(COLUMN_HEAD, map(_column, made.columns))
+    return _page(f"Columns of {tidy.NAME}", text)
 
 
 def _column(column: Column) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ GENERATED = ("reference", "gallery", "decisions")
 DOCS = ROOT / "docs"
 WRITTEN = tuple(path for path in sorted(DOCS.rglob("*.md")) if path.relative_to(DOCS).parts[0] not in GENERATED)
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *WRITTEN)
-REFERENCE = tuple(path for name in GENERATED for path in sorted((DOCS / name).glob("*.md")))
+REFERENCE = tuple(path for name in GENERATED for path in sorted((DOCS / name).rglob("*.md")))
 
 RUN = """
 import shlex, sys, app.cli
