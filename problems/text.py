@@ -3,7 +3,7 @@
 CRLF and a lone CR become LF, everywhere but in the cells of released files, which are kept to the byte. A byte order
 mark at the beginning of a file is dropped. Characters that are no text (`UNFIT`) are refused with their place in what
 researchers write (`decoded`, `checked`), who can correct it, and cleaned from what participants type and models reply
-(`clean`), who cannot. docs/researcher.md, "Encodings and control characters", has the rule for users.
+(`clean`), who cannot. docs/researchers/write.md, "Encodings and control characters", has the rule for users.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ from storage.yaml_text import yaml_text
 from tests.docs.pages import PAGES, REFERENCE, ROOT, Block, blocks, parley, python, save_files
 
 README = ROOT / "README.md"
-RESEARCHER = ROOT / "docs" / "researcher.md"
+RESEARCHERS = "researchers/"
+FIRST = ROOT / "docs" / "researchers" / "first-study.md"
 MODELS = ROOT / "docs" / "models.md"
 DESIGNS = ROOT / "docs" / "designs.md"
 TUTORIAL = ROOT / "docs" / "tutorial.md"
@@ -48,10 +49,11 @@ def whole(block: Block) -> dict:
         found = TEMPLATE.search((ROOT / "docs" / block.page).read_text(encoding="utf-8"))
         assert found is not None, f"{block} is no whole study, and its page has no template"
         return {**parse_yaml((STUDIES / f"{found[1]}.yaml").read_text(encoding="utf-8")).value, **raw}
-    assert block.page in (RESEARCHER.name, MODELS.name, DESIGNS.name, TRIALS.name), f"{block} is no whole study"
+    part_of_first = block.page.startswith(RESEARCHERS) or block.page in (MODELS.name, DESIGNS.name)
+    assert part_of_first or block.page == TRIALS.name, f"{block} is no whole study"
     if block.page == TRIALS.name:
         return {**parse_yaml((STUDIES / "uplift.yaml").read_text(encoding="utf-8")).value, **raw}
-    first = parse_yaml(next(blocks(RESEARCHER, "yaml")).text).value
+    first = parse_yaml(next(blocks(FIRST, "yaml")).text).value
     if "flow" in raw and raw["flow"][-1].get("step") != "finish":
         raw["flow"] = [*raw["flow"], FINISH]
     return {**first, **raw}

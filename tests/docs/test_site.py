@@ -27,6 +27,9 @@ SEARCHED = {
 }
 SIZES = ({"viewport": {"width": 1280, "height": 900}}, {"viewport": {"width": 390, "height": 844}, "is_mobile": True})
 SLOW_MS = 60_000
+BY_TIME = ("CHANGELOG.md",)
+MOST_WORDS = 10_000
+PAGES = [(path, place) for path, place in site.sources() if place.suffix == ".md"]
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +58,21 @@ def navigation() -> list[str]:
 
 
 def test_the_navigation_names_every_page():
-    pages = {place.as_posix() for _, place in site.sources() if place.suffix == ".md"}
+    pages = {place.as_posix() for _, place in PAGES}
     wanted = {page for page in pages if not page.startswith(LISTED)} | {f"{LISTED}index.md"}
     missing, unknown = sorted(wanted - {*navigation()}), sorted({*navigation()} - pages)
     assert missing == [], f"add them to `nav` in mkdocs.yml: {missing}"
     assert unknown == [], f"`nav` in mkdocs.yml names pages that do not exist: {unknown}"
     assert len(navigation()) == len({*navigation()})
+
+
+def test_no_page_is_longer_than_ten_thousand_words():
+    lengths = {
+        place.as_posix(): len(path.read_text(encoding="utf-8").split())
+        for path, place in PAGES
+        if path.name not in BY_TIME
+    }
+    assert {page: words for page, words in lengths.items() if words > MOST_WORDS} == {}, "split them by task"
 
 
 def test_every_shipped_study_is_in_the_gallery_with_its_picture():
