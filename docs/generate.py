@@ -41,7 +41,7 @@ from experiments.study import fields as asked
 from experiments.study import schema as parts
 from experiments.study.instrument import Instrument, InstrumentUse, Item, Points, Score
 from experiments.study.json_schema import json_schema
-from experiments.study.sections import ai_alone, dataset_info, plan, recruitment
+from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
@@ -85,6 +85,8 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`hypotheses` of the plan: a hypothesis", plan.Hypothesis),
     ("`contrast` of a hypothesis", plan.PlannedContrast),
     ("`looks` of the plan", plan.Looks),
+    ("`integrity`: checks and thresholds", integrity.IntegrityChecks),
+    ("`thresholds` of `integrity`", integrity.IntegrityThresholds),
     ("`dataset`: publication metadata", dataset_info.DatasetInfo),
     ("`authors` of the dataset: an author", dataset_info.Author),
     ("`funding` of the dataset: a grant", dataset_info.Grant),

@@ -32,6 +32,8 @@ REFERRED = {
     "SimulatorPrompts": "texts, see below",
     "AnnotatorSpec": "annotator, see below",
     "DatasetInfo": "mapping, see below",
+    "IntegrityChecks": "mapping, see below",
+    "IntegrityThresholds": "mapping, see below",
     "Plan": "mapping, see below",
     "PlannedContrast": "mapping, see below",
     "Looks": "mapping, see below",

@@ -25,8 +25,8 @@ from storage.errors import StorageError
 @dataclass(frozen=True)
 class TidyData:
     """The tidy tables of a study: `sessions`, `answers`, `answers_wide`, `scores`, `messages`, `ratings`, `events`,
-    `timings` and `model_calls`. Each is read from the database when it is first used, and has the columns of the
-    export."""
+    `timings`, `model_calls` and `integrity`. Each is read from the database when it is first used, and has the columns
+    of the export."""
 
     database: Database
     request: ExportRequest
@@ -75,6 +75,11 @@ class TidyData:
     def model_calls(self) -> pd.DataFrame:
         """A row for each call of a model."""
         return self.table("model_calls")
+
+    @cached_property
+    def integrity(self) -> pd.DataFrame:
+        """A row for each session and indicator of how its texts were written; it reads all sessions twice."""
+        return self.table("integrity")
 
     def table(self, name: str) -> pd.DataFrame:
         """Read a table by its name. Whole numbers are pandas' Int64, times have a time zone, and texts from a closed

@@ -5,7 +5,7 @@ The analysis is imported where it is needed, as that takes as long as all other 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,29 +15,12 @@ from rich.text import Text
 
 from app.cli.commands import command
 from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, out, print_json, settings_in_use
-from experiments.views.integrity import THRESHOLDS, Dossier, Evidence, Question, dossiers, flagged
-from experiments.views.text_likeness import Runs
-from storage.db.engine import Database
-from storage.errors import StorageError
-from storage.registers.origins import SIMULATED, Origin
+from experiments.views.integrity import INDICATORS, TITLES, Evidence, written_value
+from storage.datasets.integrity import SessionEvidence, excluded_sessions
 from storage.reports.conversations import origin_of
-from storage.reports.integrity import replies_alone, session_writings
 
 if TYPE_CHECKING:
-    from app.analysis.false_alarms import FlagRate
-
-Rates = Mapping[str, Mapping[str, "FlagRate"]]
-"""By whose sessions (`sessions`, `pilots`, `simulated`), the rate of each indicator."""
-TITLES: Mapping[str, str] = {
-    "paste_share": "pasted",
-    "typing_speed": "typed, chars/s",
-    "writing_speed": "written, chars/s",
-    "ai_likeness": "like a model's",
-    "hidden_word": "hidden word",
-    "honeypot": "hidden box",
-    "duplicate": "like another's",
-}
-SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
+    from app.analysis.false_alarms import FlagRate, IntegrityFindings
 
 
 @command("integrity")
@@ -51,60 +34,41 @@ def integrity_(
 
     Conditions, answers and outcomes are not shown, so that exclusions are decided without knowing them.
     """
+    from app.analysis.false_alarms import integrity_findings
+
     database = existing_database(settings_in_use())
     name = name_of(study)
-    whose_origin = origin_of(database, name, origin)
-    if whose_origin == Origin.IMPORT:
-        raise StorageError(f"{name!r} was imported, and a release does not have what participants' pages reported")
-    replies = replies_alone(database, name)
-    found, excluded = _dossiers(database, name, (whose_origin,), replies)
-    references = {"pilots": (Origin.PILOT,), "simulated": SIMULATED}
-    rates = {"sessions": _rates(found)} | {
-        whose: _rates(_dossiers(database, name, origins, replies)[0]) for whose, origins in references.items()
-    }
+    found = integrity_findings(database, name, origin_of(database, name, origin))
+    excluded = excluded_sessions(database, name)
     if as_json:
         print_json(
             {
-                "indicators": [_rate_row(one, rates) for one in THRESHOLDS],
-                "sessions": [_row(number, one, excluded=number in excluded) for number, one in found.items()],
+                "indicators": [_rate_row(one, found) for one in INDICATORS],
+                "sessions": [_row(number, one, excluded=number in excluded) for number, one in found.sessions.items()],
             }
         )
         return
-    listed = {number: one for number, one in found.items() if every or any(flagged(one).values())}
-    out.print(_rates_table(rates))
+    listed = {number: one for number, one in found.sessions.items() if every or any(one.flags.values())}
+    out.print(_rates_table(found))
     out.print(_sessions_table(listed, excluded) if listed else "No session has a flag.")
     if listed:
         _tell_next(study)
 
 
-def _dossiers(
-    database: Database, study: str, origins: Sequence[str], replies: Mapping[Question, Sequence[Runs]]
-) -> tuple[dict[int, Dossier], set[int]]:
-    """The evidence of the sessions of some origins by number, and the numbers of those that are excluded already."""
-    writings = list(session_writings(database, study, origins))
-    found = {one.number: dossier for one, dossier in dossiers([one.session for one in writings], replies)}
-    return found, {one.session.number for one in writings if one.excluded}
-
-
-def _rates(found: Mapping[int, Dossier]) -> Mapping[str, FlagRate]:
-    from app.analysis.false_alarms import flag_rates
-
-    return flag_rates(map(flagged, found.values()))
-
-
-def _rate_row(name: str, rates: Rates) -> dict[str, object]:
+def _rate_row(name: str, found: IntegrityFindings) -> dict[str, object]:
     """An indicator with its threshold and rates; null where no session of that origin is there."""
-    found = {whose: asdict(by[name]) if name in by else None for whose, by in rates.items()}
-    return {"indicator": name, "threshold": THRESHOLDS[name], **found}
+    rates = {"sessions": found.here, **found.false_alarms}
+    known = {whose: asdict(by[name]) if name in by else None for whose, by in rates.items()}
+    return {"indicator": name, "threshold": found.thresholds[name], **known}
 
 
-def _row(number: int, one: Dossier, *, excluded: bool) -> dict[str, object]:
-    known = {name: asdict(found) if found is not None else None for name, found in one.items()}
-    flags = [name for name, flag in flagged(one).items() if flag]
+def _row(number: int, one: SessionEvidence, *, excluded: bool) -> dict[str, object]:
+    known = {name: asdict(found) if found is not None else None for name, found in one.dossier.items()}
+    flags = [name for name, flag in one.flags.items() if flag]
     return {"number": number, "flags": flags, "excluded": excluded, **known}
 
 
-def _rates_table(rates: Rates) -> Table:
+def _rates_table(found: IntegrityFindings) -> Table:
     about = (
         "false alarms: the share of pilot and of simulated sessions at the threshold, with its 95 % interval. What a "
         "page reports is a hint, not a proof: dictation, autocompletion and translation look like pasting too."
@@ -113,11 +77,11 @@ def _rates_table(rates: Rates) -> Table:
     table.add_column("indicator")
     for title in ("from", "flagged", "false alarms, pilots", "false alarms, simulated"):
         table.add_column(title, justify="right")
-    for name, threshold in THRESHOLDS.items():
-        here = rates["sessions"].get(name)
+    for name, threshold in found.thresholds.items():
+        here = found.here.get(name)
         flags = "–" if here is None or not here.known else f"{here.flagged:,} of {here.known:,}"
-        alarms = (_alarms(rates[whose].get(name)) for whose in ("pilots", "simulated"))
-        table.add_row(Text(TITLES[name]), _value(name, threshold), flags, *alarms)
+        alarms = (_alarms(by.get(name)) for by in found.false_alarms.values())
+        table.add_row(Text(TITLES[name]), written_value(name, threshold), flags, *alarms)
     return table
 
 
@@ -131,15 +95,14 @@ def _alarms(rate: FlagRate | None) -> str:
     return f"{format_value(rate.share.value, SHARE)} ({interval}) of {known:,}"
 
 
-def _sessions_table(listed: Mapping[int, Dossier], excluded: Collection[int]) -> Table:
+def _sessions_table(listed: Mapping[int, SessionEvidence], excluded: Collection[int]) -> Table:
     table = Table(title="Sessions", title_justify="left", caption="* at the threshold", caption_justify="left")
     table.add_column("no.", justify="right")
     for title in TITLES.values():
         table.add_column(title, justify="right")
     table.add_column("excluded")
     for number, one in listed.items():
-        flags = flagged(one)
-        cells = (_cell(name, one[name], at=bool(flags[name])) for name in TITLES)
+        cells = (_cell(name, one.dossier[name], at=bool(one.flags[name])) for name in TITLES)
         table.add_row(f"{number}", *cells, Text("yes" if number in excluded else ""))
     return table
 
@@ -148,11 +111,7 @@ def _cell(name: str, found: Evidence | None, *, at: bool) -> str:
     if found is None:
         return ""
     other = f" (no. {found.number})" if at and found.number is not None else ""
-    return f"{_value(name, found.value)}{other}{'*' if at else ''}"
-
-
-def _value(name: str, value: float) -> str:
-    return f"{100 * value:.0f} %" if name in SHARES else f"{value:.1f}"
+    return f"{written_value(name, found.value)}{other}{'*' if at else ''}"
 
 
 def _tell_next(study: str) -> None:

@@ -14,9 +14,10 @@ texts that are long enough, without replies of models alone. What the page repor
 Nothing here knows a condition, an answer key or an outcome, and no path is kept, as paths can name the condition: who
 decides on an exclusion must not see them.
 
-The thresholds are where to look closer, and each study shows how often they are wrong. 12 characters a second are 144
-words of five characters a minute: of 168,000 people who typed given sentences the fastest reached about 120 (Dhakal et
-al. 2018, Observations on Typing from 136 Million Keystrokes, CHI, doi 10.1145/3173574.3174220).
+The thresholds (`integrity.thresholds` in a study file) are where to look closer, and each study shows how often they
+are wrong. Parley's 12 characters a second are 144 words of five characters a minute: of 168,000 people who typed given
+sentences the fastest reached about 120 (Dhakal et al. 2018, Observations on Typing from 136 Million Keystrokes, CHI,
+doi 10.1145/3173574.3174220).
 """
 
 from __future__ import annotations
@@ -29,22 +30,29 @@ from typing import Any
 from experiments.session.state import Location, State, visited
 from experiments.session.telemetry import without_indices
 from experiments.study.fields import LongText, TextField
+from experiments.study.sections.integrity import IntegrityThresholds
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.views.screen_measures import ClientMeasures, added_up, seconds_shown
 from experiments.views.text_likeness import Runs, containment, resemblance, runs, words
 
-THRESHOLDS: Mapping[str, float] = MappingProxyType(
+INDICATORS = ("paste_share", "typing_speed", "writing_speed", "ai_likeness", "hidden_word", "honeypot", "duplicate")
+TITLES: Mapping[str, str] = MappingProxyType(
     {
-        "paste_share": 0.5,
-        "typing_speed": 12.0,
-        "writing_speed": 12.0,
-        "ai_likeness": 0.5,
-        "hidden_word": 1.0,
-        "honeypot": 1.0,
-        "duplicate": 0.8,
+        "paste_share": "pasted",
+        "typing_speed": "typed, chars/s",
+        "writing_speed": "written, chars/s",
+        "ai_likeness": "like a model's",
+        "hidden_word": "hidden word",
+        "honeypot": "hidden box",
+        "duplicate": "like another's",
     }
 )
+"""The indicators in a word or two, for narrow columns."""
+SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
+YES = 1.0
+"""The threshold of an indicator that is yes (1) or no (0)."""
+Thresholds = Mapping[str, float]
 """The value from which each indicator is flagged."""
 LEAST_CHARS = 50
 """Screens with fewer characters have no speed: a word is typed, or completed by the browser, at once."""
@@ -162,9 +170,24 @@ def _evidence(
     }
 
 
-def flagged(found: Dossier, thresholds: Mapping[str, float] = THRESHOLDS) -> dict[str, bool | None]:
+def thresholds_of(study: Study | None = None) -> Thresholds:
+    """The value from which a study flags each indicator; without one, Parley's."""
+    checks = study.file.integrity if study is not None else None
+    chosen = (checks.thresholds if checks is not None else None) or IntegrityThresholds()
+    known = {**chosen.model_dump(), "hidden_word": YES}
+    return MappingProxyType({name: float(known[name]) for name in INDICATORS})
+
+
+def flagged(found: Dossier, thresholds: Thresholds) -> dict[str, bool | None]:
     """By indicator, whether it is at its threshold; None where it cannot be known."""
     return {name: None if one is None else one.value >= thresholds[name] for name, one in found.items()}
+
+
+def written_value(name: str, value: float) -> str:
+    """A value of an indicator as people read it: `97 %` or `14.2`."""
+    if name == "honeypot":
+        return f"{value:.0f}"
+    return f"{100 * value:.0f} %" if name in SHARES else f"{value:.1f}"
 
 
 def _worst(found: Iterable[Evidence | None]) -> Evidence | None:
@@ -234,5 +257,5 @@ def _duplicate(one: WrittenSession, by_run: ByRun, *, several: bool) -> Evidence
     for text in one.texts:
         for number, runs_ in {other for run in text.runs for other in by_run[text.box, run] if other[0] != one.number}:
             if (value := resemblance(text.runs, runs_)) > best.value:
-                best = Evidence(value, f"like a text of session {number}", number)
+                best = Evidence(value, "a text in the same box of another session", number)
     return best

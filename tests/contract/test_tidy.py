@@ -48,7 +48,10 @@ from tests.fakes.sessions import NAMES, study
 from tests.fakes.studies import short, write
 
 ROOT = Path(__file__).parents[2]
-TABLES = ("sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls")
+TABLES = (
+    "sessions", "answers", "answers_wide", "scores", "messages", "ratings", "events", "timings", "model_calls",
+    "integrity",
+)  # fmt: skip
 STUDIES = tuple(study(name).name for name in NAMES)
 BESIDE = {"of", "order", "passed", "tries", "check", "turn", "onward"}
 """Values in events that answer no question."""

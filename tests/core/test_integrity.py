@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis.false_alarms import FEWEST_SESSIONS, flag_rates
-from experiments.views.integrity import THRESHOLDS, FreeText, WrittenScreen, WrittenSession, dossiers, flagged
+from experiments.study.resolve import resolve
+from experiments.views.integrity import (
+    INDICATORS,
+    FreeText,
+    WrittenScreen,
+    WrittenSession,
+    dossiers,
+    flagged,
+    thresholds_of,
+)
 from experiments.views.screen_measures import ClientMeasures
 from experiments.views.text_likeness import containment, resemblance, runs
 
@@ -60,7 +69,7 @@ def test_pasting_and_speed_by_hand() -> None:
 
 def test_text_that_no_key_wrote_is_fast() -> None:
     (found,) = dossiers([session(1, screen(400, 90, typing_s=0))], {})
-    assert flagged(found[1])["typing_speed"] is True
+    assert flagged(found[1], thresholds_of())["typing_speed"] is True
     assert found[1]["typing_speed"] is not None
     assert found[1]["typing_speed"].value == 400
 
@@ -108,4 +117,16 @@ def test_a_rate_of_false_alarms_needs_enough_sessions() -> None:
 
 def test_each_indicator_has_a_threshold() -> None:
     ((_, found),) = dossiers([session(1)], {})
-    assert list(found) == list(THRESHOLDS)
+    assert list(found) == list(INDICATORS) == list(thresholds_of())
+
+
+def test_a_study_sets_thresholds_and_keeps_parleys_others() -> None:
+    document = {"study": "s", "title": "S", "flow": [{"step": "finish"}]}
+    chosen = thresholds_of(resolve({**document, "integrity": {"thresholds": {"duplicate": 0.3}}}, {}, {}))
+    usual = thresholds_of(resolve(document, {}, {}))
+    assert list(usual.values()) == [0.5, 12, 12, 0.5, 1, 1, 0.8]
+    assert thresholds_of() == usual
+    assert {**usual, "duplicate": 0.3} == chosen
+    one, other = session(1, text=STORY), session(2, text=f"{STORY} {OTHER}")
+    (_, found), _ = dossiers([one, other], {})
+    assert (flagged(found, usual)["duplicate"], flagged(found, chosen)["duplicate"]) == (False, True)

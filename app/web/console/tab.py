@@ -11,6 +11,13 @@ from gradio.components import Component
 
 from app.web.console.current_user import CurrentUser
 
+PICKS = (
+    "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
+    " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
+    " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
+)
+"""For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
+
 
 def dropdown(label: str, **options: Any) -> gr.Dropdown:
     """A dropdown whose choices are set when it is painted. The browser's value is not validated here, so its reader

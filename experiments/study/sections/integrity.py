@@ -1,4 +1,5 @@
-"""Checks of whether a model took part, which a study may switch on and its consent form discloses."""
+"""Checks of whether a model took part, which a study may switch on and its consent form discloses; and the values from
+which evidence on texts is flagged."""
 
 from __future__ import annotations
 
@@ -8,9 +9,29 @@ from pydantic import Field, model_validator
 
 from experiments.study.base_model import StrictModel
 
+Share = Annotated[float, Field(gt=0, le=1)]
+CharsPerSecond = Annotated[float, Field(gt=0)]
+
+
+class IntegrityThresholds(StrictModel):
+    """From which value each indicator of `parley integrity` is flagged."""
+
+    paste_share: Share = 0.5
+    """The share of the written characters that was pasted, as the page reported it. Needs `telemetry`."""
+    typing_speed: CharsPerSecond = 12.0
+    """Characters a second while keys were pressed, without pasted ones. Needs `telemetry`."""
+    writing_speed: CharsPerSecond = 12.0
+    """Characters a second of the time for which the screen was shown, pasted ones included."""
+    ai_likeness: Share = 0.5
+    """The share of a text that is in a reply of a model that was asked the same question alone."""
+    honeypot: Annotated[int, Field(ge=1)] = 1
+    """Screens on which something was written in the hidden box. Needs `honeypot: true`."""
+    duplicate: Share = 0.8
+    """How alike a text is to another session's in the same box: shared runs of three words, of all in either."""
+
 
 class IntegrityChecks(StrictModel):
-    """What the pages contain that people do not see."""
+    """What the pages contain that people do not see, and from which values evidence is flagged."""
 
     hidden_instruction: Annotated[str, Field(pattern=r"^[a-z]{4,20}$")] | None = None
     """A word that nobody would write by chance, such as `hazelnut`. Beside each box for long texts the page has an
@@ -19,9 +40,19 @@ class IntegrityChecks(StrictModel):
     honeypot: bool = False
     """Whether each form has a box that people do not see. That something was written in it is recorded, not what. The
     consent form says that there are such boxes, and they are there only after consent."""
+    thresholds: IntegrityThresholds | None = None
+    """From which values the indicators are flagged, where not from Parley's: `{paste_share: 0.3}`. Those of the newest
+    version count, for sessions of all versions."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether pages contain something that people do not see."""
+        return self.hidden_instruction is not None or self.honeypot
 
     @model_validator(mode="after")
     def _some(self) -> Self:
-        if self.hidden_instruction is None and not self.honeypot:
-            raise ValueError("switches nothing on; write `hidden_instruction: WORD`, `honeypot: true` or both")
+        if not self.hides and self.thresholds is None:
+            raise ValueError(
+                "switches nothing on; write `hidden_instruction: WORD`, `honeypot: true` or `thresholds: {...}`"
+            )
         return self

@@ -18,6 +18,7 @@ from experiments.session.engine import fold
 from storage import tables
 from storage.datasets.describe.csv_injection import is_formula
 from storage.datasets.exports.rows import Rows
+from storage.datasets.integrity import SessionEvidence, session_evidence, thresholds_in_force
 from storage.datasets.tidy.columns import Layout
 from storage.datasets.tidy.rows import TidySession, rows
 from storage.schemas.base import Column, ReleasedTable
@@ -81,6 +82,7 @@ class SessionRows:
     def records(self, connection: Connection) -> Iterator[TidySession]:
         """The sessions in the order of arrival, with what the table needs of them."""
         studies = {one.hash: one for one in self.layout.studies}
+        evidence = self._evidence(connection) if self.table.name == "integrity" else {}
         for page in self._pages(connection):
             streams = [found.stream for found in page]
             events = _by_stream(connection, _events(streams))
@@ -92,7 +94,14 @@ class SessionRows:
                 if state.seq and state.outcome != "withdrawn":
                     calls = [row._asdict() for row in attempts.get(found.stream, ())]
                     page_told = _by_path(telemetry.get(found.stream, ()))
-                    yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls)
+                    known = evidence.get(found.ordinal)
+                    yield TidySession(studies[found.hash], state, found._asdict(), page_told, calls, known)
+
+    def _evidence(self, connection: Connection) -> Mapping[int, SessionEvidence]:
+        """The evidence of all sessions of the origin, by number: copies are also in sessions that are left out."""
+        database = connection.engine
+        thresholds = thresholds_in_force(database, self.study)
+        return session_evidence(database, self.study, (self.origin,), thresholds)
 
     def _pages(self, connection: Connection) -> Iterator[Sequence[Found]]:
         query = select(_session.hash, _session.ordinal, *_seat).join(tables.seats, _seat.stream == _session.stream)

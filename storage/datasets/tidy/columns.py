@@ -56,6 +56,18 @@ GIVEN = MappingProxyType(
 ENDS = MappingProxyType(
     {"complete": "complete", "cut_off": "cut off at the longest length", "stopped": "stopped by the participant"}
 )
+MEASURES = MappingProxyType(
+    {
+        "paste_share": "the share of the written characters that was pasted",
+        "typing_speed": "characters a second while keys were pressed, without pasted ones",
+        "writing_speed": "characters a second of the time for which the screen was shown",
+        "ai_likeness": "the share of a text that is in a reply of a model asked the same question alone",
+        "hidden_word": "whether a text has the word of the hidden instruction (0 or 1)",
+        "honeypot": "screens on which something was written in the hidden box",
+        "duplicate": "how alike a text is to another session's in the same box, from 0 to 1",
+    }
+)
+"""The indicators of integrity."""
 TRUTH = MappingProxyType({"0": "no", "1": "yes"})
 YES_NO = IntegerColumn(0, 1, TRUTH, blank=True)
 
@@ -242,6 +254,24 @@ def _timing_columns() -> tuple[Column, ...]:
     )
 
 
+def _integrity_columns() -> tuple[Column, ...]:
+    """The values are evidence for review and no verdicts (experiments/views/integrity.py)."""
+    return (
+        Column("indicator", ChoiceColumn(MEASURES), "What is measured.", PARLEY),
+        Column("value", NumberColumn(low=0), "Its value for the session: that of the worst screen or text.", PARLEY),
+        Column("threshold", NumberColumn(low=0), "The value from which the study flags it.", STUDY),
+        Column(
+            "flagged",
+            IntegerColumn(0, 1, TRUTH),
+            "Whether the value is at the threshold. Evidence, no verdict: each indicator is wrong about some honest "
+            "people, and `parley integrity` says how often in pilot and simulated sessions.",
+            PARLEY,
+        ),
+        Column("basis", SOME, "What the value rests on.", PARLEY),
+        Column("alike", ANY, "Of `duplicate`: the session with the text that is alike; it may be left out.", PARLEY),
+    )
+
+
 def _call_columns() -> tuple[Column, ...]:
     return (
         *_place(),
@@ -387,6 +417,7 @@ def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
         "events": _event_columns(),
         "timings": _timing_columns(),
         "model_calls": _call_columns(),
+        "integrity": _integrity_columns(),
     }
     keys = _keys(studies)
     return tuple(ReleasedTable(name, file_of(name), (*keys, *own), ()) for name, own in columns.items())

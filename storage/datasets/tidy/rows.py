@@ -28,6 +28,7 @@ from experiments.views.instrument_scores import instrument_answers, scores
 from experiments.views.problem_history import problem_turns
 from experiments.views.screen_measures import added_up, seconds_shown
 from experiments.views.transcript import given_by
+from storage.datasets.integrity import SessionEvidence
 from storage.datasets.tidy.columns import GIVEN, Layout, session_id
 
 Values = dict[str, Any]
@@ -40,8 +41,8 @@ WHOLE = re.compile(r"-?[0-9]{1,15}")
 class TidySession:
     """What is stored of a session: its study, its state, and its row in `seat`.
 
-    `telemetry` are the page's records by path, and `attempts` the calls of models, in order. They are read only for
-    the tables that need them.
+    `telemetry` are the page's records by path, `attempts` the calls of models, in order, and `evidence` figures on how
+    its texts were written. They are read only for the tables that need them.
     """
 
     study: Study
@@ -49,6 +50,7 @@ class TidySession:
     seat: Mapping[str, Any]
     telemetry: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     attempts: Sequence[Mapping[str, Any]] = ()
+    evidence: SessionEvidence | None = None
 
 
 def rows(table: str, record: TidySession, layout: Layout) -> Iterator[Values]:
@@ -207,6 +209,21 @@ def text(value: Any) -> str | None:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
+def _integrity(record: TidySession, _: Layout) -> Iterator[Values]:
+    known = record.evidence
+    for name, found in known.dossier.items() if known is not None else ():
+        if known is not None and found is not None:
+            copied = name == "duplicate" and known.alike is not None
+            yield {
+                "indicator": name,
+                "value": found.value,
+                "threshold": known.thresholds[name],
+                "flagged": int(bool(known.flags[name])),
+                "basis": found.about,
+                "alike": session_id(known.alike) if copied and known.alike else None,
+            }
+
+
 def _wide(record: TidySession, layout: Layout) -> Iterator[Values]:
     facts = record.state.facts
     yield {
@@ -286,7 +303,7 @@ def time(us: int | None) -> str | None:
 
 
 _WHOLE: Mapping[str, Callable[[TidySession, Layout], Iterator[Values]]] = MappingProxyType(
-    {"sessions": _sessions, "answers_wide": _wide}
+    {"sessions": _sessions, "answers_wide": _wide, "integrity": _integrity}
 )
 _BY_EVENT: Mapping[str, Callable[[TidySession, _Places], Iterator[Values]]] = MappingProxyType(
     {

@@ -8,6 +8,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.tab import Tab, TabLocation
 from app.web.console.tabs.accounts import AccountsTab
 from app.web.console.tabs.export import ExportTab
+from app.web.console.tabs.integrity import IntegrityTab
 from app.web.console.tabs.monitor import MonitorTab
 from app.web.console.tabs.results import ResultsTab
 from app.web.console.tabs.servers import ServersTab
@@ -18,6 +19,7 @@ ROOMS: Sequence[Callable[[ConsoleContext, TabLocation], Tab]] = (
     StudiesTab,
     MonitorTab,
     SessionsTab,
+    IntegrityTab,
     ExportTab,
     ResultsTab,
     ServersTab,

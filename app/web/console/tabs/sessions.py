@@ -25,7 +25,7 @@ from app.web.console.session_filters import (
     choices,
     parse_filters,
 )
-from app.web.console.tab import LocationValues, TabLocation, dropdown
+from app.web.console.tab import PICKS, LocationValues, TabLocation, dropdown
 from app.web.console.text_rendering import BudgetedRenderer
 from experiments.session.engine import fold
 from experiments.session.remarks import Kind
@@ -60,12 +60,6 @@ NOTED: Mapping[Kind, str] = {
     "excluded": "Session {number} is excluded.",
     "included": "Session {number} is included again.",
 }
-PICKS = (
-    "element.addEventListener('click', (e) => { const row = e.target.closest('[data-session]');"
-    " if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return; e.preventDefault();"
-    " window.parleyConsole.picked = row.dataset.session; trigger('click'); });"
-)
-"""A click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 PICKED = "(study, _) => [study, window.parleyConsole.picked ?? '']"
 Updates = Mapping[Component, Any]
 

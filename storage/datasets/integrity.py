@@ -1,0 +1,111 @@
+"""What the sessions of a study wrote, what models wrote that were asked the same questions alone, and the evidence that
+both give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+
+from experiments.session.engine import fold
+from experiments.views.integrity import (
+    LEAST_RUNS,
+    Dossier,
+    Question,
+    Thresholds,
+    WrittenSession,
+    dossiers,
+    flagged,
+    thresholds_of,
+    written,
+)
+from experiments.views.text_likeness import Runs, runs
+from storage import tables
+from storage.ai_alone.answers import ALONE
+from storage.ai_alone.cells import cells_of
+from storage.ai_alone.replies import stored
+from storage.db.engine import Database
+from storage.log import telemetry
+from storage.log.event_log import facts
+from storage.registers.studies import Studies
+
+_session, _seat = tables.sessions.c, tables.seats.c
+
+
+class SessionWriting(NamedTuple):
+    """What a session wrote, and its seed."""
+
+    session: WrittenSession
+    seed: str
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvidence:
+    """The evidence of a session, and the seed of the session whose text is like one of its own."""
+
+    dossier: Dossier
+    flags: Mapping[str, bool | None]
+    thresholds: Thresholds
+    alike: str | None = None
+    """None if no text is like one of its own."""
+
+
+def session_evidence(
+    database: Database, study: str, origins: Sequence[str], thresholds: Thresholds
+) -> dict[int, SessionEvidence]:
+    """The evidence of each session of these origins by number, oldest first and excluded ones included; copies are
+    looked for among them all."""
+    by_number = {one.session.number: one for one in session_writings(database, study, origins)}
+    found = {}
+    for session, dossier in dossiers([one.session for one in by_number.values()], replies_alone(database, study)):
+        copy = dossier["duplicate"]
+        alike = by_number[copy.number].seed if copy is not None and copy.number is not None else None
+        found[session.number] = SessionEvidence(dossier, flagged(dossier, thresholds), thresholds, alike)
+    return found
+
+
+def thresholds_in_force(database: Database, study: str) -> Thresholds:
+    """The thresholds of the newest version, which count for sessions of all versions; Parley's if there is none."""
+    studies = Studies(database)
+    return thresholds_of(studies.newest(study) if studies.has(study) else None)
+
+
+def excluded_sessions(database: Database, study: str) -> frozenset[int]:
+    """The numbers of the sessions that a researcher excluded: not why, as reasons can name an outcome."""
+    query = select(_session.ordinal).join(tables.seats, _seat.stream == _session.stream)
+    with database.connect() as connection:
+        found = connection.execute(query.where(_session.study == study, _seat.excluded.is_not(None))).scalars()
+        return frozenset(found)
+
+
+def session_writings(database: Database, study: str, origins: Sequence[str]) -> Iterator[SessionWriting]:
+    """What each session of these origins wrote, oldest first; nothing of those that withdrew."""
+    studies = Studies(database)
+    query = select(_session.stream, _session.hash, _session.ordinal).where(
+        _session.study == study, _session.origin.in_(origins)
+    )
+    with database.connect() as connection:
+        for stream, hash_, number in connection.execute(query.order_by(_session.ordinal)).all():
+            state = fold(facts(connection, stream))
+            if state.seq and state.outcome != "withdrawn":
+                records: dict[str, list[dict[str, Any]]] = {}
+                for row in telemetry.read(database, study, stream):
+                    records.setdefault(row["path"], []).append({**row["data"], "kind": row["kind"]})
+                wrote = written(studies.get(hash_), state, number, records)
+                yield SessionWriting(wrote, state.seed)
+
+
+def replies_alone(database: Database, study: str) -> dict[Question, list[Runs]]:
+    """The replies of models that were asked a study's questions alone, by question; without those that are short."""
+    about = {
+        cell.cell: (cell.dataset or "", cell.problem)
+        for cell in cells_of(database, study, ALONE)
+        if cell.problem is not None
+    }
+    found: dict[Question, list[Runs]] = {}
+    for reply in stored(database, about):
+        if reply.text is not None and len(of_reply := runs(reply.text)) >= LEAST_RUNS:
+            found.setdefault(about[reply.cell], []).append(of_reply)
+    return found
