@@ -71,6 +71,12 @@ def power_(
     dropout: Annotated[
         float | None, typer.Option(metavar="SHARE", min=0, max=1, help="The share of participants who drop out.")
     ] = None,
+    covariate_r2: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", min=0, max=1, help="The share of the variance that the plan's covariates explain."
+        ),
+    ] = None,
     answers: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Answers of each participant. Default: as the study asks.")
     ] = None,
@@ -109,7 +115,7 @@ def power_(
     plan = plan_of(found)
     given = {
         "baseline": baseline, "sd": sd, "icc_participant": icc_participant, "icc_question": icc_question,
-        "dropout": dropout,
+        "dropout": dropout, "covariate_r2": covariate_r2,
     }  # fmt: skip
     assumed = {name: value for name, value in given.items() if value is not None}
     chosen = chosen_hypotheses(plan, hypotheses or ())
@@ -127,7 +133,7 @@ def power_(
         return
     for one in results:
         _print(one, costs)
-    _print_notes(plan, trial, to)
+    _print_notes(trial, to)
 
 
 def _one_outcome(chosen: Sequence[Hypothesis], assumed: Mapping[str, float]) -> None:
@@ -252,11 +258,13 @@ def _print(one: HypothesisPower, costs: _Costs) -> None:
     """Print the powers of a hypothesis, and the numbers of participants for 80 and 90 %."""
     assumed, design = one.assumed, one.design
     spread = "" if assumed.sd is None else f", standard deviation {assumed.sd:g}"
+    explained = f", {assumed.covariate_r2:.3g} of it explained by covariates" if design.covariates else ""
+    missing = "; a participant without any answer counts as all wrong" if design.missing == "worst-case" else ""
     out.print(f"[bold]{escape(one.hypothesis.id)}[/bold]: {escape(one.hypothesis.claim)}", highlight=False)
     out.print(
         f"Baseline {assumed.baseline:.3g}{spread}; of the variance {assumed.icc_participant:.3g} between participants, "
-        f"{assumed.icc_question:.3g} between questions; drop-out {assumed.dropout:.3g}; {design.answers} answers "
-        f"each, {design.questions} questions; alpha {design.alpha:.3g}.",
+        f"{assumed.icc_question:.3g} between questions{explained}; drop-out {assumed.dropout:.3g}; {design.answers} "
+        f"answers each, {design.questions} questions; alpha {design.alpha:.3g}{missing}.",
         highlight=False,
     )
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
@@ -277,11 +285,7 @@ def _print(one: HypothesisPower, costs: _Costs) -> None:
     out.print()
 
 
-def _print_notes(plan: Plan, trial: DryRunResult, to: Path | None) -> None:
-    if plan.missing == "worst-case":
-        out.print("[yellow]Power is that of complete cases; `missing: worst-case` is not simulated.[/yellow]")
-    if plan.covariates:
-        out.print("[yellow]Covariates are not simulated.[/yellow]")
+def _print_notes(trial: DryRunResult, to: Path | None) -> None:
     if trial.unpriced:
         out.print(f"[yellow]Costs lack models without a `price`: {escape(', '.join(trial.unpriced))}.[/yellow]")
     if to is not None:

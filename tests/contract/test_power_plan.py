@@ -20,7 +20,7 @@ from tests.fakes.databases import fill
 from tests.fakes.sessions import study
 from tests.fakes.trials import PLAN, trial
 
-FLAGS = {"baseline": 0.6, "icc_participant": 0.1, "icc_question": 0.05, "dropout": 0.1}
+FLAGS = {"baseline": 0.6, "icc_participant": 0.1, "icc_question": 0.05, "dropout": 0.1, "covariate_r2": 0.04}
 
 
 @pytest.fixture(scope="module")

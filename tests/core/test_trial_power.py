@@ -12,6 +12,8 @@ from scipy.stats import multivariate_normal, norm
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
 from app.analysis.trial import simulation
+from app.analysis.trial.estimator import Difference
+from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
 from app.analysis.trial.power import (
     GridPoint,
     PowerPoint,
@@ -25,7 +27,7 @@ from app.analysis.trial.power import (
 )
 from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
 from app.errors import TrialError
-from experiments.study.sections.plan import Looks
+from experiments.study.sections.plan import STEP, Hypothesis, Looks, Plan, PlannedContrast
 
 SCORES = Assumptions(baseline=3.0, sd=2.0)
 PLAIN = Design("between", "different", 0.05)
@@ -128,7 +130,7 @@ def test_the_correlation_of_yes_no_answers_is_that_of_the_bivariate_normal(laten
 def test_simulated_answers_have_the_assumed_shares_and_correlations() -> None:
     assumed = Assumptions(0.7, None, icc_participant=0.2, icc_question=0.1)
     design = replace(PLAIN, answers=10, questions=400)
-    data = simulation._draw(np.random.default_rng(2), assumed, design, 4_000, 0.1)
+    data = simulation.draw(np.random.default_rng(2), assumed, design, 4_000, 0.1)
     assert data.value[data.treated == 0].mean() == pytest.approx(0.7, abs=0.02)
     assert data.value[data.treated == 1].mean() == pytest.approx(0.8, abs=0.02)
     table = data.value[data.treated == 0].reshape(-1, 10) - 0.7
@@ -141,7 +143,7 @@ def test_simulated_answers_have_the_assumed_shares_and_correlations() -> None:
 
 def test_those_who_drop_out_leave_fewer_answers() -> None:
     design = replace(PLAIN, answers=5)
-    data = simulation._draw(np.random.default_rng(2), replace(SCORES, dropout=0.4), design, 2_000, 0.0)
+    data = simulation.draw(np.random.default_rng(2), replace(SCORES, dropout=0.4), design, 2_000, 0.0)
     assert data.value.size / 10_000 == pytest.approx(1 - 0.4 * (1 - 2 / 5), abs=0.02)  # they give 2 of 5 on average
 
 
@@ -212,3 +214,93 @@ def test_an_effect_that_leaves_no_share_is_refused() -> None:
 def test_a_trial_without_variation_shows_nothing() -> None:
     end = simulate(np.random.default_rng(1), Assumptions(0.001), PLAIN, 10, 0.0)
     assert not end.rejected
+
+
+def estimates(design: Design, assumed: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
+    random = np.random.default_rng(7)
+    return np.asarray([simulate(random, assumed, design, participants, effect).estimate for _ in range(runs)])
+
+
+@pytest.mark.parametrize("r2", [0.0, 0.25, 0.6])
+def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
+    """ANCOVA: of the variance of the difference, 4 sd^2/n, 1 - R2 is left, times (n - 3)/(n - 4) as the arms differ in
+    the covariate by chance (Cox and McCullagh 1982, Biometrics 38:541)."""
+    n, runs = 60, 1500
+    found = estimates(replace(PLAIN, covariates=1), replace(SCORES, covariate_r2=r2), n, 1.0, runs)
+    expected = 4 * SCORES.spread**2 / n * (1 - r2) * (n - 3) / (n - 4)
+    assert abs(found.var(ddof=1) / expected - 1) < 4 * sqrt(2 / runs)
+    assert abs(found.mean() - 1.0) < 4 * sqrt(expected / runs)
+
+
+def test_a_covariate_gives_the_power_of_the_residual_variance() -> None:
+    assumed = replace(SCORES, covariate_r2=0.5)
+    theirs = TTestIndPower().power(effect_size=0.3 / sqrt(0.5), nobs1=60, alpha=0.05)
+    assert near(point(replace(PLAIN, covariates=1), assumed, 120, 0.6), theirs, slack=0.01)
+    assert near(point(replace(PLAIN, covariates=1), assumed, 120, 0.0), 0.05)
+
+
+@pytest.mark.parametrize(("answers", "questions", "share"), [(1, 1, 0.3), (4, 6, 0.2)])
+def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: int, share: float) -> None:
+    """The squared correlation of a yes-no answer and the covariate."""
+    assumed = Assumptions(0.7, None, 0.25, 0.1 if questions > 1 else 0.0, covariate_r2=share)
+    design = replace(PLAIN, answers=answers, questions=questions, covariates=2)
+    drawn = simulation.draw(np.random.default_rng(3), assumed, design, 40_000, 0.0)
+    found = [np.corrcoef(drawn.value, column[drawn.people])[0, 1] ** 2 for column in drawn.covariates.T]
+    assert found == pytest.approx([share, 0.0], abs=0.015)
+
+
+def test_covariates_explain_no_more_than_participants_differ() -> None:
+    design = replace(PLAIN, answers=3, covariates=1)
+    with pytest.raises(TrialError, match=r"explain 0\.3 of the variance"):
+        simulate(np.random.default_rng(1), replace(SCORES, icc_participant=0.2, covariate_r2=0.3), design, 40, 1.0)
+
+
+@pytest.mark.parametrize("contrast", ["between", "within", "paired"])
+def test_with_worst_case_who_left_at_once_has_no_effect(contrast: simulation.Contrast) -> None:
+    """Of those who drop out, one in m leaves before the first of m answers: the effect is that much smaller."""
+    design = replace(PLAIN, contrast=contrast, answers=4, questions=4, missing="worst-case")
+    assumed, runs = Assumptions(0.5, None, 0.2, 0.05, dropout=0.4), 400
+    found = estimates(design, assumed, 200, 0.3, runs)
+    gone = assumed.dropout / design.answers
+    half = gone / 2 if contrast == "within" else 0.0  # who left after one answer has none in one arm, which counts as 0
+    expected = 0.3 * (1 - gone - half)
+    assert abs(found.mean() - expected) < 4 * found.std(ddof=1) / sqrt(runs)
+    assert near(point(design, assumed, 120, 0.0, runs=400), 0.05)
+
+
+@pytest.mark.parametrize("contrast", ["between", "within", "paired"])
+def test_worst_case_is_estimated_as_the_report_does(contrast: simulation.Contrast) -> None:
+    """The same answers as sessions of a trial give the same estimate, error and p."""
+    design = replace(PLAIN, contrast=contrast, answers=3, questions=5, covariates=2, missing="worst-case")
+    assumed = Assumptions(0.6, None, 0.2, 0.1, dropout=0.5, covariate_r2=0.1)
+    drawn = simulation.draw(np.random.default_rng(5), assumed, design, 60, 0.1)
+    found, theirs = drawn.estimate(design), reported(drawn, contrast)
+    assert found.estimate == pytest.approx(theirs.estimate, abs=1e-12)
+    assert (found.standard_error, found.df, found.p) == pytest.approx((theirs.standard_error, theirs.df, theirs.p))
+
+
+def reported(drawn: simulation.SimulatedAnswers, contrast: simulation.Contrast) -> Difference:
+    """What the report estimates of the answers, as those of sessions in a database."""
+    factor = {"between": "arm", "within": "help", "paired": STEP}[contrast]
+    hypothesis = Hypothesis(
+        id="h", claim="c", outcome="correct", direction="different",
+        contrast=PlannedContrast(factor=factor, treatment="new", control="old"),
+    )  # fmt: skip
+    names = ("one", "two")
+    plan = Plan(hypotheses=(hypothesis,), participants=60, missing="worst-case", covariates=names)
+    sessions, values = [], []
+    for number, (arm, given) in enumerate(zip(drawn.arms, drawn.covariates, strict=True)):
+        factors = {"arm": "new" if arm else "old"} if contrast == "between" else {}
+        reached = frozenset({(factor, "new")})
+        told = dict(zip(names, map(float, given), strict=True))
+        sessions.append(TrialSession(f"{number}", factors, reached, "", 1.0, None, False, True, told))
+    for order, (person, value) in enumerate(zip(drawn.people, drawn.value, strict=True)):
+        asked = f"q/{order}" if drawn.questions is None else f"q/{drawn.questions[order]}"
+        if contrast == "paired":  # a change of d is d after and 0 before, which have the mean of the change
+            values += [TrialValue(f"{person}", "new", {}, asked, 2 * order + 1, float(value))]
+            values += [TrialValue(f"{person}", "old", {}, asked, 2 * order, 0.0)]
+        else:
+            scope = {} if contrast == "between" else {"help": "new" if drawn.treated[order] else "old"}
+            values.append(TrialValue(f"{person}", "answer", scope, asked, order, float(value)))
+    data = TrialData(plan, tuple(sessions), {"correct": tuple(values)})
+    return estimated(data, hypothesis, frozenset(one.session for one in sessions))[0]

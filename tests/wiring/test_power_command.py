@@ -10,7 +10,9 @@ from tests.fakes.commanding import parley
 from tests.fakes.trials import trial
 
 SMALL = ("power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
-FLAGS = ("--baseline", "0.6", "--icc-participant", "0.1", "--icc-question", "0.05")
+FLAGS = (
+    "--baseline", "0.6", "--icc-participant", "0.1", "--icc-question", "0.05", "--covariate-r2", "0.04",
+)  # fmt: skip
 
 
 def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:

@@ -58,6 +58,8 @@ def planned_design(study: Study, hypothesis: Hypothesis, rows: pd.DataFrame) -> 
         answers=round(float(rows.groupby(groups, observed=True).size().median())),
         questions=int(rows["question"].nunique()) if "question" in rows else 1,
         looks=looks,
+        covariates=0 if contrast == "paired" else len(plan.covariates),
+        missing=plan.missing,
     )
 
 

@@ -22,9 +22,9 @@ from app.analysis.trial.power import (
     sizes_around,
 )
 from app.analysis.trial.simulation import Assumptions, Design
-from app.analysis.trial.variance import observe
+from app.analysis.trial.variance import Observed, observe
 from app.errors import TrialError
-from experiments.study.sections.plan import Hypothesis, Plan
+from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import ORIGINS, Origin
@@ -83,18 +83,23 @@ class Pilot:
                 raise TrialError(
                     f"{hypothesis.id}: a ChatBench release has no `{hypothesis.outcome}`, only `{BINARY}`."
                 )
-            return asdict(observe(self.release))
+            return _known(observe(self.release))
         if self.sessions is None:
             return {}
         among = [one for one in self.sessions.sessions if one.assigned(hypothesis.contrast)]
         gone = sum(not one.complete for one in among) / len(among) if among else 0.0
-        return asdict(observe(trial_rows(self.sessions, hypothesis))) | {"dropout": gone}
+        covariates = () if hypothesis.contrast.factor == STEP else self.sessions.plan.covariates
+        return _known(observe(trial_rows(self.sessions, hypothesis), covariates)) | {"dropout": gone}
 
     @property
     def minutes(self) -> float | None:
         """The median time of complete sessions; None without any."""
         times = [one.seconds / 60 for one in self.sessions.sessions if one.complete] if self.sessions else []
         return median(times) if times else None
+
+
+def _known(observed: Observed) -> dict[str, float]:
+    return {name: value for name, value in asdict(observed).items() if value is not None}
 
 
 def trial_rows(data: TrialData, hypothesis: Hypothesis) -> pd.DataFrame:
@@ -147,6 +152,7 @@ def _assumptions(hypothesis: Hypothesis, design: Design, known: Mapping[str, flo
         "sd": not binary,
         "icc_participant": design.answers > 1,
         "icc_question": design.questions > 1,
+        "covariate_r2": design.covariates > 0,
     }
     if lacking := [option(name) for name, needs in needed.items() if needs and name not in known]:
         raise TrialError(

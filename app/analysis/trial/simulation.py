@@ -2,15 +2,20 @@
 
 An answer of participant i to question j in arm a has a latent value
 
-    z = sqrt(r_u) u_i + sqrt(r_v) v_j + sqrt(1 - r_u - r_v) e_ij        with standard normal u, v and e
+    z = sqrt(q) x_i + sqrt(r_u - q) u_i + sqrt(r_v) v_j + sqrt(1 - r_u - r_v) e_ij
+
+with standard normal x, u, v and e, where the covariate x explains a share q of the variance: of several covariates, x
+is their best combination. With one answer of each participant there is no u, and e has what is left.
 
 A number is baseline + effect a + sd z; a yes or no is yes where z > Phi^-1(1 - p) for the arm's share p = baseline +
 effect a (the threshold model of Dempster and Lerner 1950, Genetics 35:212). So baseline, effect and intraclass
 correlations are those of the observed answers: the correlation of two yes-no answers that share a participant is
-(Phi_2(c, c; r) - p^2) / (p (1 - p)) for the latent correlation r and c = Phi^-1(p), which is solved for r.
+(Phi_2(c, c; r) - p^2) / (p (1 - p)) for the latent correlation r and c = Phi^-1(p), which is solved for r; and x
+explains the share q phi(c)^2 / (p (1 - p)) of its variance (the biserial correlation, squared).
 
 Participants arrive in a random order and are assigned in proportion to the arms' weights at each time, as Parley
-assigns them. Those who drop out leave before one of their answers, each equally likely.
+assigns them. Those who drop out leave before one of their answers, each equally likely. With missing data as
+`worst-case` a row is a participant's share of right answers, and 0 without any, as in the report (`TrialData.rows`).
 """
 
 from __future__ import annotations
@@ -28,7 +33,7 @@ from app.analysis.trial.estimator import Difference, change_of, difference_of
 from app.analysis.trial.hypothesis_tests import shown, sides
 from app.analysis.trial.sequential import Monitor, monitor
 from app.errors import TrialError
-from experiments.study.sections.plan import Direction, Looks
+from experiments.study.sections.plan import Direction, Looks, Missing
 
 Contrast = Literal["between", "within", "paired"]
 """Arms are of different participants; of different answers of each participant; or moments of the same answer."""
@@ -52,6 +57,8 @@ class Assumptions:
     """The share that is between questions; without meaning for a single question."""
     dropout: float = 0.0
     """The share of participants who leave before their last answer."""
+    covariate_r2: float = 0.0
+    """The share of the variance of answers, within an arm, that the covariates explain together."""
 
     def __post_init__(self) -> None:
         if self.sd is None and not 0 < self.baseline < 1:
@@ -62,6 +69,11 @@ class Assumptions:
             raise TrialError("The intraclass correlations must be at least 0, and less than 1 together.")
         if not 0 <= self.dropout < 1:
             raise TrialError(f"The share of participants who drop out must be from 0 to below 1, not {self.dropout:g}.")
+        if not 0 <= self.covariate_r2 < 1:
+            raise TrialError(
+                f"The share of the variance that covariates explain must be from 0 to below 1, not "
+                f"{self.covariate_r2:g}."
+            )
 
     @property
     def spread(self) -> float:
@@ -89,6 +101,27 @@ class Assumptions:
             )
         return found[0], found[1]
 
+    def explained(self, answers: int) -> float:
+        """The latent share q that covariates explain, of participants who give so many answers.
+
+        Raises TrialError where it is more than what participants can differ in: covariates are the same for all answers
+        of a participant.
+        """
+        r_u, r_v = self.latent()
+        most = r_u if answers > 1 else 1 - r_v
+        if self.covariate_r2 > (self.icc_participant if answers > 1 else MOST):
+            raise TrialError(
+                f"Covariates cannot explain {self.covariate_r2:g} of the variance of answers where only "
+                f"{self.icc_participant:g} of it is between participants: lower --covariate-r2."
+            )
+        if self.sd is not None:
+            return min(self.covariate_r2, most)
+        density = NORMAL.pdf(NORMAL.inv_cdf(self.baseline)) ** 2
+        latent = self.covariate_r2 * self.baseline * (1 - self.baseline) / density
+        if answers == 1 and latent > most:
+            raise TrialError("Covariates cannot explain so much of yes-no answers with this baseline; lower the share.")
+        return min(latent, most)
+
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -107,6 +140,9 @@ class Design:
     questions: int = 1
     """Questions from which each participant gets some, with an effect each; 1 for none."""
     looks: Looks | None = None
+    covariates: int = 0
+    """How many covariates the analysis adjusts for; those after the first explain nothing."""
+    missing: Missing = "complete-cases"
 
     def people(self, participants: int) -> int:
         """How many of all participants are compared."""
@@ -144,12 +180,12 @@ def simulate_with(
 ) -> SimulatedTrial:
     """As `simulate`, with a monitor made before."""
     people = design.people(participants)
-    data = _draw(random, assumed, design, people, effect)
+    data = draw(random, assumed, design, people, effect)
     last = SimulatedTrial(False, people, np.nan, np.nan, np.nan)
     for look, share in enumerate(judge.fractions):
         so_far = round(share * people)
         try:
-            found = data.until(so_far).estimate(design.contrast)
+            found = data.until(so_far).estimate(design)
         except TrialError:  # too few, or all alike: nothing can be shown yet
             continue
         low, high = judge.interval(found, look)
@@ -161,36 +197,64 @@ def simulate_with(
 
 
 @dataclass(frozen=True, slots=True)
-class _Data:
+class SimulatedAnswers:
     """Answers in the order of arrival; of a contrast of moments, the differences."""
 
     value: Values
     treated: Values
     people: Codes
     questions: Codes | None
+    covariates: Values
+    """A row for each participant who began, with a column for each covariate."""
+    arms: Values
+    """The arm of each participant who began; without meaning for other contrasts than between."""
 
-    def until(self, people: int) -> _Data:
+    def until(self, people: int) -> SimulatedAnswers:
         """The answers of the first participants."""
         end = int(np.searchsorted(self.people, people))
         asked = None if self.questions is None else self.questions[:end]
-        return _Data(self.value[:end], self.treated[:end], self.people[:end], asked)
+        began = self.covariates[:people], self.arms[:people]
+        return SimulatedAnswers(self.value[:end], self.treated[:end], self.people[:end], asked, *began)
 
-    def estimate(self, contrast: Contrast) -> Difference:
+    def estimate(self, design: Design) -> Difference:
         """The estimate of the report; raises TrialError where there is none."""
-        people = _numbered(self.people)
-        if contrast == "paired":
-            return change_of(self.value, people)
-        questions = None if self.questions is None else _numbered(self.questions)
-        return difference_of(self.value, self.treated, people, questions)
+        value, treated, person, questions = self.value, self.treated, self.people, self.questions
+        if design.missing == "worst-case":
+            value, treated, person, questions = *self._shares(design.contrast), None
+        people = _numbered(person)
+        if design.contrast == "paired":
+            return change_of(value, people)
+        asked = None if questions is None else _numbered(questions)
+        return difference_of(value, treated, people, asked, self.covariates[person])
+
+    def _shares(self, contrast: Contrast) -> tuple[Values, Values, Codes]:
+        """The mean of each participant, 0 without an answer; of a contrast within participants, one for each arm."""
+        began = self.arms.size
+        if contrast == "within":
+            of = 2 * self.people + self.treated.astype(np.int64)
+            means = _means(self.value, of, 2 * began)
+            return means, np.tile([0.0, 1.0], began), np.repeat(np.arange(began), 2)
+        return _means(self.value, self.people, began), self.arms, np.arange(began)
 
 
-def _draw(random: np.random.Generator, assumed: Assumptions, design: Design, people: int, effect: float) -> _Data:
+def _means(values: Values, groups: Codes, count: int) -> Values:
+    """The mean of each group, 0 where it has no value."""
+    sums = np.bincount(groups, weights=values, minlength=count)
+    means: Values = sums / np.maximum(1, np.bincount(groups, minlength=count))
+    return means
+
+
+def draw(
+    random: np.random.Generator, assumed: Assumptions, design: Design, people: int, effect: float
+) -> SimulatedAnswers:
+    """The answers of a trial with so many participants in the comparison."""
     answers = design.answers
     person = np.repeat(np.arange(people), answers)
     order = np.tile(np.arange(answers), people)
+    arms = np.zeros(people)
     if design.contrast == "between":
-        given = np.diff(np.floor(np.arange(people + 1) * design.treated + random.random()))
-        treated = np.repeat(given, answers)
+        arms = np.diff(np.floor(np.arange(people + 1) * design.treated + random.random()))
+        treated = np.repeat(arms, answers)
     else:
         treated = ((order + np.repeat(random.integers(0, 2, people), answers)) % 2).astype(float)
     asked = (np.repeat(random.integers(0, design.questions, people), answers) + order) % design.questions
@@ -202,7 +266,12 @@ def _draw(random: np.random.Generator, assumed: Assumptions, design: Design, peo
         person, treated, shuffled = person[there], treated[there], shuffled[there]
     r_u, r_v = assumed.latent()
     r_v = r_v if design.questions > 1 else 0.0
-    shared = sqrt(r_u) * random.standard_normal(people)[person]
+    q = assumed.explained(answers) if design.covariates else 0.0
+    covariates = random.standard_normal((people, design.covariates))
+    r_u = max(q, r_u)
+    shared = sqrt(r_u - q) * random.standard_normal(people)[person]
+    if q:
+        shared += sqrt(q) * covariates[person, 0]
     shared += sqrt(r_v) * random.standard_normal(design.questions)[shuffled]
     rest = sqrt(1 - r_u - r_v)
 
@@ -211,8 +280,9 @@ def _draw(random: np.random.Generator, assumed: Assumptions, design: Design, peo
 
     if design.contrast == "paired":
         change = values(np.ones_like(treated)) - values(np.zeros_like(treated))
-        return _Data(change, treated, person, None)
-    return _Data(values(treated), treated, person, shuffled if design.questions > 1 else None)
+        return SimulatedAnswers(change, treated, person, None, covariates, arms)
+    questions = shuffled if design.questions > 1 else None
+    return SimulatedAnswers(values(treated), treated, person, questions, covariates, arms)
 
 
 def _observed(assumed: Assumptions, effect: float, treated: Values, latent: Values) -> Values:

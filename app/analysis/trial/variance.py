@@ -6,11 +6,16 @@ With the residuals r of answers from the mean of their arm, the intraclass corre
 
 and that of questions the same for pairs of one question and different participants: pairwise moment estimates, with
 equal weights of pairs (such estimates are compared in Biometrics 1995, 51:276). Below 0 they count as 0.
+
+Covariates explain the share R2 of the variance of participants' mean residuals, adjusted for their number k as 1 - (1 -
+R2) (G - 1)/(G - k - 1) with G participants; times that variance over mean of r^2, it is their share of the variance of
+answers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -34,10 +39,12 @@ class Observed:
     icc_question: float
     participants: int
     answers: int
+    covariate_r2: float | None = None
+    """None without covariates."""
 
 
-def observe(rows: pd.DataFrame) -> Observed:
-    """What rows of a trial show; columns as of `estimator.difference` or `paired`.
+def observe(rows: pd.DataFrame, covariates: Sequence[str] = ()) -> Observed:
+    """What rows of a trial show; columns as of `estimator.difference` or `paired`, and the covariates.
 
     The baseline is the control's mean. Raises TrialError for too few participants, or without a control.
     """
@@ -61,7 +68,27 @@ def observe(rows: pd.DataFrame) -> Observed:
     both = codes(people * number_of(asked) + asked) if asked is not None else None
     of_people = max(0.0, _pairs(left, people, both) / variance)
     of_questions = max(0.0, _pairs(left, asked, both) / variance) if asked is not None else 0.0
-    return Observed(float(control.mean()), sqrt(variance), of_people, of_questions, number_of(people), left.size)
+    found = Observed(float(control.mean()), sqrt(variance), of_people, of_questions, number_of(people), left.size)
+    if not covariates:
+        return found
+    share = _explained(there.assign(left=left), covariates) / variance
+    several = left.size > number_of(people)
+    return replace(found, covariate_r2=min(share, of_people) if several else min(share, 1.0))
+
+
+def _explained(rows: pd.DataFrame, covariates: Sequence[str]) -> float:
+    """The variance of participants' mean residuals that covariates explain; raises TrialError for too few."""
+    means = rows.dropna(subset=list(covariates)).groupby("participant")[["left", *covariates]].mean()
+    free = len(means) - len(covariates) - 1
+    if free < FEWEST:
+        raise TrialError(
+            f"{len(means)} participants have a value and the covariates there, too few to say what the covariates "
+            "explain: give --covariate-r2."
+        )
+    y = (means["left"] - means["left"].mean()).to_numpy(float)
+    x = (means[list(covariates)] - means[list(covariates)].mean()).to_numpy(float)
+    rest = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    return max(0.0, float(y @ y / (len(y) - 1) - rest @ rest / free))
 
 
 def _pairs(left: Values, clusters: Codes, apart: Codes | None) -> float:

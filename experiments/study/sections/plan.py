@@ -25,6 +25,7 @@ from the right one. `confidence`: in an answer. `seconds`: the time of a session
 Direction = Literal["greater", "less", "different", "equivalent", "not_worse"]
 Correction = Literal["none", "holm", "benjamini-hochberg"]
 Spending = Literal["obrien-fleming", "pocock", "always-valid"]
+Missing = Literal["complete-cases", "worst-case"]
 Exclusion = Literal["failed_attention", "too_fast", "integrity", "timed_out", "technical_failure", "incomplete"]
 
 
@@ -124,7 +125,7 @@ class Plan(StrictModel):
     """The shortest time of a session that counts, for `too_fast`."""
     covariates: tuple[Name, ...] = ()
     """Survey questions with numeric answers, asked before the treatment, for which effects are adjusted."""
-    missing: Literal["complete-cases", "worst-case"] = "complete-cases"
+    missing: Missing = "complete-cases"
     """What a participant without the outcome counts as. `complete-cases`: left out of the analysis, and counted.
     `worst-case`, for `correct`: a participant without any answer counts as all wrong; otherwise the answers that were
     given count, and no missing one."""
