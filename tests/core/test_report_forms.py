@@ -16,10 +16,10 @@ from app.analysis.figure_names import about, patterns, unique_names
 from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
-from app.analysis.report.markdown import escaped as md
 from app.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.analysis.report.svg_line_chart import lines
 from app.analysis.report.svg_panels import panels
+from app.documents.markdown import escaped as md
 from app.errors import PublishedUnknown
 from tests.fakes.reports import (
     ANSWERS,

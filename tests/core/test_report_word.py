@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 from docx import Document
 
-from app.analysis.report.block import Heading, TextTable
+from app.analysis.report import docx
 from app.analysis.report.document import blocks
-from app.analysis.report.word import docx
+from app.documents.block import Heading, TextTable
 from app.errors import SettingsError
 from tests.fakes.reports import accuracy, by_turn, hostile, report
 

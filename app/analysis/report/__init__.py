@@ -15,8 +15,7 @@ from app.analysis.report.csv_table import as_csv
 from app.analysis.report.html_page import html
 from app.analysis.report.json_data import as_json
 from app.analysis.report.latex import latex
-from app.analysis.report.markdown import markdown
-from app.analysis.report.word import docx
+from app.analysis.report.text_formats import docx, markdown
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
     {"html": html, "md": markdown, "tex": latex, "csv": as_csv, "json": as_json}

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 
 from app.analysis.estimates import NUMBER, Unit, format_interval, format_value
 from app.analysis.report.arrangement import ReportFigure
-from app.analysis.report.block import Block, BulletList, Heading, Paragraph, TextTable
 from app.analysis.report.wording import when
 from app.analysis.trial.arm_flow import ArmFlow
 from app.analysis.trial.checklists import Checklist, checklists
 from app.analysis.trial.results import HypothesisResult, unit_of
 from app.analysis.trial.trial_report import TrialReport
+from app.documents.block import Block, BulletList, Heading, Paragraph, TextTable
 from experiments.study.sections.plan import STEP
 from storage.registers.plan_events import RecordedLook
 

@@ -7,16 +7,6 @@ from collections.abc import Iterator
 from app.analysis.estimates import COUNT, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
 from app.analysis.report.arrangement import ReportFigure, main_results, sections
-from app.analysis.report.block import (
-    Block,
-    BulletList,
-    CodeLine,
-    Contents,
-    ContentsEntry,
-    Heading,
-    Paragraph,
-    TextTable,
-)
 from app.analysis.report.build import Report
 from app.analysis.report.confirmatory import (
     CONFIRMATORY,
@@ -28,6 +18,16 @@ from app.analysis.report.confirmatory import (
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import Grid, GridCell, grid
 from app.analysis.report.quality_and_costs import money
+from app.documents.block import (
+    Block,
+    BulletList,
+    CodeLine,
+    Contents,
+    ContentsEntry,
+    Heading,
+    Paragraph,
+    TextTable,
+)
 
 WIDTH = 62
 """The number of characters of a table's numbers that fit the width of a page."""

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from textwrap import wrap
 from typing import assert_never
 
-from app.analysis.report.block import (
+from app.analysis.report.build import Report
+from app.analysis.report.document import blocks
+from app.documents.block import (
     Block,
     BulletList,
     CodeLine,
@@ -22,8 +24,6 @@ from app.analysis.report.block import (
     Paragraph,
     TextTable,
 )
-from app.analysis.report.build import Report
-from app.analysis.report.document import blocks
 
 PACKAGES = r"""% Put this into a document that has these lines before \begin{document}:
 %   \usepackage{array,booktabs,longtable}

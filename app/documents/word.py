@@ -1,14 +1,24 @@
-"""The report as a Word document, by python-docx (the extra `word`)."""
+"""A document for Word, by python-docx (the extra `word`)."""
 
 from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, assert_never
 
-from app.analysis.report.block import Block, BulletList, CodeLine, Contents, Heading, Paragraph, TextTable
-from app.analysis.report.build import Report
-from app.analysis.report.document import blocks
+from app.documents.block import (
+    BulletList,
+    CodeLine,
+    Contents,
+    Diagram,
+    DocumentBlock,
+    Heading,
+    Paragraph,
+    Picture,
+    Quotation,
+    TextTable,
+)
 from app.errors import SettingsError
 from problems.errors import install_line
 
@@ -20,25 +30,27 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow (XML 1.0, production 2)."""
 DEEPEST = 9
 """Word's deepest heading."""
+WIDTH_CM, FULL_PX = 15.0, 1280
+"""The width of the text, which a screen of so many pixels fills."""
 
 
-def docx(report: Report) -> bytes:
-    """The report as a .docx file; raises SettingsError without python-docx."""
+def docx(title: str, author: str, blocks: Iterable[DocumentBlock]) -> bytes:
+    """The document as a .docx file; raises SettingsError without python-docx."""
     try:
         from docx import Document
     except ImportError as error:
         raise SettingsError(f"{INSTALL} ({error})") from None
     page = Document()
-    page.core_properties.title = _text(report.title)
-    page.core_properties.author = f"Parley {report.parley}"
-    for block in blocks(report):
+    page.core_properties.title = _text(title)
+    page.core_properties.author = author
+    for block in blocks:
         _write(page, block)
     file = io.BytesIO()
     page.save(file)
     return file.getvalue()
 
 
-def _write(page: Page, block: Block) -> None:
+def _write(page: Page, block: DocumentBlock) -> None:
     match block:
         case Heading(level, text, _):
             page.add_heading(_text(text), min(level, DEEPEST))
@@ -47,14 +59,34 @@ def _write(page: Page, block: Block) -> None:
         case Paragraph(text, loud):
             page.add_paragraph().add_run(_text(text)).bold = loud or None
         case BulletList(items):
-            for text, code in items:
-                page.add_paragraph(_text(f"{text} {code}".rstrip()), style="List Bullet")
+            _list(page, items)
         case CodeLine(text):
             page.add_paragraph(_text(text), style="No Spacing")
         case TextTable():
             _table(page, block)
+        case Quotation() | Picture() | Diagram():
+            _insert(page, block)
         case _ as other:
             assert_never(other)
+
+
+def _insert(page: Page, block: Quotation | Picture | Diagram) -> None:
+    from docx.shared import Cm
+
+    match block:
+        case Quotation(text):
+            for line in filter(str.strip, text.splitlines()):
+                page.add_paragraph(_text(line), style="Quote")
+        case Picture(file, _, description, width_px):
+            page.add_picture(str(file), width=Cm(WIDTH_CM * min(1, width_px / FULL_PX)))
+            page.add_paragraph(_text(description), style="Caption")
+        case Diagram():
+            pass  # Word has no Mermaid
+
+
+def _list(page: Page, items: Iterable[tuple[str, str]]) -> None:
+    for text, code in items:
+        page.add_paragraph(_text(f"{text} {code}".rstrip()), style="List Bullet")
 
 
 def _table(page: Page, table: TextTable) -> None:

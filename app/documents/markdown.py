@@ -1,13 +1,23 @@
-"""The report as Markdown, for a repository or a notebook; user-supplied text is escaped."""
+"""A document as Markdown, for a repository or a notebook; user-supplied text is escaped."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import assert_never
 
-from app.analysis.report.block import Block, BulletList, CodeLine, Contents, Heading, Paragraph, TextTable
-from app.analysis.report.build import Report
-from app.analysis.report.document import blocks
+from app.documents.block import (
+    BulletList,
+    CodeLine,
+    Contents,
+    Diagram,
+    DocumentBlock,
+    Heading,
+    Paragraph,
+    Picture,
+    Quotation,
+    TextTable,
+)
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """Characters with a special meaning in Markdown and its tables."""
@@ -16,9 +26,9 @@ FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def markdown(report: Report) -> str:
-    """The report as Markdown."""
-    return "\n\n".join(map(_written, blocks(report))) + "\n"
+def markdown(blocks: Iterable[DocumentBlock]) -> str:
+    """The document as Markdown."""
+    return "\n\n".join(map(_written, blocks)) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -36,7 +46,7 @@ def _code(text: str) -> str:
     return f"{ticks}{space}{line}{space}{ticks}"
 
 
-def _written(block: Block) -> str:
+def _written(block: DocumentBlock) -> str:
     match block:
         case Heading(level, text, anchor):
             return (f'<a id="{anchor}"></a>\n\n' if anchor else "") + f"{'#' * level} {escaped(text)}"
@@ -52,8 +62,20 @@ def _written(block: Block) -> str:
             return f"    {' '.join(text.split())}"
         case TextTable():
             return _table(block)
+        case Quotation() | Picture() | Diagram():
+            return _inserted(block)
         case _ as other:
             assert_never(other)
+
+
+def _inserted(block: Quotation | Picture | Diagram) -> str:
+    match block:
+        case Quotation(text):
+            return "\n>\n".join(f"> {escaped(line)}" for line in text.splitlines() if line.strip())
+        case Picture(_, link, description, _):
+            return f"![{escaped(description)}](<{link}>)"
+        case Diagram(source):
+            return f"```mermaid\n{source}\n```"
 
 
 def _table(table: TextTable) -> str:

@@ -1,8 +1,9 @@
-"""The blocks of a report as text: headings, paragraphs, lists and tables."""
+"""The blocks of a document: headings, paragraphs, lists, tables, quotations and pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
 
 
@@ -63,4 +64,29 @@ class TextTable:
     words: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """A text of somebody else, with its own lines."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture in a PNG file. `link` is the file's path from the document's folder, `width_px` that of the screen."""
+
+    file: Path
+    link: str
+    description: str
+    width_px: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """A diagram in Mermaid. Word has none; write a table beside it that says the same."""
+
+    source: str
+
+
 Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
+DocumentBlock: TypeAlias = Block | Quotation | Picture | Diagram

@@ -1,0 +1,1 @@
+"""Documents as blocks, and written as Markdown and for Word."""
