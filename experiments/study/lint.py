@@ -1,7 +1,7 @@
-"""Warnings about valid studies before they are published: recruiters' requirements, and the limits of ids in links.
+"""Warnings about valid studies before they are published: the consent form, recruiters' requirements, ids in links.
 
-So far only Prolific's requirements are checked: attention checks, comprehension checks, consent, and a completion code
-for each outcome.
+Of recruiters' requirements, only Prolific's are checked: attention checks, comprehension checks, consent, and a
+completion code for each outcome.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.study.consent.check import consent_advice
 from experiments.study.plan_check import plan_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -42,6 +43,7 @@ class _At:
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
     found = [*_unproven(study), *_unidentified(study), *_unseen(study), *_quoted(study), *plan_advice(study)]
+    found += consent_advice(study)
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))

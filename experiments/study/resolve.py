@@ -3,8 +3,8 @@ computes the hash.
 
 A resolved study is a document of plain JSON (the file as written, the protocols and instruments it names, every
 problem) and what is computed from it. The document's hash covers everything that could change a result, and a session
-keeps its version for life. Publication metadata (`dataset:`) could not, and are left out. Order is preserved, because
-the order of options and problems is part of the study.
+keeps its version for life. Publication metadata (`dataset:`) and what is said for data protection (`privacy:`) could
+not, and are left out. Order is preserved, because the order of options and problems is part of the study.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def resolve(
     asked = {key: _instrument(key, instruments[key]) for key in sorted(named) if key in instruments}
     text = json.dumps(
         {
-            "file": _plain(file.model_copy(update={"dataset": None})),
+            "file": _plain(file.model_copy(update={"dataset": None, "privacy": None})),
             "protocols": {key: _plain(protocol) for key, protocol in read.items()},
             "problems": {key: [item.to_json() for item in pools.get(key, ())] for key in file.problems},
             "wording": _wording(),

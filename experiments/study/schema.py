@@ -20,6 +20,7 @@ from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
+from experiments.study.sections.privacy import PrivacyInfo
 from experiments.study.sections.recruitment import Bonus, EndPage, OutcomeName, Paste, Quota, Recruitment, SessionLimits
 from experiments.study.sections.retention import Period
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
@@ -303,6 +304,9 @@ class StudyFile(StrictModel):
     """A check of how texts were written, which `parley integrity` reports. The consent form discloses it."""
     dataset: DatasetInfo | None = None
     """The publication metadata of the study's data: authors, licence, DOI and more. Not part of the study's hash."""
+    privacy: PrivacyInfo | None = None
+    """What the data-protection documents say and the study does not: the controller, the legal basis, recipients, risks
+    (`parley privacy`). Not part of the study's hash."""
     flow: tuple[Node, ...]
     """The phases, loops and steps, in order. The last is a `finish` step."""
     schema_: str | None = Field(default=None, alias="$schema")

@@ -10,8 +10,9 @@ from experiments.study.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
+from tests.fakes.consent import form
 
-CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
+CONSENT = {"step": "consent", "text": form(), "decline": ""}
 ASKED = {
     "questions": [{"type": "single_choice", "name": "a", "text": "A?", "options": ["x", "y"]}],
     "correct_answers": {"a": "x"},
@@ -40,7 +41,7 @@ def test_a_sound_study_needs_no_advice() -> None:
 
 
 def test_only_those_of_prolific_are_advised() -> None:
-    assert advice(study_of(ATTENDED, by="lab"), 20) == []
+    assert advice(study_of(CONSENT, ATTENDED, by="lab"), 20) == []
     assert advice(study_of(ATTENDED), 20) != []
 
 
