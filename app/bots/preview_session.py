@@ -60,7 +60,7 @@ async def advance_to_step(sessions: Sessions, study: Study, target: PreviewTarge
     cell = _cell(study, target)
     stream = str(uuid4())
     events = await _advance_to(study, target, cell, stream)
-    await sessions.import_session(study, stream, _dated(events, sessions.now_us()))
+    await sessions.import_session(study, stream, dated(events, sessions.now_us()))
     return stream
 
 
@@ -89,14 +89,14 @@ def _cell(study: Study, target: PreviewTarget) -> Cell:
     fitting = [cell for cell in cells(study.factors, study.pools) if cell.within(target.factors)]
     if not fitting:
         raise StudyError(study.name, [ValidationIssue("factors", f"there is no cell with {_listed(target.factors)}")])
-    chains = [chain for path, chain in _chains(study.flow) if path == target.step]
+    chains = [chain for path, chain in step_chains(study.flow) if path == target.step]
     if target.step and not chains:
-        known = [path for path, _ in _chains(study.flow)]
+        known = [path for path, _ in step_chains(study.flow)]
         raise StudyError(
             study.name, [ValidationIssue(target.step, f"is not a step of this study{suggestion(target.step, known)}")]
         )
     for cell in fitting:
-        if not chains or any(_open(chain, cell.values) for chain in chains):
+        if not chains or any(is_open(chain, cell.values) for chain in chains):
             return cell
     asked = " or ".join(dict.fromkeys(_listed(_required_values(chain, study)) for chain in chains))
     raise StudyError(
@@ -104,17 +104,19 @@ def _cell(study: Study, target: PreviewTarget) -> Cell:
     )
 
 
-def _chains(nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()) -> Iterator[tuple[str, list[Node]]]:
+def step_chains(
+    nodes: Sequence[Node], prefix: str = "", above: tuple[Node, ...] = ()
+) -> Iterator[tuple[str, list[Node]]]:
     """Every step's folded path, with all that it stands in."""
     for node in nodes:
         if isinstance(node, Step):
             yield prefix + node.id, [*above, node]
         else:
             turn = "[*]" if isinstance(node, Loop) else ""
-            yield from _chains(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
+            yield from step_chains(node.flow, f"{prefix}{node.id}{turn}/", (*above, node))
 
 
-def _open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
+def is_open(chain: Sequence[Node], values: Mapping[str, str]) -> bool:
     """Whether no condition on the way to a step is against these factors; what else it asks, the bot finds out."""
     own = set(values)
     for node in chain:
@@ -197,7 +199,7 @@ async def _comes(
     return not step or without_indices(live.screen.path) == step
 
 
-def _dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:
+def dated(events: tuple[Event, ...], now_us: int) -> tuple[Event, ...]:
     """The facts moved in time, so that the last is now."""
     moved_us = now_us - events[-1].at_us
     return tuple(replace(event, at_us=event.at_us + moved_us) for event in events)

@@ -41,6 +41,7 @@ PANELS = {
         "schema": Entry("study", "Print the JSON Schema of study files, for editors."),
         "power": Entry("power", "Compute the power of a trial by simulating it."),
         "preregister": Entry("trials", "Write the preregistration of a trial, and record it."),
+        "privacy": Entry("privacy", "Write data-protection documents, and an annex for an IRB."),
         "publish": Entry("study_versions", "Publish a study version for new sessions."),
         "versions": Entry("study_versions", "List the published versions of a study."),
         "diff": Entry("study_versions", "Show what changed between two versions of a study."),

@@ -30,8 +30,8 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML does not allow (XML 1.0, production 2)."""
 DEEPEST = 9
 """Word's deepest heading."""
-WIDTH_CM, FULL_PX = 15.0, 1280
-"""The width of the text, which a screen of so many pixels fills."""
+WIDTH_CM, HEIGHT_CM, FULL_PX = 15.0, 21.0, 1280
+"""The size of the text on a page, and the width of a screen that fills it."""
 
 
 def docx(title: str, author: str, blocks: Iterable[DocumentBlock]) -> bytes:
@@ -78,7 +78,9 @@ def _insert(page: Page, block: Quotation | Picture | Diagram) -> None:
             for line in filter(str.strip, text.splitlines()):
                 page.add_paragraph(_text(line), style="Quote")
         case Picture(file, _, description, width_px):
-            page.add_picture(str(file), width=Cm(WIDTH_CM * min(1, width_px / FULL_PX)))
+            shape = page.add_picture(str(file), width=Cm(WIDTH_CM * min(1, width_px / FULL_PX)))
+            if shape.height > Cm(HEIGHT_CM):
+                shape.width, shape.height = round(shape.width * Cm(HEIGHT_CM) / shape.height), Cm(HEIGHT_CM)
             page.add_paragraph(_text(description), style="Caption")
         case Diagram():
             pass  # Word has no Mermaid

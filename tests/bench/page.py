@@ -24,11 +24,11 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
+from app.privacy.browser import chromium
 from app.web.security import FOREVER
 from tests.bench import report
 from tests.bench.load import servers
 from tests.bench.load.wire import Wire
-from tests.browser.found import chromium
 from tests.browser.waiting import until
 
 STUDY = "demo"

@@ -59,7 +59,7 @@ class SessionCookie:
 
     def write(self, response: Response, stream: str, study: str = "") -> None:
         """Set the cookies for a month: the browser's current session, and with `study` its session of that study."""
-        signed = str(self._signer.dumps(stream))
+        signed = self.signed(stream)
         for name in dict.fromkeys((self.name, self._named(study))):
             response.set_cookie(
                 name,
@@ -70,6 +70,10 @@ class SessionCookie:
                 samesite="lax",
                 path=self._path,
             )
+
+    def signed(self, stream: str) -> str:
+        """The value of a session's cookie."""
+        return str(self._signer.dumps(stream))
 
     def write_test(self, response: Response) -> None:
         """Set a cookie without content, which shows at the next request whether the browser keeps cookies."""

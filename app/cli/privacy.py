@@ -1,0 +1,116 @@
+"""The command that writes a study's data-protection and ethics documents."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.bots.dry_run import estimate_by_simulation
+from app.bots.preview_session import offline
+from app.cli.commands import command
+from app.cli.common import StudyFile, err, out, settings_in_use, with_saved
+from app.clock import SystemClock
+from app.documents.block import DocumentBlock, Picture
+from app.documents.markdown import markdown
+from app.documents.word import docx
+from app.errors import SettingsError
+from app.privacy.consent_form import consent_check
+from app.privacy.data_protection_summary import data_protection_summary
+from app.privacy.facts import gather
+from app.privacy.irb_annex import irb_annex
+from app.privacy.processing_record import processing_record
+from app.privacy.screens import START, Arm, walk_every_arm
+from app.privacy.screenshots import WIDTHS, picture_sessions, pictures_of, require_playwright, stage, take
+from app.studies.loader import load_study
+from experiments.errors import suggestion
+from experiments.study.study import Study
+from problems.errors import DISTRIBUTION
+
+SIMULATED, REPLY_TOKENS = 10, 300
+"""How many simulated participants the duration is taken from, and the length of replies, which does not matter here."""
+INTERRUPTED = 130
+
+
+@command("privacy")
+def privacy(
+    study: StudyFile,
+    to: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FOLDER", help="The folder for the files. Default: STUDY-privacy."),
+    ] = None,
+    screenshots: Annotated[
+        bool, typer.Option("--screenshots/--no-screenshots", help="Take a picture of every screen, by Chromium.")
+    ] = True,
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language of the pictures. Default: the study's main language.")
+    ] = "",
+) -> None:
+    """The check of the consent form, the record of processing (GDPR Art. 30), a data-protection summary, and an annex
+    for an ethics board (IRB), as Markdown, and for Word where the extra `word` is installed.
+
+    What neither the study (`privacy:`) nor the settings say is called missing. A run that was stopped goes on.
+    """
+    found = load_study(study)
+    if language and language not in found.file.offered:
+        raise SettingsError(
+            f"--language {language!r}: the study is not in this language{suggestion(language, found.file.offered)}"
+        )
+    if screenshots:
+        require_playwright()
+    settings = settings_in_use()
+    folder = to or Path(f"{found.name}-privacy")
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        arms, pictures = _screens(found, language or found.file.language, folder) if screenshots else ((), {})
+    except KeyboardInterrupt:
+        err.print("Stopped. The same command takes the pictures that are missing.")
+        raise typer.Exit(INTERRUPTED) from None
+    minutes = asyncio.run(estimate_by_simulation(found, SIMULATED, REPLY_TOKENS)).typical_minutes
+    facts = gather(found, with_saved(settings)[0], minutes, SystemClock().now_us(), version(DISTRIBUTION))
+    documents = {
+        "consent-check": consent_check(facts),
+        "record-of-processing": processing_record(facts),
+        "data-protection-summary": data_protection_summary(facts),
+        "irb-annex": irb_annex(facts, arms, pictures),
+    }
+    _write(folder, found, documents)
+
+
+def _write(folder: Path, study: Study, documents: Mapping[str, Iterable[DocumentBlock]]) -> None:
+    word = ""
+    for name, blocks in documents.items():
+        parts = tuple(blocks)
+        (folder / f"{name}.md").write_text(markdown(parts), encoding="utf-8")
+        try:
+            (folder / f"{name}.docx").write_bytes(docx(study.file.title, f"Parley {version(DISTRIBUTION)}", parts))
+        except SettingsError as error:
+            word = str(error)
+        out.print(f"{folder / name}.md", highlight=False, markup=False, soft_wrap=True)
+    if word:
+        out.print(f"Only as Markdown. {word}", style="dim", highlight=False, markup=False, soft_wrap=True)
+    out.print('Read them: what is called "Not stated" is for you to write.')
+
+
+def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], dict[str, tuple[Picture, ...]]]:
+    """The screens of every arm, and their pictures by the screens' names; raises SettingsError without Chromium."""
+    own = replace(offline(study), picture_files=study.picture_files)
+    arms = asyncio.run(walk_every_arm(own, language))
+    into = folder / "screens" / f"{study.hash[:12]}-{language}"
+    into.mkdir(parents=True, exist_ok=True)
+    screens = [seen for arm in arms for seen in arm.screens]
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
+    with stage() as here, bar:
+        streams = asyncio.run(picture_sessions(here.database, own, screens))
+        task = bar.add_task("Pictures of screens", total=(1 + len(screens)) * len(WIDTHS))
+        for _ in take(here, own, streams, into, language):
+            bar.advance(task)
+    titles = {START: "The start page"} | {seen.name: seen.title for seen in screens}
+    return arms, {name: pictures_of(into, folder, name, title) for name, title in titles.items()}
