@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -35,15 +35,19 @@ ALLOWED: Mapping[str, re.Pattern[str]] = {
 CSP = (
     "default-src 'none'; script-src 'self' 'nonce-{nonce}'{more}; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
-    "base-uri 'self'; frame-ancestors 'none'"
+    "base-uri 'self'; frame-ancestors {framed_by}"
 )
+FRAMED_BY = "parley.framed_by"
+"""The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
+page of one study. Without it no page may."""
 APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
 """Paths with a separate rate limit per person, so that they do not use up the limit for actions; each with the suffix
 of its key in the limiter."""
 FOREVER = "public, max-age=31536000, immutable"
+X_FRAME_OPTIONS = b"x-frame-options"
 HEADERS: Mapping[bytes, bytes] = {
     b"x-content-type-options": b"nosniff",
-    b"x-frame-options": b"DENY",
+    X_FRAME_OPTIONS: b"DENY",
     b"referrer-policy": b"no-referrer",
     b"permissions-policy": b"camera=(), microphone=(), geolocation=()",
     b"cross-origin-opener-policy": b"same-origin",
@@ -155,6 +159,7 @@ class HeaderInjector:
         self, scope: Scope, send: Send, protect: Callable[[str, int], Mapping[bytes, bytes]], scripts: str = ""
     ) -> None:
         self._scripts = scripts
+        self._scope = scope
         self._path = scope["path"]
         self._send = send
         self._protect = protect
@@ -171,6 +176,8 @@ class HeaderInjector:
                 if name not in ours and name != b"server" and not name.startswith(_SHARING)
             ]
             message["headers"] = [*kept, *ours.items()]
+            if self._framed_by():
+                message["headers"].remove((X_FRAME_OPTIONS, HEADERS[X_FRAME_OPTIONS]))  # it cannot name an origin
             theirs = dict(kept)
             if theirs.get(b"content-type", b"").startswith(b"text/html") and b"content-disposition" not in theirs:
                 self._start = message
@@ -182,11 +189,16 @@ class HeaderInjector:
             return
         await self._send(message)
 
+    def _framed_by(self) -> Sequence[str]:
+        origins: Sequence[str] = self._scope.get(FRAMED_BY, ())
+        return origins
+
     async def _send_page(self, start: Message) -> None:
         nonce = secrets.token_urlsafe(16)
         page = b"".join(self._parts).replace(SCRIPT, SCRIPT + f' nonce="{nonce}"'.encode())
         headers = MutableHeaders(raw=start["headers"])
-        headers["content-security-policy"] = CSP.format(nonce=nonce, more=self._scripts)
+        framed_by = " ".join(self._framed_by()) or "'none'"
+        headers["content-security-policy"] = CSP.format(nonce=nonce, more=self._scripts, framed_by=framed_by)
         if "content-length" in headers and headers["content-length"] != "0" and page:
             headers["content-length"] = str(len(page))
         await self._send(start)

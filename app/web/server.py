@@ -127,7 +127,7 @@ def build_app(
     )
     gate = SecurityMiddleware(
         app,
-        known=cookies.read,
+        known=cookies.read_any,
         exempt=rehearsals.sent_by,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
@@ -154,7 +154,8 @@ def _log_end(task: asyncio.Task[None]) -> None:
 
 
 class RedirectWithoutSession:
-    """Middleware that redirects requests for `/` without a session to the start page."""
+    """Middleware that redirects requests for `/` without a session to the start page, except in a frame, where the page
+    itself has the session's token."""
 
     def __init__(self, app: ASGIApp, cookies: SessionCookie, arrival: StartPage) -> None:
         self._app = app
@@ -163,10 +164,14 @@ class RedirectWithoutSession:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope) if scope["type"] == "http" else None
-        if request is None or scope["path"] != "/" or self._cookies.read(request) is not None:
+        if request is None or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
         try:
+            embedded = await self._arrival.embedded(request)
+            if embedded or self._cookies.read(request) is not None:
+                await self._app(scope, receive, send)
+                return
             answer = await self._arrival.root(request)
         except ParleyError as error:
             answer = await error_response(request, error)

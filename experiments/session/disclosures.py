@@ -1,4 +1,5 @@
-"""What the consent form says below the author's text: what is recorded beside the answers, and what pages hide."""
+"""What the consent form says below the author's text: what is recorded beside the answers, what pages hide, and what is
+sent to a page around the study."""
 
 from __future__ import annotations
 
@@ -16,6 +17,10 @@ HONEYPOT_DISCLOSED = (
     "Some pages of this study contain a box that is hidden from people. If something is written in it, the researchers "
     "take that as a sign that a program filled in the page."
 )
+HOST_DISCLOSED = (
+    "If this study is shown inside a page of another website, that website receives some of your answers and how the "
+    "study ended for you."
+)
 
 
 def disclosures(study: Study) -> Iterator[str]:
@@ -27,6 +32,8 @@ def disclosures(study: Study) -> Iterator[str]:
         yield HIDDEN_DISCLOSED
     if checks is not None and checks.honeypot:
         yield HONEYPOT_DISCLOSED
+    if study.file.embed is not None and study.file.embed.answers:
+        yield HOST_DISCLOSED
 
 
 def hidden_instruction(study: Study, state: State) -> str:

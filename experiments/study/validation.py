@@ -19,6 +19,7 @@ from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
 from experiments.study.dices_labels import conversation_faults, option_faults
+from experiments.study.embed_check import embed_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.integrity_check import integrity_faults
@@ -55,7 +56,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
-    faults += [*plan_faults(study), *integrity_faults(study)]
+    faults += [*plan_faults(study), *integrity_faults(study), *embed_faults(study)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))

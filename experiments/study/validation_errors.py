@@ -32,6 +32,7 @@ from experiments.study.schema import (
 )
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.dataset_info import Author, DatasetInfo, Grant
+from experiments.study.sections.embed import Embed
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from experiments.study.sections.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
@@ -133,6 +134,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str], model: type[B
         "quotas": Quota,
         "bonus": Bonus,
         "dataset": DatasetInfo,
+        "embed": Embed,
         "authors": Author,
         "funding": Grant,
         "plan": Plan,
@@ -174,8 +176,8 @@ def parse_leniently(model: type[BaseModel], raw: Mapping[str, Any]) -> tuple[Any
                     faults.append(fault)
             aside += [path for path, _ in found]
             for path, kind in found:
-                if len(path) > 1 and path[0] == "dataset":
-                    rest.pop("dataset", None)  # nothing refers to it
+                if len(path) > 1 and path[0] in ("dataset", "embed"):
+                    rest.pop(str(path[0]), None)  # nothing refers to it
                 elif len(path) > 1 and path[0] in SOUND:
                     rest[str(path[0])][path[1]] = dict(SOUND[str(path[0])])
                 else:

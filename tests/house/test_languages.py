@@ -13,7 +13,7 @@ from app.studies.loader import PROTOCOLS, read_yaml
 from app.web.participant.view import NOT_WHOLE, PAGE_WORDS
 from experiments.instruments import dices_safety, query_labels, scales
 from experiments.session.conversation import STOPPED, UNANSWERED
-from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED
+from experiments.session.disclosures import HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED
 from experiments.session.outcomes import COMMON
 from experiments.session.progress import noun_of
 from experiments.session.telemetry import DISCLOSED, DISCLOSED_WITHOUT_PASTING
@@ -125,7 +125,7 @@ def used() -> frozenset[str]:
     templates = [text for path in TEMPLATES for text in OWN_WORD.findall(path.read_text(encoding="utf-8"))]
     common = [text for pair in COMMON.values() for text in pair]
     said = [text for tree in _trees() for text in _said(tree)]
-    disclosed = (DISCLOSED, DISCLOSED_WITHOUT_PASTING, HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED)
+    disclosed = (DISCLOSED, DISCLOSED_WITHOUT_PASTING, HIDDEN_DISCLOSED, HONEYPOT_DISCLOSED, HOST_DISCLOSED)
     shown = (
         "The conversation",
         STOPPED,

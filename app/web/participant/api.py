@@ -26,10 +26,11 @@ from app.i18n.negotiation import from_accept_language
 from app.rendering import markdown
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
-from app.web.participant.session_cookie import MOST_KNOWN, SessionCookie
+from app.web.participant.session_cookie import MOST_KNOWN, SessionCookie, is_embedded
 from app.web.participant.sse import ReplyStream, plain_response, rendered_reply
 from app.web.participant.view import ScreenView, conversation_chars, page_words, study_context_of
 from experiments.errors import Refused
+from experiments.session.host_messages import height_message, host_messages
 from experiments.session.telemetry import AnyRecord
 from experiments.study.screen import Screen, typed
 from problems.pictures import PictureMap, described
@@ -198,7 +199,7 @@ class ParticipantApi:
         """Respond with the current screen."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
-        return _nobody(request) if live is None else _json(await self._told(live, body, typed=typed))
+        return _nobody(request) if live is None else _json(await self._told(request, live, body, typed=typed))
 
     async def act(self, body: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""
@@ -215,11 +216,12 @@ class ParticipantApi:
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # values from the request are not logged: they may be anything
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
-            return _json(await self._told(await self._runtime.get(live.stream) or live, body, refused))
+            return _json(await self._told(request, await self._runtime.get(live.stream) or live, body, refused))
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
-        told = await self._told(after, body, new=moved)
+        told = await self._told(request, after, body, new=moved)
         if body.follow and _speaks(after.screen):
-            return self._events(after, StreamReply(view=body.view, shown=told.get("shown")), orjson.dumps(told))
+            asked = StreamReply(view=body.view, shown=told.get("shown"))
+            return self._events(request, after, asked, orjson.dumps(told))
         return _json(told)
 
     async def draft(self, body: SaveDraft, request: Request) -> Response:
@@ -253,20 +255,22 @@ class ParticipantApi:
         """Respond with events `delta` (text, and the offset after it; 0 if the reply starts over), then `done` (the
         screen)."""
         live = await self._known(request)
-        return _nobody(request) if live is None else self._events(live, asked)
+        return _nobody(request) if live is None else self._events(request, live, asked)
 
-    def _events(self, live: LoadedSession, asked: StreamReply, first: bytes | None = None) -> Response:
+    def _events(
+        self, request: Request, live: LoadedSession, asked: StreamReply, first: bytes | None = None
+    ) -> Response:
         words = self._runtime.follow(live, asked.offset, asked.slot)
         pieces = rendered_reply(words, **_how(live)) if asked.view == "page" else plain_response(words)
-        return ReplyStream(pieces, partial(self._heard, live.stream, asked), first)
+        return ReplyStream(pieces, partial(self._heard, request, live.stream, asked), first)
 
-    async def _heard(self, stream: str, asked: StreamReply) -> bytes:
+    async def _heard(self, request: Request, stream: str, asked: StreamReply) -> bytes:
         """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
         state of the session, as the reply ran here."""
         live = await self._runtime.get(stream) if asked.view else None
         if live is None:
             return b"{}"
-        return orjson.dumps(await self._told(live, asked))
+        return orjson.dumps(await self._told(request, live, asked))
 
     async def _known(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
@@ -274,6 +278,7 @@ class ParticipantApi:
 
     async def _told(
         self,
+        request: Request,
         live: LoadedSession,
         body: RequestBody | StreamReply,
         refused: Refused | None = None,
@@ -283,7 +288,7 @@ class ParticipantApi:
     ) -> dict[str, Any]:
         """The response with the session's screen. A `new` screen was never shown, so it has no draft; otherwise the
         draft is `typed`, or read from the database if it is needed."""
-        screen = live.screen
+        screen, embedded = live.screen, is_embedded(request)
         say = catalogue(live.language)
         note = say(refused.message) if refused else ""
         faults = {name: say(fault) for name, fault in refused.fields.items()} if refused else {}
@@ -294,7 +299,7 @@ class ParticipantApi:
                 "faults": faults,
             }
         else:
-            sheet = ScreenView(screen, study_context_of(live))
+            sheet = ScreenView(screen, study_context_of(live, embedded=embedded))
             asks = not new and not screen.ended and sheet.needs_draft(body.shown)
             if asks and typed is None:
                 typed = await self._runtime.draft(live.stream, screen.path)
@@ -305,7 +310,16 @@ class ParticipantApi:
             aside = conversation_chars(screen) > SHORT_TALK
             answer = (await asyncio.to_thread(painting) if aside else painting()).as_json()
         answer["whose"] = session_tag(live.stream)
-        return answer
+        return answer | (_for_host(live) if embedded else {})
+
+
+def _for_host(live: LoadedSession) -> dict[str, Any]:
+    """What an embedded page sends to the page around it, and the origins to which it may."""
+    study, embed = live.study, live.study.file.embed
+    if embed is None:
+        return {}
+    sent = {"messages": host_messages(study, live.state), "height": height_message(study)}
+    return {"host": {"origins": embed.origins, **sent}}
 
 
 def _how(live: LoadedSession) -> dict[str, Any]:

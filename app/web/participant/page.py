@@ -22,10 +22,23 @@ OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
 """The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
 them: page.js itself adds only what is new, so that text selected there stays selected."""
 
-SCRIPTS = ("api", "clock", "composition", "copy", "forms", "patch", "reply", "scroll", "sheet", "watch", "words")
+SCRIPTS = (
+    "api",
+    "clock",
+    "composition",
+    "copy",
+    "embed",
+    "forms",
+    "patch",
+    "reply",
+    "scroll",
+    "sheet",
+    "watch",
+    "words",
+)
 """The scripts that page.js imports; they are preloaded with it."""
 
-STYLES = ("page", "text", "compare", "slider", "sheet")
+STYLES = ("page", "text", "compare", "slider", "sheet", "embed")
 RING = """
 window.parleyBus = (n) => { props.value = String(n); trigger("change"); };
 window.parley?.begin();

@@ -55,12 +55,15 @@ class Returning:
         self._cookies = cookies
         self._again = again
 
-    async def found(self, request: Request, study: Study, who: IdentityClaim) -> ReturnResult:
+    async def found(
+        self, request: Request, study: Study, who: IdentityClaim, *, framed: bool = False, token: str = ""
+    ) -> ReturnResult:
         """The session of the proven person, or else of the browser; of a rehearsed participant, the one of the link. A
-        preview continues none."""
+        preview continues none. In a frame, which may have no cookies, the `token` of its tab is as good as one."""
         if who.rehearsed or who.trial == "preview":
             return ReturnResult(await self._session(who.rehearsed.stream if who.rehearsed else None, study))
-        own = await self._session(self._cookies.read(request, cookie_of(study, who)), study)
+        own = await self._own(token, study, who) if token else None
+        own = own or await self._session(self._cookies.read(request, cookie_of(study, who), framed=framed), study)
         if who.person is None:
             return ReturnResult(None if own and self._again and own.screen.ended else own)
         known = await self._known(study, who, who.person, own)
@@ -112,6 +115,12 @@ class Returning:
             others = bool(last) or self._participants.known(study, who.person) is not None
         identity = self._participants.entry(study, who.person, number, proven=who.proven)
         return identity, {"proof": who.proof, **({SAME_ID: True} if others else {}), **unreadable}
+
+    async def _own(self, token: str, study: Study, who: IdentityClaim) -> LoadedSession | None:
+        """The session of a frame's token; None if it is a pilot's and the link is none, or the other way round."""
+        own = await self._session(self._cookies.session(token, framed=True), study)
+        pilot = own is not None and own.state.enrolled.get("origin") == Origin.PILOT
+        return own if pilot == (who.trial is not None) else None
 
     async def _session(self, stream: str | None, study: Study) -> LoadedSession | None:
         live = await self._runtime.reload(stream) if stream else None

@@ -1,6 +1,12 @@
 """The participant's signed cookie, which contains the name of the session and nothing else; and the cookie by which
 the start page finds out whether the browser keeps cookies.
 
+In a page of another site (`embed` in the study file) a browser may keep no cookies for us. So an embedded page has the
+signed name of its session as a token, which it sends with every request in a header; the cookie beside it, of another
+name, leads back to the session after the page around it was loaded again, and lets pictures load. It is partitioned:
+the browser sends it only below the site in whose page it was set. It allows nothing else, so another site that made a
+browser send it would gain nothing.
+
 Under https the cookie's name starts with `__Host-`, so browsers send it to this host only; with `__Secure-` if Parley
 is served below a path. The session's name is a UUID with 122 random bits; the signature prevents guessing.
 """
@@ -21,6 +27,17 @@ MOST_CHARS = 4_096
 """Longer cookies are not cached, because thousands of them would fill the memory."""
 READ = "parley.cookies"
 """The key in a request's scope under which the contents of its cookies are cached."""
+TOKEN_HEADER = "x-parley-session"  # noqa: S105  (the name of a header)
+"""The header with the token of an embedded page. If there is one, no cookie is read in its place. A page of another
+origin cannot send it: browsers ask the server before, which does not allow it."""
+
+PARTITIONED = b"; Partitioned"
+"""The attribute of CHIPS, which `http.cookies` of Python knows only from 3.14 on."""
+
+
+def is_embedded(request: Request) -> bool:
+    """Whether an embedded page has sent the request, or says so."""
+    return TOKEN_HEADER in request.headers
 
 
 def session_of(request: Request) -> str:
@@ -34,42 +51,58 @@ class SessionCookie:
 
     def __init__(self, secret: str, *, secure: bool, path: str = "/") -> None:
         self._signer = URLSafeSerializer(secret, salt="parley participant")
+        self._framed = URLSafeSerializer(secret, salt="parley participant in a frame")
         self.secure = secure
         self._path = path
         self._known = lru_cache(MOST_KNOWN)(self._checked)
         self.name = cookie_name("parley", secure=secure, path=path)
         self._test = f"{self.name}.test"  # no study's name has a dot
 
-    def read(self, request: Request, study: str = "") -> str | None:
+    def read(self, request: Request, study: str = "", *, framed: bool = False) -> str | None:
         """The session of the request, or with `study` the browser's last session of that study; None without a valid
-        cookie."""
-        name = self._named(study)
+        token or cookie. With `framed` the cookies of frames are read, and without it never."""
         read: dict[str, str | None] = request.scope.setdefault(READ, {})  # read by the middleware and by the API
+        name = TOKEN_HEADER if is_embedded(request) else self._named(study, framed)
         if name not in read:
-            signed = request.cookies.get(name, "")
-            read[name] = (self._known if len(signed) <= MOST_CHARS else self._checked)(signed)
+            signed = request.headers[name] if name == TOKEN_HEADER else request.cookies.get(name, "")
+            read[name] = self.session(signed, framed=framed or name == TOKEN_HEADER)
         return read[name]
 
-    def _checked(self, signed: str) -> str | None:
+    def read_any(self, request: Request) -> str | None:
+        """The session of a request that only loads something: that of `read`, or of the cookie of frames."""
+        return self.read(request) or self.read(request, framed=True)
+
+    def session(self, signed: str, *, framed: bool) -> str | None:
+        """The session in a cookie, or in the cookie or token of a frame; None if the signature is not valid."""
+        return (self._known if len(signed) <= MOST_CHARS else self._checked)(signed, framed)
+
+    def _checked(self, signed: str, framed: bool) -> str | None:
         try:
-            stream = self._signer.loads(signed)
+            stream = (self._framed if framed else self._signer).loads(signed)
         except BadSignature:
             return None
         return stream if isinstance(stream, str) else None
 
-    def write(self, response: Response, stream: str, study: str = "") -> None:
+    def token(self, stream: str) -> str:
+        """The token of a session in a frame."""
+        return str(self._framed.dumps(stream))
+
+    def write(self, response: Response, stream: str, study: str = "", *, framed: bool = False) -> None:
         """Set the cookies for a month: the browser's current session, and with `study` its session of that study."""
-        signed = self.signed(stream)
-        for name in dict.fromkeys((self.name, self._named(study))):
+        signed = self.token(stream) if framed else self.signed(stream)
+        for name in dict.fromkeys((self._named("", framed), self._named(study, framed))):
             response.set_cookie(
                 name,
                 signed,
                 max_age=30 * 24 * 3600,
                 httponly=True,
-                secure=self.secure,
-                samesite="lax",
+                secure=self.secure or framed,
+                samesite="none" if framed else "lax",
                 path=self._path,
             )
+            if framed:
+                name_of_header, value = response.raw_headers.pop()
+                response.raw_headers.append((name_of_header, value + PARTITIONED))
 
     def signed(self, stream: str) -> str:
         """The value of a session's cookie."""
@@ -83,5 +116,6 @@ class SessionCookie:
         """Whether the browser has sent a cookie of Parley's, and so keeps cookies."""
         return any(name.startswith(self.name) for name in request.cookies)
 
-    def _named(self, study: str) -> str:
-        return f"{self.name}-{study}" if study else self.name
+    def _named(self, study: str, framed: bool) -> str:
+        name = f"{self.name}.framed" if framed else self.name
+        return f"{name}-{study}" if study else name

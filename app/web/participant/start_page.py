@@ -28,6 +28,7 @@ from app.session.replies.request import SCRIPTED
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.web.open_studies import OpenStudies, OpenStudy
+from app.web.participant.framing import EMBED, framed_page, is_framed, let_frame
 from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
@@ -111,8 +112,10 @@ class StartPage:
         if offer is None:
             return not_found_page(request)
         study = offer.study
+        let_frame(request, study)
+        framed = is_framed(request, study)
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
-        found = await self._returning.found(request, study, who)
+        found = await self._returning.found(request, study, who, framed=framed)
         why = refusal(who, study.file.recruitment) if found.live is None else None
         if why is not None:
             if request.method == "GET" and not who.untold:
@@ -133,26 +136,30 @@ class StartPage:
             ended=found.live is not None and bool(found.live.state.outcome),
             ticket=self._tickets.new(study.name, with_cookie=True),
             choices=[] if found.live else _choices(request, study),
+            framed=study.name if framed else "",
         )
-        self._cookies.write_test(response)
+        if not framed:
+            self._cookies.write_test(response)
         return response
 
     async def start(self, request: Request) -> Response:
         """Start a session or continue the existing one, and redirect to `/`, an address without ids. In a browser that
-        keeps no cookies none starts: `/` could not find it."""
+        keeps no cookies none starts, except in a frame, whose page has a token: `/` could not find it."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
         study = offer.study
+        let_frame(request, study)
+        framed = is_framed(request, study)
+        form = parse_qs((await request.body()).decode("ascii", "replace"))
+        ticket, chosen, token = (form.get(name, [""])[0] for name in ("ticket", "language", "session"))
         who, language = await self._links.claim(request.query_params, study), negotiate_request(request, study.file)
-        found = await self._returning.found(request, study, who)
+        found = await self._returning.found(request, study, who, framed=framed, token=token if framed else "")
         if found.live is None and refusal(who, study.file.recruitment) is not None:
             return self._not_taken(request, study, who, language)
         if found.once:
             return already_taken_part_page(study, language)
-        form = parse_qs((await request.body()).decode("ascii", "replace"))
-        ticket, chosen = (form.get(name, [""])[0] for name in ("ticket", "language"))
-        if self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
+        if not framed and self._tickets.with_cookie(ticket) and not self._cookies.kept_by(request):
             log.info("%s: nothing could begin in a browser that keeps no cookies", study.name)
             return cookies_needed_page(study, offered(chosen, study.file) or language)
         live = found.live
@@ -204,9 +211,20 @@ class StartPage:
         """Redirect to the page, with the session's cookie."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
-        response = RedirectResponse("/", status_code=303)
-        self._cookies.write(response, live.stream, cookie_of(live.study, who))
+        framed = is_framed(request, live.study)
+        page = framed_page(live.study.name, self._cookies.token(live.stream)) if framed else "/"
+        response = RedirectResponse(page, status_code=303)
+        self._cookies.write(response, live.stream, cookie_of(live.study, who), framed=framed)
         return response
+
+    async def embedded(self, request: Request) -> bool:
+        """Whether the request is for the page of an embedded study, which has a token in place of the cookie. The
+        pages that the study allows may frame it."""
+        offer = await self._offered.get(request.query_params.get(EMBED, ""))
+        if offer is None or offer.study.file.embed is None:
+            return False
+        let_frame(request, offer.study)
+        return True
 
     async def redirect_out(self, request: Request) -> Response:
         """Redirect a participant whose session has ended to the recruiter. The address is made here, because it may

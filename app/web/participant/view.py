@@ -174,6 +174,8 @@ class StudyContext(NamedTuple):
     """The instruction for AI models beside boxes for long texts; empty if there is none."""
     honeypot: bool = False
     """Whether forms have a box that people do not see."""
+    embedded: bool = False
+    """Whether the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
 
     @property
     def words(self) -> Catalogue:
@@ -181,7 +183,7 @@ class StudyContext(NamedTuple):
         return catalogue(self.language)
 
 
-def study_context_of(live: LoadedSession) -> StudyContext:
+def study_context_of(live: LoadedSession, *, embedded: bool = False) -> StudyContext:
     """The context of a session's screens, in its language."""
     file, language = live.study.file, live.language
     title, contact = (live.study.translate(text, language) for text in (file.title, file.contact))
@@ -197,6 +199,7 @@ def study_context_of(live: LoadedSession) -> StudyContext:
         pictures=live.study.pictures if live.study.pictures.by_key else None,
         hidden_instruction=hidden_instruction(live.study, live.state),
         honeypot=has_honeypot(live.study, live.state),
+        embedded=embedded,
     )
 
 

@@ -1,5 +1,6 @@
 // Talking to the participant API.
 
+import { identity } from "./embed.js";
 import { WORDS, language, speak } from "./words.js";
 
 export const RETRY_MS = [1000, 2000, 4000];
@@ -69,7 +70,7 @@ const noteOf = async (response) => (await response?.json().catch(() => null))?.n
 
 // The response, or null if there is no connection. `keepalive` lets it outlive the page.
 export async function send(path, body, keepalive = false) {
-  const headers = { "content-type": "application/json", "accept-language": spoken() };
+  const headers = { ...identity, "content-type": "application/json", "accept-language": spoken() };
   return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
 }
 

@@ -5,6 +5,7 @@ import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
+import { tellHost } from "./embed.js";
 import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
@@ -87,6 +88,7 @@ async function show(painting) {
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
   document.documentElement.dataset.ready = "yes";
+  tellHost(now.host, moved && before.path !== null);
   if (moved && before.path !== null) {
     window.scrollTo(0, 0);
     $("#left h1")?.focus({ preventScroll: true });

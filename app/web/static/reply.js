@@ -1,6 +1,7 @@
 // A reply in progress, read from the participant API as server-sent events.
 
 import { events } from "./api.js";
+import { identity } from "./embed.js";
 import { escaped, patch, setText } from "./patch.js";
 import { WORDS } from "./words.js";
 
@@ -34,7 +35,8 @@ export async function read(reply, painted, rest) {
 }
 
 async function asked({ slot, shown }) {
-  const response = await fetch(`api/reply?${new URLSearchParams({ view: "page", slot, ...(shown && { shown }) })}`);
+  const query = new URLSearchParams({ view: "page", slot, ...(shown && { shown }) });
+  const response = await fetch(`api/reply?${query}`, { headers: identity });
   if (!response.ok) throw Object.assign(new Error("no stream"), { status: response.status });
   return events(response);
 }

@@ -3,6 +3,7 @@
 // (The file is not called telemetry.js, because ad blockers refuse files of that name.)
 
 import { newKey } from "./api.js";
+import { identity } from "./embed.js";
 import { WORDS } from "./words.js";
 
 const EVERY_MS = 30_000; // how often is sent what there is
@@ -57,7 +58,7 @@ async function post({ key, records }, keepalive) {
     const told = records.map(({ at: when, ...record }) => ({ ...record, ago_ms: ms(at() - when) }));
     const response = await fetch("api/telemetry", {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { ...identity, "content-type": "application/json" },
       body: JSON.stringify({ key, whose, records: told }),
       keepalive,
       priority: "low",

@@ -1,0 +1,56 @@
+"""What the page around an embedded study is sent, and nothing else: see `embed` in the study file.
+
+A message is JSON with `source: "parley"`, `version` and `type`. The version changes with the meaning of a key; new keys
+and new types can come without a new version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from experiments.session.state import State
+from experiments.study.embed_check import sent_paths
+from experiments.study.study import Study
+
+VERSION = 1
+_HEAD = {"source": "parley", "version": VERSION}
+
+
+def host_messages(study: Study, state: State) -> list[dict[str, Any]]:
+    """The messages of a session so far, except its height, which only the browser knows. The outcome is the last, so
+    that a page that goes on with it has had everything else."""
+    return [{**_HEAD, **message} for message in _messages(study, state)]
+
+
+def height_message(study: Study) -> dict[str, Any] | None:
+    """The message with the height, which the browser completes; None if it is not sent."""
+    embed = study.file.embed
+    return {**_HEAD, "type": "height"} if embed is not None and "height" in embed.send else None
+
+
+def _messages(study: Study, state: State) -> Iterator[dict[str, Any]]:
+    embed = study.file.embed
+    if embed is None:
+        return
+    if "ready" in embed.send:
+        yield {"type": "ready", "study": study.name}
+    if answers := given_answers(study, state):
+        yield {"type": "answers", "answers": answers}
+    if "outcome" in embed.send and state.outcome:
+        yield {"type": "outcome", "outcome": state.outcome}
+
+
+def given_answers(study: Study, state: State) -> dict[str, Any]:
+    """The answers in `embed.send` that the participant has given, by name, with the values of the log. One that was
+    left out is None; those of steps not yet taken, or taken by nobody before time was up, are missing."""
+    embed = study.file.embed
+    if embed is None or not embed.answers:
+        return {}
+    found, paths = {}, sent_paths(study)
+    for name in embed.answers:
+        question = name.partition(".")[2]
+        for event in state.facts.get(paths[name], ()):
+            if event.kind == "submitted" and question in event.data:
+                found[name] = event.data[question]
+    return found

@@ -1,0 +1,162 @@
+"""A study in a page of another site: which pages may frame it, what they may be sent, and that nothing else is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.errors import StudyError
+from experiments.session.disclosures import HOST_DISCLOSED, disclosures
+from experiments.session.engine import screen
+from experiments.session.host_messages import height_message, host_messages
+from experiments.study.resolve import resolve
+from experiments.study.study import Study
+from problems.problem import Problem
+from tests.fakes.checked import AGE, PARTS, PROBLEMS, act, begun
+
+HOST = "https://brand.eu.qualtrics.com"
+FLOW: tuple[dict[str, Any], ...] = (
+    {"step": "consent", "text": "Do you agree?"},
+    {"step": "survey", "id": "about", "questions": [AGE | {"required": False}, PARTS]},
+    {"each": "question", "of": "questions", "take": 1, "flow": [{"step": "answer"}]},
+    {"step": "finish", "code": "DONE", "url": "https://recruiter.example/done"},
+)
+NAMES = ("about.age", "about.parts", "consent.agreed")
+
+
+def embedded(embed: dict[str, Any] | None, *flow: dict[str, Any]) -> Study:
+    raw = {"study": "small", "title": "Small", "problems": {"questions": {"source": "jsonl"}}, "flow": flow or FLOW}
+    pools = {"questions": [Problem.from_json(one) for one in PROBLEMS]}
+    return resolve(json.loads(json.dumps(raw | ({"embed": embed} if embed else {}))), {}, pools)
+
+
+def messages(study: Study, *clicks: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the page around it has been sent after these forms."""
+    state = begun(study)
+    for values in clicks:
+        state = act(study, state, "submit", **values)
+    return host_messages(study, state)
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [HOST, "https://a.example:8443", "http://localhost:8000", "http://127.0.0.1:9", "https://xn--nxasmq6b.example"],
+)
+def test_an_origin_is_taken_as_browsers_write_it(origin: str) -> None:
+    embed = embedded({"origins": [origin]}).file.embed
+    assert embed is not None
+    assert (embed.origins, embed.send, embed.answers) == ((origin,), ("ready", "height", "outcome"), ())
+
+
+@pytest.mark.parametrize(
+    ("origin", "words"),
+    [
+        (f"{HOST}/", f"without a path or a slash at the end; write {HOST}"),
+        (f"{HOST}/jfe/form/SV_1?x=2", f"write {HOST}"),
+        (HOST.upper(), f"write {HOST}"),
+        (f"{HOST}:443", f"write {HOST}"),
+        ("brand.eu.qualtrics.com", f"write {HOST}"),
+        ("https://user@a.example", "write https://a.example"),
+        ("http://a.example", "https:// (http:// only for localhost)"),
+        ("*", "without `*`, which would admit pages of others; list each host"),
+        ("https://*.qualtrics.com", "without `*`"),
+        ("null", "such as https://brand.eu.qualtrics.com"),
+        ("https://a.example; script-src *", "without `*`"),
+        ("https://a.example; sandbox", "must be an origin"),
+        ("https://a.example\r\nx: y", "must be an origin"),
+        ("https://[::1", "must be an origin"),
+        ("", "must be an origin"),
+    ],
+)
+def test_what_is_no_origin_is_told_with_what_to_write(origin: str, words: str) -> None:
+    with pytest.raises(StudyError) as error:
+        embedded({"origins": [origin]})
+    (found,) = error.value.found
+    assert found.where == "embed.origins[0]"
+    assert words in found.what
+
+
+@given(st.text(max_size=30))
+def test_no_text_gets_into_the_policy_that_ends_its_part_of_it(text: str) -> None:
+    try:
+        study = embedded({"origins": [f"https://{text}"]})
+    except StudyError:
+        return
+    assert study.file.embed is not None
+    assert not set(study.file.embed.origins[0]) & set(" ;,'\"*\r\n\t/?#@\\") - set("/")
+
+
+@pytest.mark.parametrize(
+    ("embed", "where", "words"),
+    [
+        ({"origins": []}, "embed.origins", "needs at least one origin; without the key `embed` no page can frame"),
+        ({"send": ["ready"]}, "embed.origins", "is missing"),
+        ({"origins": [HOST], "sent": []}, "embed.sent", "Did you mean 'send'?"),
+        ({"origins": [HOST], "send": ["redy"]}, "embed.send[0]", "Did you mean 'ready'?"),
+        ({"origins": [HOST], "send": ["ready", "about.agee"]}, "embed.send[1]", "Did you mean 'about.age'?"),
+        ({"origins": [HOST], "send": ["answer.answer"]}, "embed.send[0]", "is asked more than once (in an `each`"),
+        ({"origins": [HOST], "send": ["answer.model"]}, "embed.send[0]", "is no question of the study; allowed: about"),
+    ],
+)
+def test_what_cannot_be_sent_is_told_with_what_can(embed: dict[str, Any], where: str, words: str) -> None:
+    with pytest.raises(StudyError) as error:
+        embedded(embed)
+    (found,) = error.value.found
+    assert found.where == where
+    assert words in found.what
+
+
+def test_two_steps_of_one_id_have_no_one_answer() -> None:
+    phases = [{"phase": name, "flow": [{"step": "survey", "questions": [AGE]}]} for name in ("One", "Two")]
+    with pytest.raises(StudyError, match="asked more than once"):
+        embedded({"origins": [HOST], "send": ["survey.age"]}, *phases, {"step": "finish"})
+
+
+def test_a_host_is_sent_what_was_chosen_in_order_and_no_code_link_or_right_answer() -> None:
+    study = embedded({"origins": [HOST], "send": ["ready", "outcome", "about.age", "about.parts"]})
+    head = {"source": "parley", "version": 1}
+    ready = head | {"type": "ready", "study": "small"}
+    assert messages(study) == messages(study, {"agreed": "on"}) == [ready]
+    forms = [{"agreed": "on"}, {"age": "", "parts": ["talk", "sing"]}]
+    answers = head | {"type": "answers", "answers": {"about.age": None, "about.parts": ["talk", "sing"]}}
+    assert messages(study, *forms) == [ready, answers]
+    outcome = head | {"type": "outcome", "outcome": "complete"}
+    assert messages(study, *forms, {"answer": "A"}) == [ready, answers, outcome]
+    assert height_message(study) is None
+    assert height_message(embedded({"origins": [HOST]})) == head | {"type": "height"}
+
+
+@given(st.sets(st.sampled_from(["ready", "height", "outcome", *NAMES])))
+def test_nothing_is_sent_that_the_study_does_not_list(send: set[str]) -> None:
+    study = embedded({"origins": [HOST], "send": sorted(send)})
+    sent = messages(study, {"agreed": "on"}, {"age": "33", "parts": ["sing"]}, {"answer": "B"})
+    assert {one["type"] for one in sent} - {"answers"} == send & {"ready", "outcome"}
+    assert {name for one in sent for name in one.get("answers", {})} == send & set(NAMES)
+    assert (height_message(study) is None) == ("height" not in send)
+
+
+def test_who_withdraws_takes_the_answers_along() -> None:
+    study = embedded({"origins": [HOST], "send": ["outcome", "about.age"]})
+    state = begun(study)
+    for values in ({"agreed": "on"}, {"age": "33", "parts": ["sing"]}):
+        state = act(study, state, "submit", **values)
+    state = act(study, state, "withdraw")
+    assert screen(study, state).ended
+    assert [(one["type"], one.get("outcome")) for one in host_messages(study, state)] == [("outcome", "withdrawn")]
+
+
+def test_a_study_without_the_key_has_no_messages() -> None:
+    study = embedded(None)
+    assert (messages(study), height_message(study)) == ([], None)
+
+
+def test_the_consent_form_says_that_answers_are_sent() -> None:
+    told = [
+        HOST_DISCLOSED in [*disclosures(embedded({"origins": [HOST], "send": [*s]}))]
+        for s in (["about.age"], ["ready"])
+    ]
+    assert told == [True, False]
