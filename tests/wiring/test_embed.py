@@ -186,5 +186,15 @@ async def test_the_last_page_of_a_frame_has_the_code_and_no_link(tmp_path: Path)
 
 
 async def test_a_picture_is_loaded_with_the_cookie_of_the_frame_or_its_token(tmp_path: Path) -> None:
-    study = pictures.study(tmp_path) if hasattr(pictures, "study") else None
-    assert study is not None
+    async with (
+        serving(settings_for(tmp_path), pictures.study(tmp_path, embed={"origins": [HOST]})) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
+        begun = await begin(client, "/s/charts")
+        token = begun.headers["location"].partition("#session=")[2]
+        client.cookies.clear()
+        told = await client.post("/api/look", json=LOOK, headers={TOKEN_HEADER: token})
+        (address,) = re.findall(r'src="(picture/[0-9a-f]{64})"', told.json()["updates"]["left"]["value"])
+        cookie = begun.headers.get_list("set-cookie")[0].partition(";")[0]
+        for headers, status in (({"cookie": cookie}, 200), ({TOKEN_HEADER: token}, 200), ({}, 404)):
+            assert (await client.get(f"/{address}", headers=headers)).status_code == status, headers
