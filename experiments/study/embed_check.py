@@ -1,4 +1,5 @@
-"""The answers that a study may send to the page around it, and errors in the list of those it does send."""
+"""The answers that a study may send to the page around it, errors in the list of those it does send, and what would
+leave participants in a frame without a way on."""
 
 from __future__ import annotations
 
@@ -29,6 +30,20 @@ def embed_faults(study: Study) -> Iterator[ValidationIssue]:
 
 def _known(paths: Mapping[str, str]) -> str:
     return f": {', '.join(sorted(paths)[:12])}" if paths else ""
+
+
+def embed_advice(study: Study) -> Iterator[str]:
+    """Warnings about the end of an embedded study."""
+    embed, last = study.file.embed, study.file.outcomes.get("complete")
+    if embed is None:
+        return
+    if not (last and last.text) and not getattr(study.flow[-1], "text", ""):
+        yield (
+            "embed: the last page says that it can be closed, and closing it would leave the page around the study, "
+            "too. Write how it goes on: `outcomes: {complete: {text: ...}}`."
+        )
+    if "outcome" not in embed.send:
+        yield "embed.send: has no `outcome`, so the page around the study does not learn when it can go on."
 
 
 def sent_paths(study: Study) -> Mapping[str, str]:

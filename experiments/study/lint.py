@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.study.consent.check import consent_advice
+from experiments.study.embed_check import embed_advice
 from experiments.study.plan_check import plan_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -42,8 +43,15 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
-    found = [*_unproven(study), *_unidentified(study), *_unseen(study), *_quoted(study), *plan_advice(study)]
-    found += consent_advice(study)
+    found = [
+        *_unproven(study),
+        *_unidentified(study),
+        *_unseen(study),
+        *_quoted(study),
+        *plan_advice(study),
+        *embed_advice(study),
+        *consent_advice(study),
+    ]
     if "prolific" in study.file.recruitment.channels:
         steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))

@@ -13,6 +13,7 @@ from experiments.errors import StudyError
 from experiments.session.disclosures import HOST_DISCLOSED, disclosures
 from experiments.session.engine import screen
 from experiments.session.host_messages import height_message, host_messages
+from experiments.study.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
@@ -147,6 +148,16 @@ def test_who_withdraws_takes_the_answers_along() -> None:
     state = act(study, state, "withdraw")
     assert screen(study, state).ended
     assert [(one["type"], one.get("outcome")) for one in host_messages(study, state)] == [("outcome", "withdrawn")]
+
+
+def test_an_end_that_leads_nowhere_is_advised_against() -> None:
+    def said(study: Study) -> list[str]:
+        return [one.partition(":")[0] for one in advice(study, None) if one.startswith("embed")]
+
+    ends = {**FLOW[-1], "text": "The survey goes on below."}
+    assert said(embedded({"origins": [HOST]})) == ["embed"]
+    assert said(embedded({"origins": [HOST], "send": ["height"]})) == ["embed", "embed.send"]
+    assert said(embedded({"origins": [HOST]}, *FLOW[:-1], ends)) == said(embedded(None)) == []
 
 
 def test_a_study_without_the_key_has_no_messages() -> None:
