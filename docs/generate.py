@@ -31,8 +31,8 @@ from app.web.participant.session_cookie import SessionCookie
 from docs import asvs, gallery
 from docs.annotators import annotators
 from docs.figures import figures
-from docs.goals import promises
 from docs.methods import methods
+from docs.promises import promises
 from docs.rooms import drawn
 from docs.servers import listed
 from docs.tables import about, keys, table
