@@ -1,6 +1,6 @@
 """Analyses of a study: plain functions on data frames with the released schemas' columns, also for notebooks.
 
-    from app.analysis import accuracy, frame
+    from parley_studies.analysis import accuracy, frame
     for finding in accuracy(frame(database, "chatbench", "user_answers", "person")): ...
 
 Each function returns findings: estimates with intervals, and sentences for the methods section of a paper.

@@ -1,6 +1,6 @@
 """A study's own data as data frames: the tables of the tidy export, read from the database.
 
-from app.analysis import load
+from parley_studies.analysis import load
 answers = load("mystudy").answers
 """
 

@@ -123,7 +123,7 @@ def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
 def test_the_tutorials_code_runs_on_data_of_a_study_of_its_name(tmp_path: Path):
     parley(tmp_path, "new pens --template demo", "simulate pens/study.yaml -n 4")
     text = TUTORIAL.read_text(encoding="utf-8")
-    (code,) = (part for part in re.findall(r"(?:^    .*\n|^\n)+", text, re.M) if "from app.analysis" in part)
+    (code,) = (part for part in re.findall(r"(?:^    .*\n|^\n)+", text, re.M) if "from parley_studies.analysis" in part)
     assert {"careful", "hasty"} & {*python(tmp_path, textwrap.dedent(code)).split()}
 
 
@@ -137,6 +137,12 @@ def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
     some = [line if soak else re.sub(r"--repeats 3", "--repeats 1", line) for line in lines]
     parley(tmp_path, *some, "validate chatbench data/ai_alone_answers.csv")
     assert len((tmp_path / "data" / "ai_alone_answers.csv").read_text(encoding="utf-8").splitlines()) == 1 + 60
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_imports_parley_by_its_one_name(page: Path):
+    """Its packages have general names, which a file beside a notebook may have too."""
+    assert not re.findall(r"^ *(?:from|import) (?:app|experiments|storage|problems)\b.*", page.read_text("utf-8"), re.M)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -1,4 +1,5 @@
-"""The names that data and deployments know: tables, columns, kinds of events, exported files, settings.
+"""The names that data, deployments and notebooks know: tables, columns, kinds of events, exported files, settings, and
+what can be imported from parley_studies.
 
 A rename in the code must not move one of them unseen. Where one changes on purpose, docs/decisions says so, and
 `python -m tests.house.test_released_names` writes the list anew.
@@ -7,8 +8,12 @@ A rename in the code must not move one of them unseen. Where one changes on purp
 from __future__ import annotations
 
 import ast
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+
+import parley_studies
 
 from app.config.settings import Settings, env_name
 from experiments.events import NOTES
@@ -35,6 +40,8 @@ def names() -> Iterator[str]:
         yield f"table {table.name}: {', '.join(table.columns.keys())}"
     yield from (f"event {kind}" for kind in {*NOTES, *KINDS, *_facts()})
     yield from (f"setting {env_name(field)}" for field in Settings.model_fields)
+    for module in pkgutil.iter_modules(parley_studies.__path__, "parley_studies."):
+        yield f"python {module.name}: {', '.join(sorted(import_module(module.name).__all__))}"
 
 
 def _facts() -> Iterator[str]:

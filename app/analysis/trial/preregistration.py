@@ -36,9 +36,7 @@ CODE = '''"""The confirmatory analysis of {name}, as preregistered: `python {fil
 Needs Parley {parley} with the extra `analysis`, and the database of the settings (PARLEY_DATABASE_URL).
 """
 
-from app.analysis.tidy_frames import open_settings_database
-from app.analysis.trial.results import trial_findings
-from storage.registers.studies import Studies
+from parley_studies.analysis import Studies, open_settings_database, trial_findings
 
 HASH = "{hash}"
 
