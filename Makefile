@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo docs test tests check quick lint bench screenshots soak foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests check quick lint dist bench screenshots soak foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -45,6 +45,9 @@ lint: $(VENV)/.stamp-dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports --no-logo
+
+dist: $(VENV)/.stamp-dev  ## build the sdist and the wheel into dist/
+	$(BIN)/python -m tests.house.distributions dist
 
 bench: $(VENV)/.stamp-dev tools  ## measure throughput and latency on this machine
 	$(BIN)/python -m tests.bench

@@ -16,6 +16,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Sequence
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "experiments", "storage", "problems")
+DEMO = ("demo", "--no-browser")
 START_S = 90
 DOWNLOAD = re.compile(r"/opt/parley/bin/pip install .*--require-hashes .*-r run\.lock")
 
@@ -101,19 +103,30 @@ def left_out(image: Path, installed: Path) -> list[str]:
     """Give the files of the four rooms that were copied and then not installed."""
     site = site_of(installed)
     copied = [path.relative_to(image / "src") for room in ROOMS for path in (image / "src" / room).rglob("*")]
-    return sorted(str(path) for path in copied if (image / "src" / path).is_file() and not (site / path).exists())
+    files = (path for path in copied if (image / "src" / path).is_file())
+    return sorted(str(path) for path in files if not (site / installed_as(path.as_posix())).exists())
+
+
+def installed_as(name: str) -> str:
+    """Where a file of the repository is in an environment: one folder of app/ is a package by itself."""
+    return name.removeprefix("app/") if name.startswith("app/parley_studies/") else name
 
 
 def demo_answers(installed: Path, data: Path) -> str:
     """Start the demo as the container would, and give what /healthz says."""
+    return page_of(installed, data, f"sqlite:///{data}/parley.db", DEMO, "healthz")
+
+
+def page_of(installed: Path, folder: Path, database: str, words: Sequence[str], path: str) -> str:
+    """Start `parley` with these words in a folder, without this environment on its path, and give a page of it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    environ = {"PATH": f"{installed}/bin:/usr/bin:/bin", "PARLEY_PORT": str(port), "HOME": str(data)}
-    environ |= {"PARLEY_HOST": "127.0.0.1", "PARLEY_DATABASE_URL": f"sqlite:///{data}/parley.db"}
-    server = subprocess.Popen([installed / "bin/parley", "demo"], cwd=data, env=environ)
+    environ = {"PATH": f"{installed}/bin:/usr/bin:/bin", "PARLEY_PORT": str(port), "HOME": str(folder)}
+    environ |= {"PARLEY_HOST": "127.0.0.1", "PARLEY_DATABASE_URL": database}
+    server = subprocess.Popen([installed / "bin/parley", *words], cwd=folder, env=environ)
     try:
-        return _wait_for(f"http://127.0.0.1:{port}/healthz", server)
+        return _wait_for(f"http://127.0.0.1:{port}/{path}", server)
     finally:
         server.terminate()
         server.wait(30)
@@ -127,7 +140,7 @@ def _wait_for(url: str, server: subprocess.Popen) -> str:
                 return reply.read().decode()
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
-    raise TimeoutError(f"{url} did not answer within {START_S} s; `parley demo` ended with {server.poll()}")
+    raise TimeoutError(f"{url} did not answer within {START_S} s; `parley` ended with {server.poll()}")
 
 
 if __name__ == "__main__":

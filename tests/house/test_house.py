@@ -180,8 +180,13 @@ def test_nobody_is_told_to_install_what_is_somebody_elses(files: list[Path]) -> 
     """`parley` on PyPI is not ours."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["name"] == DISTRIBUTION != "parley"
-    wrong = re.compile(r"(?:pip install|uvx|pipx run)\s+(?:-\S+\s+)*['\"]?parley(?![\w-])")
-    texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in (".md", ".py", ".j2", ".toml")}
+    installs = "pip install|uv add|uvx|uv tool (?:install|run)|pipx (?:install|run)|--from|--with"
+    wrong = re.compile(rf"(?:{installs})[ =](?:-\S+ +)*['\"]?parley(?![\w-])|(?<![\w-])parley\[[a-z]")
+    assert wrong.search("uvx parley demo")
+    assert wrong.search("pip install -U 'parley[word]'")
+    kinds = (".md", ".py", ".j2", ".toml", ".json", ".yaml", ".js", ".html", ".txt", "")
+    texts = {path: path.read_text(encoding="utf-8") for path in files if path.suffix in kinds}
+    texts.pop(Path(__file__))
     found = {path.name: hit[0] for path, text in texts.items() if (hit := wrong.search(text))}
     assert not found
 
