@@ -161,10 +161,10 @@ class Endpoint:
     async def serve(self, request: Request) -> Response:
         """Validate the request and call the handler; status 422 if it is invalid."""
         try:
-            asked = await self._read(request)
+            body = await self._read(request)
         except ValidationError as error:
             return _no_request(error)
-        return await self.function(asked, request)
+        return await self.function(body, request)
 
     async def _read(self, request: Request) -> BaseModel:
         if self.method == "GET":
@@ -188,7 +188,7 @@ class ParticipantApi:
             Endpoint("POST", "/api/act", PerformAction, self.act, "Act on the present screen"),
             Endpoint("POST", "/api/draft", SaveDraft, self.draft, "Keep what is typed"),
             Endpoint("POST", "/api/preview", PreviewMessage, self.preview, "What is typed, as it would be shown"),
-            Endpoint("POST", "/api/telemetry", SendTelemetry, self.telemetry, "What the page tells of itself", 204),
+            Endpoint("POST", "/api/telemetry", SendTelemetry, self.telemetry, "Telemetry of the page", 204),
             Endpoint("GET", "/api/reply", StreamReply, self.reply, "The reply on its way, as server-sent events"),
         )
 
@@ -199,11 +199,11 @@ class ParticipantApi:
         """Respond with the current screen."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
-        return _nobody(request) if live is None else _json(await self._told(request, live, body, typed=typed))
+        return _nobody(request) if live is None else _json(await self._screen_response(request, live, body, typed=typed))
 
     async def act(self, body: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""
-        live = await self._known(request)
+        live = await self._session_of(request)
         if live is None:
             return _nobody(request)
         try:
@@ -216,17 +216,18 @@ class ParticipantApi:
         except Refused as refused:
             if refused.reason in OUT_OF_TURN:  # values from the request are not logged: they may be anything
                 log.info("session %s: an action was refused (%s) at %s", live.stream, refused.reason, live.screen.path)
-            return _json(await self._told(request, await self._runtime.get(live.stream) or live, body, refused))
+            live = await self._runtime.get(live.stream) or live
+            return _json(await self._screen_response(request, live, body, refused))
         moved = after.state.seq > live.state.seq and after.screen.path != body.path
-        told = await self._told(request, after, body, new=moved)
+        response = await self._screen_response(request, after, body, new=moved)
         if body.follow and _speaks(after.screen):
-            asked = StreamReply(view=body.view, shown=told.get("shown"))
-            return self._events(request, after, asked, orjson.dumps(told))
-        return _json(told)
+            query = StreamReply(view=body.view, shown=response.get("shown"))
+            return self._events(request, after, query, orjson.dumps(response))
+        return _json(response)
 
     async def draft(self, body: SaveDraft, request: Request) -> Response:
         """Save the values that belong to the current screen; respond whether they were saved."""
-        live = await self._known(request)
+        live = await self._session_of(request)
         if live is None:
             return _nobody(request)
         present = body.path == live.screen.path and not _is_anothers(body.whose, live)
@@ -236,7 +237,7 @@ class ParticipantApi:
 
     async def preview(self, body: PreviewMessage, request: Request) -> Response:
         """Respond with the HTML of a message that is not sent yet."""
-        live = await self._known(request)
+        live = await self._session_of(request)
         if live is None:
             return _nobody(request)
         return JSONResponse({"html": await asyncio.to_thread(markdown.render_message, body.text, **_how(live))})
@@ -244,39 +245,39 @@ class ParticipantApi:
     async def telemetry(self, body: SendTelemetry, request: Request) -> Response:
         """Record telemetry. Records that may not be kept (before consent, of another screen, beyond the limit) are
         dropped without an error."""
-        live = await self._known(request)
+        live = await self._session_of(request)
         if live is None:
             return _nobody(request)
         if not _is_anothers(body.whose, live):
             self._runtime.record_telemetry(live, body.key, body.records)
         return Response(status_code=204)
 
-    async def reply(self, asked: Annotated[StreamReply, Query()], request: Request) -> Response:
+    async def reply(self, query: Annotated[StreamReply, Query()], request: Request) -> Response:
         """Respond with events `delta` (text, and the offset after it; 0 if the reply starts over), then `done` (the
         screen)."""
-        live = await self._known(request)
-        return _nobody(request) if live is None else self._events(request, live, asked)
+        live = await self._session_of(request)
+        return _nobody(request) if live is None else self._events(request, live, query)
 
     def _events(
-        self, request: Request, live: LoadedSession, asked: StreamReply, first: bytes | None = None
+        self, request: Request, live: LoadedSession, query: StreamReply, first: bytes | None = None
     ) -> Response:
-        words = self._runtime.follow(live, asked.offset, asked.slot)
-        pieces = rendered_reply(words, **_how(live)) if asked.view == "page" else plain_response(words)
-        return ReplyStream(pieces, partial(self._heard, request, live.stream, asked), first)
+        words = self._runtime.follow(live, query.offset, query.slot)
+        pieces = rendered_reply(words, **_how(live)) if query.view == "page" else plain_response(words)
+        return ReplyStream(pieces, partial(self._last_screen, request, live.stream, query), first)
 
-    async def _heard(self, request: Request, stream: str, asked: StreamReply) -> bytes:
+    async def _last_screen(self, request: Request, stream: str, query: StreamReply) -> bytes:
         """The data of the event `done`: the screen after the reply, if it was requested. This process has the newest
         state of the session, as the reply ran here."""
-        live = await self._runtime.get(stream) if asked.view else None
+        live = await self._runtime.get(stream) if query.view else None
         if live is None:
             return b"{}"
-        return orjson.dumps(await self._told(request, live, asked))
+        return orjson.dumps(await self._screen_response(request, live, query))
 
-    async def _known(self, request: Request) -> LoadedSession | None:
+    async def _session_of(self, request: Request) -> LoadedSession | None:
         stream = self._cookies.read(request)
         return await self._runtime.get(stream) if stream else None
 
-    async def _told(
+    async def _screen_response(
         self,
         request: Request,
         live: LoadedSession,
@@ -327,8 +328,8 @@ def _how(live: LoadedSession) -> dict[str, Any]:
     return {"dollars": live.study.file.dollar_maths, "copy": catalogue(live.language)("Copy")}
 
 
-def _json(told: Mapping[str, Any]) -> Response:
-    return Response(orjson.dumps(told), media_type=JSON)
+def _json(content: Mapping[str, Any]) -> Response:
+    return Response(orjson.dumps(content), media_type=JSON)
 
 
 def _no_request(error: ValidationError) -> Response:
@@ -358,8 +359,8 @@ def _is_anothers(said: str | None, live: LoadedSession) -> bool:
 def _nobody(request: Request) -> Response:
     """The response to a request without a session: status 401 and a note in the browser's language."""
     say = from_accept_language(request)
-    told = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
-    return JSONResponse(told, status_code=401)
+    content = {"note": say(NOBODY), "words": page_words(say), "lang": say.tag, "dir": say.direction}
+    return JSONResponse(content, status_code=401)
 
 
 HIDDEN = ("plain", "plain_options")
@@ -370,10 +371,10 @@ def screen_json(screen: Screen, pictures: PictureMap) -> dict[str, Any]:
     """A screen as plain JSON values, for bots; without what participants do not see, and of pictures the alternative
     texts only: the name of a file may say what is the right answer."""
     plain: dict[str, Any] = orjson.loads(orjson.dumps(asdict(screen), default=_plain))
-    for block, told in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
-        told["block"] = block.kind
+    for block, plain_block in zip(screen.panel.blocks, plain["panel"]["blocks"], strict=True):
+        plain_block["block"] = block.kind
         for hidden in HIDDEN:
-            told.pop(hidden, None)
+            plain_block.pop(hidden, None)
     return {**plain, "panel": _described(plain["panel"], pictures)} if pictures.by_key else plain
 
 

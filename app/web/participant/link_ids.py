@@ -137,22 +137,22 @@ def _with_submission(given: Sequence[tuple[str, str]], recruiter: str, id_: str)
 
 def _groups(wanted: Recruitment) -> Iterator[Mapping[str, str]]:
     """The names of ids in the order in which they are looked for, each with its recruiter."""
-    known = {by: (_plain(parameters.id), *parameters.others) for by, parameters in RECRUITERS.items()}
-    known["panel"] = (_plain(wanted.id_parameter),)
-    own = [by for by in known if not wanted.channels or by in wanted.channels]
-    yield _by_name(known, own)
+    names = {by: (_plain(parameters.id), *parameters.others) for by, parameters in RECRUITERS.items()}
+    names["panel"] = (_plain(wanted.id_parameter),)
+    own = [by for by in names if not wanted.channels or by in wanted.channels]
+    yield _by_name(names, own)
     if "sona" in wanted.channels:
         yield {SONA_OWN: "sona"}
     if "panel" in own:
         yield dict.fromkeys(sorted(GENERAL), "panel")
-    yield _by_name(known, [by for by in known if by not in own])
+    yield _by_name(names, [by for by in names if by not in own])
 
 
-def _by_name(known: Mapping[str, Sequence[str]], recruiters: Sequence[str]) -> Mapping[str, str]:
+def _by_name(names: Mapping[str, Sequence[str]], recruiters: Sequence[str]) -> Mapping[str, str]:
     """The first of these recruiters for each name."""
     found: dict[str, str] = {}
     for by in recruiters:
-        for name in known[by]:
+        for name in names[by]:
             found.setdefault(name, by)
     return found
 

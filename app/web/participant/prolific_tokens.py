@@ -68,7 +68,7 @@ class ProlificTokens:
         if key is None:
             return KeysUnavailable() if kid and not self._keys else {}
         try:
-            told = jwt.decode(
+            claims = jwt.decode(
                 token,
                 key,
                 algorithms=[ALGORITHM],
@@ -78,10 +78,10 @@ class ProlificTokens:
             )
         except jwt.InvalidTokenError:
             return {}
-        return self._meant(told)
+        return self._ids_in(claims)
 
-    def _meant(self, told: Mapping[str, Any]) -> Mapping[str, object]:
-        audience, ids = told["aud"], told.get("prolific")
+    def _ids_in(self, claims: Mapping[str, Any]) -> Mapping[str, object]:
+        audience, ids = claims["aud"], claims.get("prolific")
         meant = audience if isinstance(audience, list) else [audience]
         if self._here not in map(_origin, map(str, meant)) or not isinstance(ids, dict):
             return {}
@@ -91,15 +91,15 @@ class ProlificTokens:
         now_s = time.monotonic()
         wanted = kid not in self._keys or now_s > self._had_s + FRESH_S
         if kid and wanted and now_s > self._looked_s + AGAIN_S:
-            await self._looking.get(self._look)
+            await self._looking.get(self._fetch_keys)
         return self._keys.get(kid)
 
-    async def _look(self) -> None:
+    async def _fetch_keys(self) -> None:
         """Fetch the key set. If that fails, the previous one stays in use."""
         try:
             async with asyncio.timeout(WITHIN_S):
-                told = json.loads(await _text(self._keys_at, self._proxy))
-            keys = jwt.PyJWKSet.from_dict(told if isinstance(told, dict) else {}).keys
+                document = json.loads(await _text(self._keys_at, self._proxy))
+            keys = jwt.PyJWKSet.from_dict(document if isinstance(document, dict) else {}).keys
         except (OSError, TimeoutError, ValueError, httpx2.HTTPError, jwt.PyJWTError) as error:
             log.error("Prolific's keys cannot be read at %s: %s", self._keys_at, str(error) or type(error).__name__)
         else:

@@ -69,8 +69,8 @@ class IdentityClaim:
 
 def recruiter_labels(wanted: Recruitment) -> list[str]:
     """The recruiters whose links a study accepts, as far as they add the participant's id themselves."""
-    known = {"prolific": "Prolific", "connect": "CloudResearch Connect", "sona": "SONA"}
-    return [label for name, label in known.items() if name in wanted.channels]
+    labels = {"prolific": "Prolific", "connect": "CloudResearch Connect", "sona": "SONA"}
+    return [label for name, label in labels.items() if name in wanted.channels]
 
 
 def recruitment_links(study: Study, address: str) -> list[tuple[str, str]]:
@@ -136,11 +136,11 @@ class Links:
 
     async def _signed_there(self, token: str, claim: IdentityClaim) -> IdentityClaim:
         """The identity in Prolific's token; ids elsewhere in the link are ignored."""
-        told = await self._tokens.read(token)
-        if isinstance(told, KeysUnavailable):
+        ids = await self._tokens.read(token)
+        if isinstance(ids, KeysUnavailable):
             return replace(claim, untold=True)
         names = RECRUITERS["prolific"]
-        id_, submission = (clean_id(str(told.get(name, ""))) for name in (names.id, names.submission))
+        id_, submission = (clean_id(str(ids.get(name, ""))) for name in (names.id, names.submission))
         if id_:
             return IdentityClaim(ParticipantId("prolific", id_, submission), proof="prolific token")
         return replace(claim, forged=True)

@@ -66,35 +66,35 @@ class Returning:
         own = own or await self._session(self._cookies.read(request, cookie_of(study, who), framed=framed), study)
         if who.person is None:
             return ReturnResult(None if own and self._again and own.screen.ended else own)
-        known = await self._known(study, who, who.person, own)
-        if known is None:
+        prior = await self._prior_session(study, who, who.person, own)
+        if prior is None:
             return ReturnResult(None)
-        if known.unlinked:
-            return ReturnResult(None, known.attempt, once=study.file.recruitment.repeat_participation != "new_session")
-        live = own if own is not None and own.stream == known.stream else await self._session(known.stream, study)
+        if prior.unlinked:
+            return ReturnResult(None, prior.attempt, once=study.file.recruitment.repeat_participation != "new_session")
+        live = own if own is not None and own.stream == prior.stream else await self._session(prior.stream, study)
         if live is None or (self._again and live.screen.ended):
-            return ReturnResult(None, known.attempt, before=live)
-        if known.same or study.file.recruitment.repeat_participation == "resume" or not live.state.outcome:
-            return ReturnResult(live, anew=not known.same, before=live)
+            return ReturnResult(None, prior.attempt, before=live)
+        if prior.same or study.file.recruitment.repeat_participation == "resume" or not live.state.outcome:
+            return ReturnResult(live, anew=not prior.same, before=live)
         return ReturnResult(
-            None, known.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=live
+            None, prior.attempt, once=study.file.recruitment.repeat_participation == "refuse", before=live
         )
 
-    async def _known(
+    async def _prior_session(
         self, study: Study, who: IdentityClaim, person: ParticipantId, own: LoadedSession | None
     ) -> ReturningParticipant | None:
         """The session under a proven id, or else the browser's `own` if it began under this id."""
-        known = await asyncio.to_thread(self._participants.known, study.name, person) if who.proven else None
-        if known is None and own is not None:
+        prior = await asyncio.to_thread(self._participants.known, study.name, person) if who.proven else None
+        if prior is None and own is not None:
             its = own.stream, own.state.enrolled.get("attempt", 1)
-            known = await asyncio.to_thread(self._participants.returning, study.name, person, *its)
-        return known
+            prior = await asyncio.to_thread(self._participants.returning, study.name, person, *its)
+        return prior
 
     async def first(self, study: Study, who: IdentityClaim, stream: str) -> LoadedSession | None:
         """The existing session that kept a new one from starting: the person's, or the one with this stream."""
         if who.person is not None and who.proven:
-            known = await asyncio.to_thread(self._participants.known, study.name, who.person)
-            stream = known.stream if known else stream
+            prior = await asyncio.to_thread(self._participants.known, study.name, who.person)
+            stream = prior.stream if prior else stream
         return await self._runtime.get(stream) if stream else None
 
     def entry(

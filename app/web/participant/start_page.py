@@ -294,17 +294,17 @@ class StartPage:
             raise StudyError(
                 study.name, [ValidationIssue("models", "this server lacks what they need, as it said before")]
             )
-        told: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
+        data: dict[str, Any] = {"attempt": found.attempt} if found.attempt > 1 else {}
         if len(study.file.offered) > 1:
-            told["language"] = language
+            data["language"] = language
         if who.rehearsed is not None and who.rehearsed.scripted:
-            told["models"] = SCRIPTED
+            data["models"] = SCRIPTED
         for again in range(TRIES):
             identity, more = await asyncio.to_thread(self._returning.entry, study.name, who, found, again)
             try:
-                told |= more
+                data |= more
                 origin = Origin.REHEARSAL if who.rehearsed else Origin.PILOT if who.trial else Origin.PERSON
-                live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=told)
+                live = await self._runtime.enrol(study, origin=origin, identity=identity, stream=stream, data=data)
                 return live, True
             except (Conflict, Refused) as error:
                 # The button was clicked twice, or another tab or another person with this id started first.
@@ -389,11 +389,11 @@ def no_studies_page(request: Request) -> Response:
 def render_page(template: str, language: str, *, status: int = 200, **values: object) -> Response:
     """Render a plain page (without Gradio) in a language."""
     say = catalogue(language)
-    known = {
+    common = {
         **values,
         "page": template.removesuffix(".html.j2"),
         "language": language,
         "direction": say.direction,
         "t": say,
     }
-    return HTMLResponse(_TEMPLATES.get_template(template).render(known), status_code=status)
+    return HTMLResponse(_TEMPLATES.get_template(template).render(common), status_code=status)

@@ -67,9 +67,9 @@ class Fragment(NamedTuple):
         about = (self.template, digest, study.language, study.pictures, self.also)
         key = None if self.also is None or (self.asks and draft) else about
         with _LOCK:
-            known = None if key is None else _KEPT.get(key)
-        if known is not None:
-            return known
+            cached = None if key is None else _KEPT.get(key)
+        if cached is not None:
+            return cached
         templates = _templates(study.language, study.pictures)
         html = templates.get_template(self.template).render(self.values(draft), mark=digest[:MARK_CHARS])
         if key is not None:
@@ -124,7 +124,7 @@ def _line(pictures: PictureMap | None, text: str) -> Markup:
 @lru_cache(maxsize=64)
 def _templates(language: str, pictures: PictureMap | None) -> Environment:
     """The templates in a language, for a study with these pictures; they translate their own texts with `t`."""
-    known = Environment(
+    environment = Environment(
         loader=FileSystemLoader(FORMS),
         auto_reload=False,
         autoescape=True,
@@ -134,17 +134,17 @@ def _templates(language: str, pictures: PictureMap | None) -> Environment:
     )
     say = catalogue(language)
     copy = say("Copy")
-    known.filters |= {
+    environment.filters |= {
         "markdown": partial(_markdown, copy, pictures),
         "said": partial(_message_html, copy, pictures),
         "line": partial(_line, pictures),
         "turns": _turns,
     }
-    known.globals |= {"not_whole": NOT_WHOLE, "t": say}
+    environment.globals |= {"not_whole": NOT_WHOLE, "t": say}
     # Set here and not by `import` in each template, which Jinja would evaluate again for every page.
-    known.globals["ask"] = known.get_template("fields.html.j2").module
-    known.globals["show"] = known.get_template("blocks.html.j2").module
-    return known
+    environment.globals["ask"] = environment.get_template("fields.html.j2").module
+    environment.globals["show"] = environment.get_template("blocks.html.j2").module
+    return environment
 
 
 _WORDS_JS = (Path(__file__).parents[1] / "static" / "words.js").read_text(encoding="utf-8")
@@ -287,8 +287,8 @@ class ScreenView:
     def needs_draft(self, shown: str | None) -> bool:
         """Whether a form or a message box has to be rendered that the browser does not show yet; it gets the draft."""
         asks = [name for name, part in self._parts.items() if part.asks] + ["box"] * bool(self._screen.panel.chat)
-        known = (shown or "").split()
-        return any(self._marks[name] not in known for name in asks)
+        shown_marks = (shown or "").split()
+        return any(self._marks[name] not in shown_marks for name in asks)
 
     def paint(
         self,
@@ -301,16 +301,16 @@ class ScreenView:
     ) -> PageUpdate:
         """The updates that bring the page from `shown` (None for a page just loaded) to this screen."""
         screen, study, panel, marks = self._screen, self._study, self._screen.panel, self._marks
-        known = (shown or "").split()
+        shown_marks = (shown or "").split()
         updates: dict[str, Update] = {
             name: {"value": part.html(self._digests[name], study, draft)}
             for name, part in self._parts.items()
-            if marks[name] not in known
+            if marks[name] not in shown_marks
         }
         updates |= labels(study.words) if shown is None else {}
         if panel.chat:
             text = str(draft.get("text") or panel.chat.refused)
-            box = _box(panel.chat, None if marks["box"] in known else text)
+            box = _box(panel.chat, None if marks["box"] in shown_marks else text)
             updates["box"] = {**updates.get("box", {}), **box}
         return PageUpdate(
             path=screen.path,
@@ -339,8 +339,8 @@ def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpda
 
 def _timing_json(timing: Timing, now_us: int) -> dict[str, Any]:
     """The times in milliseconds from now, because the participant's clock may be wrong."""
-    told = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
-    away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in told.items()}
+    times_us = {"opens_ms": timing.opens_us, "warns_ms": timing.warns_us, "ends_ms": timing.ends_us}
+    away = {name: None if at_us is None else (at_us - now_us) // 1000 for name, at_us in times_us.items()}
     return {**away, "more": timing.more}
 
 
