@@ -65,8 +65,8 @@ class Authentication:
 
     def visitor(self, request: Request) -> CurrentUser | None:
         """The user of a request by its cookie, or None; reads the database."""
-        known = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
-        return CurrentUser(known.name, known.role, known.login) if known else None
+        account = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
+        return CurrentUser(account.name, account.role, account.login) if account else None
 
     async def ask(self, request: Request) -> Response:
         """The login form; a user who is logged in is redirected."""
@@ -150,16 +150,16 @@ class Authentication:
     def _welcome_page(
         self, request: Request, role: str, status: int = 200, note: str = "", form: Mapping[str, str] | None = None
     ) -> Response:
-        known = {"role": role, "least": LEAST_CHARS}
-        return self._form_page(request, "welcome.html.j2", status, note, form or {}, **known)
+        values = {"role": role, "least": LEAST_CHARS}
+        return self._form_page(request, "welcome.html.j2", status, note, form or {}, **values)
 
     def _form_page(
         self, request: Request, template: str, status: int, note: str, form: Mapping[str, str], **values: object
     ) -> Response:
         """A page with a form, and the cookie for the form's CSRF token. Passwords are never sent back."""
         value = request.cookies.get(self.form_cookie) or secrets.token_urlsafe(FORM_BYTES)
-        known = {"note": note, "name": form.get("name", ""), "mark": self._mark(request, value), "most": MOST_CHARS}
-        response = HTMLResponse(_TEMPLATES.get_template(template).render({**known, **values}), status)
+        common = {"note": note, "name": form.get("name", ""), "mark": self._mark(request, value), "most": MOST_CHARS}
+        response = HTMLResponse(_TEMPLATES.get_template(template).render({**common, **values}), status)
         self._set(response, self.form_cookie, value)
         return response
 

@@ -30,7 +30,7 @@ class CachedResult(Generic[Value]):
 
 
 @dataclass
-class _Kept(Generic[Value]):
+class _CacheEntry(Generic[Value]):
     value: Value | None = None
     mark: Any = None
     as_of_us: int | None = None
@@ -55,7 +55,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
     ) -> None:
         self._compute, self._mark, self._now_us, self._workers = compute, mark, now_us, workers
         self._every_us = round(every_s * 1e6)
-        self._kept: dict[Key, _Kept[Value]] = {}
+        self._entries: dict[Key, _CacheEntry[Value]] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> CachedResult[Value]:
@@ -63,8 +63,8 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         once."""
         mark = self._mark(key)
         with self._lock:
-            kept = self._kept.pop(key, None) or _Kept()
-            self._kept[key] = kept
+            kept = self._entries.pop(key, None) or _CacheEntry()
+            self._entries[key] = kept
             self._forget()
             self._collect(kept)
             now_us = self._now_us()
@@ -75,7 +75,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
                 kept.future = self._workers.submit(self._compute, key)
             return CachedResult(kept.value, kept.as_of_us, kept.future is not None)
 
-    def _collect(self, kept: _Kept[Value]) -> None:
+    def _collect(self, kept: _CacheEntry[Value]) -> None:
         """Store the result of a finished computation."""
         if kept.future is None or not kept.future.done():
             return
@@ -84,7 +84,7 @@ class StaleWhileRevalidate(Generic[Key, Value]):
         kept.mark, kept.as_of_us = kept.next_mark, kept.begun_us
 
     def _forget(self) -> None:
-        others = list(self._kept.items())[:-1]  # the last one is in use
+        others = list(self._entries.items())[:-1]  # the last one is in use
         idle = [key for key, kept in others if kept.future is None or kept.future.done()]
-        for key in idle[: max(0, len(self._kept) - MOST)]:
-            del self._kept[key]
+        for key in idle[: max(0, len(self._entries) - MOST)]:
+            del self._entries[key]

@@ -147,9 +147,9 @@ def spec(finding: Finding) -> Spec:
 
 def _row(one: Estimate, unit: Unit, size: int) -> Spec:
     interval = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
-    told = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
+    formatted = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
     sizes = {"n": f"{one.n:,}", "participants": f"{one.participants:,}"}
-    return {"group": one.label, "value": size * one.value, **interval, **told, **sizes}
+    return {"group": one.label, "value": size * one.value, **interval, **formatted, **sizes}
 
 
 def _compared(finding: Finding, size: int, place: Spec) -> Iterator[Spec]:

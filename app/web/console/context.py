@@ -104,9 +104,9 @@ class ConsoleContext:
         """
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
-            asked = request.request
-            assert asked is not None  # noqa: S101  (every event from a page has a request)
-            visitor: CurrentUser = asked.scope[VISITOR]
+            http_request = request.request
+            assert http_request is not None  # noqa: S101  (every event from a page has a request)
+            visitor: CurrentUser = http_request.scope[VISITOR]
             try:
                 if owner and not visitor.owner:
                     raise NotAllowed(OWNERS_ONLY)

@@ -224,13 +224,13 @@ class Downloads:
     def _packed(self, database: Database, job: DownloadJob, folder: Path) -> tuple[Path, int]:
         """The export's zip and how many sessions it holds."""
 
-        def tell(path: str, rows: int) -> None:
+        def on_rows(path: str, rows: int) -> None:
             job.file, job.rows = path, rows
             if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
                 raise _Stopped
 
         new_folder(folder)
-        sessions = export(database, job.export_request, folder, tell).sessions
+        sessions = export(database, job.export_request, folder, on_rows).sessions
         job.packing = True
         packed = zip_export(folder)
         if job.stopped:

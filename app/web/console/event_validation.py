@@ -60,8 +60,8 @@ class EventValidation:
                 scope, receive, send
             )
             return
-        told = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
-        await self._app(scope, replay_body(orjson.dumps(told), receive), send)
+        validated = event.model_dump() | {"data": [*map(_whole, self._blocks.fns[event.fn_index].inputs, event.data)]}
+        await self._app(scope, replay_body(orjson.dumps(validated), receive), send)
 
     def _fits(self, event: PageEvent) -> bool:
         wired = self._blocks.fns.get(event.fn_index)

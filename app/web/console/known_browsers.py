@@ -37,17 +37,17 @@ class KnownBrowsers:
         if not NAME.fullmatch(role_label(name)):
             return ""
         try:
-            known = request.cookies.get(self._named(name), "")
-            return str(self._browser(name).loads(known, max_age=KNOWN_S))
+            signed = request.cookies.get(self._named(name), "")
+            return str(self._browser(name).loads(signed, max_age=KNOWN_S))
         except BadSignature:
             return ""
 
     def write(self, request: Request, response: Response, name: str) -> None:
         """Make the browser known for an account, for a year from now."""
-        known = self.read(request, name) or secrets.token_urlsafe(ID_BYTES)
+        browser_id = self.read(request, name) or secrets.token_urlsafe(ID_BYTES)
         response.set_cookie(
             self._named(name),
-            str(self._browser(name).dumps(known)),
+            str(self._browser(name).dumps(browser_id)),
             max_age=KNOWN_S,
             httponly=True,
             secure=self._secure,

@@ -57,10 +57,10 @@ class ModelTests:
             if name in self._running:
                 break
             await asyncio.sleep(POLL_S)
-        known: Mapping[str, str] = {}
+        sent_before: Mapping[str, str] = {}
         while (replies := self._running.get(name)) is not None:
             texts = {label: reply.text for label, reply in replies.items()}
-            if texts != known:
+            if texts != sent_before:
                 yield orjson.dumps(texts) + b"\n"
-            known = texts
+            sent_before = texts
             await asyncio.sleep(POLL_S)

@@ -64,11 +64,11 @@ def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlett
             desk.model_tests.route(),
             *page.routes(desk),  # last, because they match every path
         ],
-        exception_handlers={ParleyError: _apologise},
+        exception_handlers={ParleyError: _error_response},
     )
 
 
-async def _apologise(request: Request, error: Exception) -> Response:
+async def _error_response(request: Request, error: Exception) -> Response:
     """The response to an unexpected error. The cause is only in the log, as the client may not be logged in."""
     reference = secrets.token_hex(4)
     log.error("%s %s: %s [%s]", request.method, redacted_path(request), error, reference)

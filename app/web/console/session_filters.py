@@ -92,7 +92,7 @@ def parse_filters(sent: Mapping[str, Any]) -> Filters:
 def _shown(name: str, value: str) -> str:
     """The label of a filter's value."""
     labels = {"origin": ORIGIN_CHOICES, "stands": STATUS_CHOICES}.get(name, [])
-    return next((label for label, known in labels if known == value), value.replace("_", " ").replace("=", ": ", 1))
+    return next((label for label, choice in labels if choice == value), value.replace("_", " ").replace("=", ": ", 1))
 
 
 def _origins(word: str) -> tuple[str, ...]:
@@ -101,9 +101,9 @@ def _origins(word: str) -> tuple[str, ...]:
     return (word,) if _one_of(word, ORIGINS) else ()
 
 
-def _one_of(word: str, known: Iterable[str]) -> str:
-    if word and word not in known:
-        raise StorageError(f"{word!r} is not a choice here{suggestion(word, known)}")
+def _one_of(word: str, allowed: Iterable[str]) -> str:
+    if word and word not in allowed:
+        raise StorageError(f"{word!r} is not a choice here{suggestion(word, allowed)}")
     return word
 
 

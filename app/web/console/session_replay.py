@@ -47,8 +47,8 @@ def replay(desk: ConsoleContext, session: SessionRecord, number: int) -> str:
     number = min(max(number, 1), len(events))
     moment = timeline(events)[number - 1]
     document = _document(desk, session.entry.stream, study, events, number)
-    known = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
-    return desk.html("replay.html.j2", **known)
+    values = {"moment": moment, "count": len(events), "document": document, "number": session.entry.number}
+    return desk.html("replay.html.j2", **values)
 
 
 def _document(desk: ConsoleContext, stream: str, study: Study, events: Sequence[Event], number: int) -> str:
@@ -71,10 +71,10 @@ def inert_page(
     """A participant's page as a document for a sandboxed frame, with these values in its form. `picture` gives one by
     its SHA-256."""
     painting = render_page(shown, study=look, shown=None, draft=draft, now_us=now_us)
-    told = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
-    parts = {name: Markup(html) for name, html in told.items()}  # noqa: S704  (paint.py's templates escaped it)
-    known = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
-    return desk.html("replayed.html.j2", **known)
+    inlined = {name: _inlined(picture, str(painting.updates[name]["value"]).replace(FOCUS, ">")) for name in PARTS}
+    parts = {name: Markup(html) for name, html in inlined.items()}  # noqa: S704  (paint.py's templates escaped it)
+    values = {"parts": parts, "painting": painting, "chat": shown.panel.chat, "look": look, "styles": _styles()}
+    return desk.html("replayed.html.j2", **values)
 
 
 def _inlined(picture: Callable[[str], StoredPicture | None], html: str) -> str:

@@ -234,11 +234,11 @@ asks for codes.</p>"
     def _number(self, key: str, label: str, info: str | None = None, **options: Any) -> None:
         self._add(gr.Number, key, label, info=info, value=None, **options)
 
-    def _pick(self, key: str, label: str, known: Sequence[Choice], value: str) -> None:
-        self._add(gr.Radio, key, label, choices=_pairs(known), value=value)
+    def _pick(self, key: str, label: str, offered: Sequence[Choice], value: str) -> None:
+        self._add(gr.Radio, key, label, choices=_pairs(offered), value=value)
 
-    def _list(self, key: str, label: str, known: Sequence[Choice], value: str) -> None:
-        self._add(gr.Dropdown, key, label, choices=_pairs(known), value=value)
+    def _list(self, key: str, label: str, offered: Sequence[Choice], value: str) -> None:
+        self._add(gr.Dropdown, key, label, choices=_pairs(offered), value=value)
 
     @contextmanager
     def _shown(self, *, visible: bool = False) -> Iterator[Any]:
@@ -265,10 +265,10 @@ asks for codes.</p>"
             given |= {key: given[key] or None for key in NUMBERS}  # Gradio shows 0 where nothing is set
             filled = {field: given[key] for key, field in self.fields.items()}
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
-            known = _pairs(choices.server_choices(self._desk.settings.server_names))
+            server_choices = _pairs(choices.server_choices(self._desk.settings.server_names))
             servers = [text(given[f"models.{number}.server"]) for number in range(MOST_MODELS)]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
-            reached = {one: gr.update(choices=known, value=at) for one, at in zip(reach, servers, strict=True)}
+            reached = {one: gr.update(choices=server_choices, value=at) for one, at in zip(reach, servers, strict=True)}
             return {**front, **filled, **reached, **hints, **self._refresh(given)}
 
         def refresh(_: CurrentUser, *values: Any) -> Updates:
@@ -386,27 +386,27 @@ def anchor(key: str) -> str:
 def answers_of(given: Mapping[str, Any]) -> Answers:
     """The form's values, by key, as answers: texts without blanks at their ends, and an empty one where nothing is
     chosen."""
-    told = {
+    values = {
         key: text(value).strip() if value is None or isinstance(value, str) else value for key, value in given.items()
     }
-    told |= {key: None for key in NUMBERS if given[key] is None}
-    plain: dict[str, Any] = {key: value for key, value in told.items() if "." not in key and key not in COUNTS}
-    models = [_part(told, f"models.{number}.") for number in range(int(told["model_count"] or 0))]
+    values |= {key: None for key in NUMBERS if given[key] is None}
+    plain: dict[str, Any] = {key: value for key, value in values.items() if "." not in key and key not in COUNTS}
+    models = [_part(values, f"models.{number}.") for number in range(int(values["model_count"] or 0))]
     if len(models) == 1:
         models[0]["system"] = ""  # one model has no field for a prompt of its own
-    factors = (_part(told, f"factors.{number}.") for number in range(int(told["factor_count"] or 0)))
-    plain |= {"protocols": tuple(told["protocols"] or ()), "codes": _part(told, "codes.")}
+    factors = (_part(values, f"factors.{number}.") for number in range(int(values["factor_count"] or 0)))
+    plain |= {"protocols": tuple(values["protocols"] or ()), "codes": _part(values, "codes.")}
     plain |= {"models": tuple(ModelAnswers(**one) for one in models)}
     return Answers(**plain | {"factors": tuple(FactorAnswers(**one) for one in factors)})
 
 
-def _part(told: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _part(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     """The values whose keys have this prefix, without it."""
-    return {key.removeprefix(prefix): value for key, value in told.items() if key.startswith(prefix)}
+    return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 
-def _pairs(known: Sequence[Choice]) -> list[tuple[str, str]]:
-    return [(one.label, one.value) for one in known]
+def _pairs(offered: Sequence[Choice]) -> list[tuple[str, str]]:
+    return [(one.label, one.value) for one in offered]
 
 
 def _labelled(labels: Mapping[Any, str]) -> tuple[Choice, ...]:

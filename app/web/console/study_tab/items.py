@@ -160,8 +160,8 @@ class ItemsSection:
             if chosen and _fits(table, chosen):
                 given = _given(table, chosen)
             else:
-                told = pool.get("columns") if pool.get("path") == file else None
-                given = dict(told) if isinstance(told, Mapping) else {}
+                saved = pool.get("columns") if pool.get("path") == file else None
+                given = dict(saved) if isinstance(saved, Mapping) else {}
             items = understand(table, given, _stem(file))
         except ProblemError as error:
             broken = Items(ColumnMap(), (), (), (str(error),))
@@ -198,9 +198,9 @@ class ItemsSection:
         labels = [f"{place}: {' '.join(one.text.split())[:LONGEST_LABEL]}" for place, one in pairs[:MOST_CHOICES]]
         choices = [(label, str(number)) for number, label in enumerate(labels)]
         lost = self._pictures_of(name, items.problems).faults
-        known = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "lost": lost}
+        values = {"items": items, "pairs": pairs, "most": SHOWN, "columns": columns, "lost": lost}
         return {
-            self._understood: self._desk.html("items_understood.html.j2", **known),
+            self._understood: self._desk.html("items_understood.html.j2", **values),
             self._which: gr.update(choices=choices, value="0" if choices else None, visible=bool(choices)),
             self._page: self._page_of(name, items.problems[0]) if choices else "",
             self._insert: gr.update(visible=visitor.owner and bool(columns) and not items.faults),

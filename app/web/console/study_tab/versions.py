@@ -48,11 +48,11 @@ class VersionsSection:
         }
 
     def _show(self, _: CurrentUser, name: str, hash_: str) -> Updates:
-        known = versions(self._desk.database, name)
-        return {self._one: self._version(known, hash_ if hash_ in {one.hash for one in known} else "")}
+        history = versions(self._desk.database, name)
+        return {self._one: self._version(history, hash_ if hash_ in {one.hash for one in history} else "")}
 
-    def _version(self, known: Sequence[StudyVersion], hash_: str) -> str:
-        hashes = [one.hash for one in known]
+    def _version(self, history: Sequence[StudyVersion], hash_: str) -> str:
+        hashes = [one.hash for one in history]
         older = hashes[hashes.index(hash_) + 1 :] if hash_ in hashes else []
         return self._drawn(hash_, older[0] if older else "") if hash_ else ""
 

@@ -103,14 +103,17 @@ class ExportTab:
         ]
 
     def _wire(self) -> None:
-        desk, asked = self._desk, [self._place.study, *self._form]
+        desk, inputs = self._desk, [self._place.study, *self._form]
         pickers = (self._origin, self._schema, self._where, self._language, self._complete, self._excluded)
         typed = [event for box in (self._since, self._until) for event in (box.submit, box.blur)]
         desk.bind(
-            [*(one.input for one in pickers), *typed], self._look, [*asked, self._file], [*self._form, *self._shown]
+            [*(one.input for one in pickers), *typed],
+            self._preview_of,
+            [*inputs, self._file],
+            [*self._form, *self._shown],
         )
-        desk.bind(self._file.input, self._look_into, [*asked, self._file], [self._preview])
-        desk.bind(self._button.click, self._make, [*asked, self._safe, self._screen], self._made)
+        desk.bind(self._file.input, self._preview_file, [*inputs, self._file], [self._preview])
+        desk.bind(self._button.click, self._make, [*inputs, self._safe, self._screen], self._made)
         desk.bind(self._stop.click, self._halt, (), self._made)
         desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
@@ -118,8 +121,8 @@ class ExportTab:
         """The form for a study with its default choices."""
         found = export_options(self._desk.database, at.study)
         if not found.schemas:
-            told = self._desk.html("data_none.html.j2")
-            return {self._none: told, self._all: gr.update(visible=False), **self._progress(visitor)}
+            notice = self._desk.html("data_none.html.j2")
+            return {self._none: notice, self._all: gr.update(visible=False), **self._progress(visitor)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._screen: ""}
         return {
@@ -133,18 +136,18 @@ class ExportTab:
             **self._progress(visitor),
         }
 
-    def _look(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
+    def _preview_of(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
         """What an export with the current filters would contain."""
         study, origin, schema, *more, file = values
         found = export_options(self._desk.database, text(study))
-        known = found.schemas.get(text(origin), ())
-        schema = schema if schema in known else next(iter(known), schema)
+        schemas = found.schemas.get(text(origin), ())
+        schema = schema if schema in schemas else next(iter(schemas), schema)
         shown = self._show(visitor, _export_request(study, origin, schema, *more), text(file))
         return {**self._offer(found, text(origin), schema), **shown}
 
-    def _look_into(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
-        *asked, file = values
-        request = _export_request(*asked)
+    def _preview_file(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
+        *chosen, file = values
+        request = _export_request(*chosen)
         return {self._preview: self._first_rows(visitor, request, preview(self._desk.database, request, text(file)))}
 
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
@@ -170,20 +173,20 @@ class ExportTab:
         downloads = self._desk.downloads
         job, links = downloads.job(visitor), downloads.links(visitor)
         busy = job is not None and not job.done
-        told = self._desk.html("data_links.html.j2", job=job, links=links, busy=busy)
+        list_html = self._desk.html("data_links.html.j2", job=job, links=links, busy=busy)
         return {
-            self._links: told,
+            self._links: list_html,
             self._stop: gr.update(visible=busy),
             self._timer: gr.update(active=busy),
         }
 
     def _offer(self, found: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
         """The choices of origin and schema."""
-        known = found.schemas.get(origin, ())
-        named = [(f"{schema_title(name)} ({name})", name) for name in known]
+        schemas = found.schemas.get(origin, ())
+        named = [(f"{schema_title(name)} ({name})", name) for name in schemas]
         return {
             self._origin: gr.update(choices=[(WHOSE[name], name) for name in found.schemas], value=origin),
-            self._schema: gr.update(choices=named, value=schema or next(iter(known), "")),
+            self._schema: gr.update(choices=named, value=schema or next(iter(schemas), "")),
         }
 
     def _show(self, visitor: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:
@@ -232,8 +235,8 @@ def _mode(screen: Any) -> Literal["", "mark", "mask"]:
 
 def _first(found: ExportOptions) -> tuple[str, str]:
     """The default schema and origin."""
-    origin, known = next(iter(found.schemas.items()))
-    return known[0], origin
+    origin, schemas = next(iter(found.schemas.items()))
+    return schemas[0], origin
 
 
 def _conditions(found: ExportOptions) -> list[str]:

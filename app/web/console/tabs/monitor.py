@@ -86,8 +86,8 @@ class MonitorTab:
         now = [self._head, self._rate, self._sum, self._body]
         study = self._place.study
         self._desk.bind(self._origin.input, self._choose, [study, self._origin], now)
-        asked = [study, self._place.tab, self._origin]
-        self._desk.bind(self._timer.tick, self._again, asked, [*now, self._timer], quiet=True)
+        inputs = [study, self._place.tab, self._origin]
+        self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
         self._desk.bind(self._cell.input, self._held, [study, self._cell], [self._most])
         decided = [study, self._origin, self._cell, self._most]
         self._desk.bind(self._set.click, self._limit, decided, now, owner=True)
@@ -183,8 +183,8 @@ def _count(sent: Any) -> int | None:
 
 def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
     """The number of sessions by status: in progress, ended by outcome, and abandoned."""
-    known = seen.tally.outcomes
-    return [(name, known[name]) for name in ("live", *OUTCOMES, "left") if known.get(name)]
+    counts = seen.tally.outcomes
+    return [(name, counts[name]) for name in ("live", *OUTCOMES, "left") if counts.get(name)]
 
 
 def _origin_of(desk: ConsoleContext, study: Study) -> str:

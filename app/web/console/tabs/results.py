@@ -105,16 +105,16 @@ class ResultsTab:
         found = _origins(origins_of(self._desk.database, at.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
-        return {self._origin: picker, **self._look(visitor, at.study, found[0])}
+        return {self._origin: picker, **self._results_page(visitor, at.study, found[0])}
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._look(visitor, study or "", _valid_origin(origin))
+        return self._results_page(visitor, study or "", _valid_origin(origin))
 
     def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
         look(self._desk.database, study, visitor.name, self._desk.clock.now_us(), secret=self._desk.secret)
         self._desk.audit(visitor, "took a planned look at outcomes", study)
-        return self._look(visitor, study, _valid_origin(origin))
+        return self._results_page(visitor, study, _valid_origin(origin))
 
     def _peek(self, visitor: CurrentUser, study: str, origin: str, why: str) -> Mapping[Component, Any]:
         """Record an unplanned look, and show the results."""
@@ -122,18 +122,18 @@ class ResultsTab:
             raise TrialError("Give a reason for the unplanned look; it is recorded, and the report states it.")
         if peek(self._desk.database, study, visitor.name, "console", why.strip(), self._desk.clock.now_us()):
             self._desk.audit(visitor, "looked at outcomes before the end", study)
-        return self._look(visitor, study, _valid_origin(origin))
+        return self._results_page(visitor, study, _valid_origin(origin))
 
     def _again(self, visitor: CurrentUser, study: str, tab: str, origin: str, shown: str) -> Mapping[Component, Any]:
         """Newer results than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
         if self._locked(visitor, study or "", _valid_origin(origin)):
-            return self._look(visitor, study or "", _valid_origin(origin))
+            return self._results_page(visitor, study or "", _valid_origin(origin))
         seen = self._latest.get((study or "", _valid_origin(origin)))
         return {} if shown == _mark_of(study, origin, seen) else self._painted(study, _valid_origin(origin), seen)
 
-    def _look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
+    def _results_page(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         history = self._plan_history(study)
         if why := self._locked(visitor, study, origin):
             return {

@@ -123,8 +123,8 @@ class ServersTab:
         server = _server(name, url, key)
         if name in self._desk.settings.model_servers:
             raise SettingsError(f"{env_name('model_servers')} has a server {name!r}, which wins. Choose another name.")
-        known = text(kind) if text(kind) in PROVIDERS else OTHER
-        one = SavedServer(name, known, server.url, visitor.name, 0, b"")
+        provider = text(kind) if text(kind) in PROVIDERS else OTHER
+        one = SavedServer(name, provider, server.url, visitor.name, 0, b"")
         save_server(self._desk.database, self._desk.secret, one, key, self._desk.clock.now_us)
         return {**self._shown(visitor), **self._desk.notify(f"The server {name} is saved. Studies can use it now.")}
 

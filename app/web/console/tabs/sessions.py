@@ -106,22 +106,22 @@ class SessionsTab:
         self._wire(listed)
 
     def _build_filters(self) -> None:
-        known: dict[str, Component] = {}
+        fields: dict[str, Component] = {}
         with gr.Row(elem_id="sessions-filters"):
-            known["text"] = _box("text", "12")
-            known["origin"] = _pick("origin", ORIGIN_CHOICES)
-            known["stands"] = _pick("stands", STATUS_CHOICES)
-            known["cell"] = _pick("cell", [("any", ANY)])
-            known["flag"] = _pick("flag", choices(FLAGS, "any"))
-            known["excluded"] = _pick("excluded", choices(("yes", "no"), "any"))
-            known["language"] = _pick("language", [("any", ANY)])
-            known["since"] = _box("since", "2026-11-21")
-            known["until"] = _box("until", "2026-11-30")
+            fields["text"] = _box("text", "12")
+            fields["origin"] = _pick("origin", ORIGIN_CHOICES)
+            fields["stands"] = _pick("stands", STATUS_CHOICES)
+            fields["cell"] = _pick("cell", [("any", ANY)])
+            fields["flag"] = _pick("flag", choices(FLAGS, "any"))
+            fields["excluded"] = _pick("excluded", choices(("yes", "no"), "any"))
+            fields["language"] = _pick("language", [("any", ANY)])
+            fields["since"] = _box("since", "2026-11-21")
+            fields["until"] = _box("until", "2026-11-30")
             self._clear = gr.Button("Clear filters", elem_id="sessions-clear", size="sm", scale=0)
             about: dict[str, Any] = {"placeholder": "complete ID", "max_lines": 1, "visible": False}
             self._person = gr.Textbox(label="Recruiter ID", elem_id="sessions-person", **about)
             self._find = gr.Button("Find this ID", elem_id="sessions-find", size="sm", scale=0, visible=False)
-        self._filters = {name: known[name] for name in NAMES}
+        self._filters = {name: fields[name] for name in NAMES}
 
     def _build_session(self) -> None:
         self._head = gr.HTML(elem_id="session-head", padding=False, apply_default_css=False)
@@ -147,9 +147,9 @@ class SessionsTab:
     def _wire(self, listed: list[Component]) -> None:
         place, filters = self._place, list(self._filters.values())
         changes = [one.input for one in filters]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
-        on, asked = self._desk.bind, [place.study, *filters]
-        on([*changes, self._newest.click], self._list_newest, asked, listed)
-        on(self._older.click, self._list_older, [*asked, self._next], listed)
+        on, inputs = self._desk.bind, [place.study, *filters]
+        on([*changes, self._newest.click], self._list_newest, inputs, listed)
+        on(self._older.click, self._list_older, [*inputs, self._next], listed)
         cleared = [*listed, *filters]
         on(self._clear.click, self._list_all, [place.study], cleared)
         on([self._find.click, self._person.submit], self._list_person, [place.study, self._person], cleared, owner=True)
@@ -236,37 +236,37 @@ class SessionsTab:
         except StorageError as error:
             none = self._desk.html("session_none.html.j2")
             return {**self._nothing(), self._head: none, **self._desk.notify(str(error), "warn")}
-        return {**self._nothing(), **self._told(visitor, session)}
+        return {**self._nothing(), **self._session_page(visitor, session)}
 
     def _nothing(self) -> dict[Component, Any]:
         hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
         return {**dict.fromkeys((self._head, self._story, self._identity), ""), **hidden, **self._player.nothing()}
 
-    def _told(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
+    def _session_page(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
         if session.study is None:
             tables = {row.table: [one for one in session.rows if one.table == row.table] for row in session.rows}
-            known = {name: (released(name).columns, rows[:MOST_ROWS], len(rows)) for name, rows in tables.items()}
+            first_rows = {name: (released(name).columns, rows[:MOST_ROWS], len(rows)) for name, rows in tables.items()}
             return {
-                self._head: html("session_head.html.j2", entry=entry, told=None, study=None, flags=()),
+                self._head: html("session_head.html.j2", entry=entry, transcript=None, study=None, flags=()),
                 self._views: gr.update(visible=True),
-                self._story: html("imported.html.j2", tables=known, cell=_cell),
+                self._story: html("imported.html.j2", tables=first_rows, cell=_cell),
                 **self._player.nothing(html("session_no_replay.html.j2")),
             }
-        told = transcript_of(session.study, session.events)
+        transcript = transcript_of(session.study, session.events)
         odd = flags(session.study, fold(session.events))
         reading = BudgetedRenderer(dollars=session.study.file.dollar_maths, pictures=session.study.pictures)
         return {
             self._head: html(
                 "session_head.html.j2",
                 entry=entry,
-                told=told,
+                transcript=transcript,
                 study=session.study,
                 flags=odd,
             ),
-            self._story: html("story.html.j2", told=told, read=reading, line=reading.line, how=HOW),
+            self._story: html("story.html.j2", transcript=transcript, read=reading, line=reading.line, how=HOW),
             self._views: gr.update(visible=True),
-            self._actions: gr.update(visible=told.outcome != "withdrawn"),
+            self._actions: gr.update(visible=transcript.outcome != "withdrawn"),
             self._exclude: gr.update(visible=entry.excluded is None),
             self._include: gr.update(visible=entry.excluded is not None),
             **self._player.show(session),

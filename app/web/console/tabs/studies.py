@@ -113,14 +113,14 @@ class StudiesTab:
 
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
         desk = self._desk
-        drafts, known = desk.drafts.names(), status_of_all(desk.database, names)
+        drafts, statuses = desk.drafts.names(), status_of_all(desk.database, names)
         stand = outcomes(desk.database, names, desk.clock.now_us())
         found = []
         for name in names:
-            draft = name in drafts and known[name].published is None
+            draft = name in drafts and statuses[name].published is None
             study = None if draft else desk.study(name)
             people = stand[name, Origin.PERSON]
-            state = "draft" if draft else known[name].state if study else "imported"
+            state = "draft" if draft else statuses[name].state if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
             found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
         return found
