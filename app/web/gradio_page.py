@@ -37,7 +37,7 @@ SCRIPT = b"<script"
 """The start of each script tag of the page; the security middleware adds the nonce after it."""
 BOTH: Mapping[str, str] = {
     ".gradio-container .main": "is as wide as the window",
-    ".gradio-container .block": "has no frame; it is told the direction of writing",
+    ".gradio-container .block": "has no frame; the page sets its direction of writing",
     ".gradio-container .html-container": "has no padding",
     ".gradio-container .prose": "has our size of letters",
     ".gradio-container .toast-wrap": "is hidden: so are errors",
@@ -119,10 +119,10 @@ class _Shell:
             await self._app(scope, receive, send)
             return
         host = [(name, value) for name, value in scope["headers"] if name == b"host"]
-        asked = scope["method"], scope["scheme"], *host
-        if asked not in self._made:
-            self._made[asked] = await self._make({**scope, "headers": host, "query_string": b""}, receive)
-        start, page = self._made[asked]
+        origin = scope["method"], scope["scheme"], *host
+        if origin not in self._made:
+            self._made[origin] = await self._make({**scope, "headers": host, "query_string": b""}, receive)
+        start, page = self._made[origin]
         await send({**start, "headers": list(start["headers"])})  # a copy, as middleware changes the headers
         await send({"type": "http.response.body", "body": page})
 

@@ -60,13 +60,13 @@ def readiness(facts: Log, now_us: Callable[[], int]) -> Answer:
     """`/healthz/ready`: the last write succeeded, and a test write is accepted and read back within PATIENCE_S; else
     503."""
     latest: asyncio.Task[str] | None = None
-    asked = -KEPT_S
+    checked_s = -KEPT_S
 
     async def answer(_: Request) -> Response:
-        nonlocal latest, asked
+        nonlocal latest, checked_s
         now = asyncio.get_running_loop().time()
-        if latest is None or (latest.done() and now - asked >= KEPT_S):
-            latest, asked = asyncio.create_task(_fault(facts, now_us())), now
+        if latest is None or (latest.done() and now - checked_s >= KEPT_S):
+            latest, checked_s = asyncio.create_task(_fault(facts, now_us())), now
         fault = facts.fault or await asyncio.shield(latest)
         return PlainTextResponse("not ready", 503) if fault or facts.fault else PlainTextResponse("ok")
 

@@ -66,22 +66,25 @@ class Metrics:
         self._settings, self._database = settings, database
         self.registry = CollectorRegistry()
         ProcessCollector(registry=self.registry)
-        known: Any = {"registry": self.registry}
+        common: Any = {"registry": self.registry}
         self.requests = Histogram(
             "parley_request_seconds",
             "Requests, until the answer begins.",
             ("route", "status"),
             buckets=SECONDS,
-            **known,
+            **common,
         )
         self.committed = Histogram(
-            "parley_commit_seconds", "From when work is queued until it is on the disk.", buckets=SECONDS, **known
+            "parley_commit_seconds", "From when work is queued until it is on the disk.", buckets=SECONDS, **common
         )
         self.first_token = Histogram(
-            "parley_first_token_seconds", "Until a reply's first word.", buckets=SECONDS, **known
+            "parley_first_token_seconds", "Until a reply's first word.", buckets=SECONDS, **common
         )
         self.attempts = Counter(
-            "parley_model_attempts", "Attempts to get a reply; the reason is empty where it came.", ("reason",), **known
+            "parley_model_attempts",
+            "Attempts to get a reply; the reason is empty where it came.",
+            ("reason",),
+            **common,
         )
         self.log = InstrumentedLog(database, self)
 
@@ -95,7 +98,7 @@ class Metrics:
             server, thread = start_http_server(port or 0, host, self.registry)
         except OSError as error:
             raise SettingsError(
-                f"Parley cannot tell its metrics on {host}:{port} ({error.strerror}). Choose another port: "
+                f"Parley cannot serve its metrics on {host}:{port} ({error.strerror}). Choose another port: "
                 f"{env_name('metrics_port')}=9464"
             ) from None
         return _Measured(app, self, server, thread)
@@ -151,13 +154,13 @@ class _Measured:
             return
         began = time.perf_counter()
 
-        async def told(message: Message) -> None:
+        async def measured_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 took_s = time.perf_counter() - began
                 self._measures.requests.labels(_route(scope["path"]), message["status"]).observe(took_s)
             await send(message)
 
-        await self._app(scope, receive, told)
+        await self._app(scope, receive, measured_send)
 
 
 def _route(path: str) -> str:

@@ -59,20 +59,20 @@ class OpenStudies:
 
     async def _anew(self) -> Mapping[str, OpenStudy]:
         now_us = self._runtime.now_us()
-        self._offers = await asyncio.to_thread(self._look)
+        self._offers = await asyncio.to_thread(self._load_offers)
         self._looked_us = now_us
         return self._offers
 
-    def _look(self) -> Mapping[str, OpenStudy]:
+    def _load_offers(self) -> Mapping[str, OpenStudy]:
         held = {**status_of_all(self._database, self._given), **status_of_all(self._database)}
         found = {name: self._offer(name, now) for name, now in held.items() if name in self._given or now.offered}
         return {name: offer for name, offer in found.items() if offer is not None}
 
     def _offer(self, name: str, now: StudyStatus) -> OpenStudy | None:
         """The study in its current version; None if it cannot be read here, which leaves the other studies open."""
-        known = self._offers.get(name)
-        if known is not None and now.published in (None, known.study.hash):
-            return known
+        cached = self._offers.get(name)
+        if cached is not None and now.published in (None, cached.study.hash):
+            return cached
         try:
             study = self._runtime.studies.get(now.published or "")
         except StudyError as error:

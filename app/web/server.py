@@ -181,15 +181,15 @@ class RedirectWithoutSession:
 async def error_response(request: Request, error: Exception) -> Response:
     """The response to an unexpected error: a sentence and a reference, under which the log has the cause."""
     reference = secrets.token_hex(4)
-    ours = isinstance(error, ParleyError)
-    package = None if ours else raising_package(error)
-    fault = f"{error}" if ours else f"{type(error).__name__}: {error}"
+    expected = isinstance(error, ParleyError)
+    package = None if expected else raising_package(error)
+    fault = f"{error}" if expected else f"{type(error).__name__}: {error}"
     fault += f"; the fault is that of {package}" if package else ""
     log.error(
         "%s %s, session %s: %s [%s]", request.method, redacted_path(request), session_of(request), fault, reference
     )
     say = from_accept_language(request)
-    note = f"{say(APOLOGY if ours and not isinstance(error, StudyError) else BROKEN)} ({reference})"
+    note = f"{say(APOLOGY if expected and not isinstance(error, StudyError) else BROKEN)} ({reference})"
     if request.url.path.startswith("/api/"):
         return JSONResponse({"note": note}, status_code=503)
     return storage_error_page(say.tag, note)

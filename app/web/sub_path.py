@@ -52,8 +52,8 @@ class SubPath:
         await self._app(scope, receive, answer)
 
     def _outside(self, location: bytes) -> bytes:
-        ours = location.startswith(b"/") and not location.startswith(b"//")
-        return self._prefix.encode() + location if ours else location
+        same_host = location.startswith(b"/") and not location.startswith(b"//")
+        return self._prefix.encode() + location if same_host else location
 
 
 def cookie_name(name: str, *, secure: bool, path: str) -> str:
