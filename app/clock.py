@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class Clock(Protocol):
-    """What tells the time and lets it pass."""
+    """The time, and waiting."""
 
     def now_us(self) -> int:
         """Microseconds UTC since 1970."""

@@ -11,7 +11,7 @@ SEPARATORS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs",
 Record = tuple[int, list[str]]
 """A row of a csv file, after the line it begins on."""
 _DECLARED = re.compile(r'"?sep=(?P<separator>[,;\t|])"?[,;\t|]*(?:\n|$)', re.IGNORECASE)
-"""The first line with which Excel is told the separator; it has no data."""
+"""The first line that gives Excel the separator; it has no data."""
 _TEXT_FORMULA = re.compile(r'="((?:[^"]|"")*)"', re.DOTALL)
 """A text as spreadsheets protect it from being read as a number: `="007"`."""
 

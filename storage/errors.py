@@ -36,7 +36,7 @@ class AccountError(ParleyError):
 
 
 class LoginRefused(AccountError):
-    """A name and a password that do not go together; which of the two is wrong is not told."""
+    """A name and a password that do not go together; the message does not say which of the two is wrong."""
 
 
 class TooMany(LoginRefused):

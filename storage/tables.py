@@ -119,7 +119,7 @@ seats = Table(
     Index("ix_seat_excluded", "study", "origin", "excluded", sqlite_where=EXCLUDED, postgresql_where=EXCLUDED),
 )
 """A row for each session: who counts in which cell, where they are, and what is odd about them. A projection of the log
-but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page told of pasting.
+but for `released_us`, when a recruiter had somebody returned, and `pasted`, how often the page reported pasting.
 
 What is read of all sessions that have ended is in an index of theirs alone, which no click of others touches."""
 
@@ -239,7 +239,7 @@ telemetry = Table(
     Column("data", JSON, nullable=False),
     UniqueConstraint("stream", "batch", name="uq_telemetry_stream_batch"),
 )
-"""What pages told of themselves, in times and counts; the first row of a batch has its key."""
+"""Telemetry of pages, in times and counts; the first row of a batch has its key."""
 
 erasures = Table(
     "erasure",

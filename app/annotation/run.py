@@ -2,7 +2,7 @@
 
 The engine asks and stores (app/batch); here conversations become cells, and stored replies become facts. To read
 stored replies again needs no call, and to write a finding again is no change, so a run that was killed is repeated with
-the same command. What cannot be read is counted and told, never guessed at.
+the same command. What cannot be read is counted and reported, never guessed.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def draw_sample(held: Sequence[Conversation], number: int, seed: str, secret: st
 def write_sample(folder: Path, annotator: Annotator, sample: Sequence[Conversation], secret: str) -> Path:
     """Write the label study and its conversations; the path of the study's file."""
     asked = [field.question() for field in fields(annotator, sample)]
-    problems = [_problem(public_id(secret, one), one, right=annotator.told_right) for one in sample]
+    problems = [_problem(public_id(secret, one), one, right=annotator.shows_right_answer) for one in sample]
     make_folder(folder)
     with writing(folder / FILE) as file:
         file.write(b"\n".join(map(orjson.dumps, problems)) + b"\n")

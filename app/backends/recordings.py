@@ -27,7 +27,7 @@ Conversation = tuple[PromptMessage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """The conversations of a file, and what tells the file from any other."""
+    """The conversations of a file, and a fingerprint of the file."""
 
     conversations: tuple[Conversation, ...]
     sha256: str

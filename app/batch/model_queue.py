@@ -64,7 +64,7 @@ class ModelQueue:
 
     def replied(self, end: StreamEnd) -> None:
         """A reply came."""
-        self._heard()
+        self._reset_rejections()
         self.replies += 1
         self.prompt_tokens += end.prompt_tokens or 0
         self.completion_tokens += end.completion_tokens or 0
@@ -79,7 +79,7 @@ class ModelQueue:
     def gave_up(self, error: BackendError, cell: str) -> None:
         """A call of a cell was given up; the model may be, too."""
         if error.reason in SETTLED:
-            self._heard()
+            self._reset_rejections()
             self.refused += 1
             return
         self.failed += 1
@@ -89,7 +89,7 @@ class ModelQueue:
             if self._rejected >= MOST_REJECTED:
                 self.stop(error)
 
-    def _heard(self) -> None:
+    def _reset_rejections(self) -> None:
         self._rejected, self._rejected_last = 0, ""
         self.heard_s = time.monotonic()
 

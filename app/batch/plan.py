@@ -22,7 +22,7 @@ class RunPlan:
     what: str
     """The kind of run, for the log: `alone`, `annotate`."""
     cells: Sequence[Task]
-    told: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
     """Other facts about the run for the log: hash, models, methods, repeats."""
 
 

@@ -45,7 +45,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 async def run(
     database: Database, settings: Settings, plan: RunPlan, limits: RunLimits, tell: Callable[[RunProgress], None]
 ) -> RunResult:
-    """Ask for what is missing of a plan; `tell` hears how far it is, several times a second and at the end.
+    """Ask for what is missing of a plan; `tell` is called with the progress, several times a second and at the end.
 
     Ctrl-C and SIGTERM end it: what is on its way is waited for, unless the signal comes again. Raises SettingsError or
     BackendRejected if a model cannot be asked here at all, StorageError if another run asks over this database.
@@ -98,7 +98,7 @@ class _Runner:
 
     async def run(self, plan: RunPlan) -> RunResult:
         """Ask, from the fact `began` to the fact `ended`."""
-        data = {"study": plan.study, "what": plan.what, **plan.told, "budget": self._limits.budget}
+        data = {"study": plan.study, "what": plan.what, **plan.details, "budget": self._limits.budget}
         name = await asyncio.to_thread(begin_run, self._database, data)
         settings, patience_s = self._settings, self._limits.patience_s
         waits_s = settings.retry_wait_s, settings.max_retry_wait_s, patience_s
@@ -130,7 +130,7 @@ class _Runner:
                     self._feeding += 1
                     self._tasks.append(group.create_task(self._feed(where, lane)))
                     self._work(lane)
-                self._look()
+                self._check_finished()
                 await self._over.wait()
                 for task in [*self._tasks, ticking]:
                     task.cancel()
@@ -160,7 +160,7 @@ class _Runner:
             self._open += 1
             lane.queue.put_nowait((lane, sample))
         self._feeding -= 1
-        self._look()
+        self._check_finished()
 
     async def _take(self, lane: ModelQueue) -> None:
         while True:
@@ -168,9 +168,9 @@ class _Runner:
             if await self._go_on(lane, origin, sample):
                 origin.room.release()
                 self._open -= 1
-                self._look()
+                self._check_finished()
 
-    def _look(self) -> None:
+    def _check_finished(self) -> None:
         """Whether all is over."""
         if not self._feeding and not self._open:
             self._over.set()

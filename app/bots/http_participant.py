@@ -110,7 +110,7 @@ class HttpParticipant:
         """Receive the replies in progress to their ends, and get the screen after them."""
         chat = self.screen.panel.chat if self.screen else None
         slots = chat.slots if chat else ()
-        await asyncio.gather(*(self._heard(slot) for slot in slots))
+        await asyncio.gather(*(self._read_reply(slot) for slot in slots))
         if not slots:
             await asyncio.sleep(PAUSE_S)
         screen = await self.look()
@@ -125,7 +125,7 @@ class HttpParticipant:
     def _own(self) -> dict[str, Any]:
         return {"view": "screen", **({"whose": self._whose} if self._whose else {})}
 
-    async def _heard(self, slot: str) -> None:
+    async def _read_reply(self, slot: str) -> None:
         """Read a reply's stream; one that breaks is read by the next look, as a page does."""
         try:
             async with self._client.stream(

@@ -71,7 +71,7 @@ async def rehearse(rehearsal: Rehearsal, progress: RehearsalProgress) -> None:
     async def one(visit: Visit) -> None:
         await asyncio.sleep(max(0.0, began_s + visit.arrives_s / rehearsal.speed - time.monotonic()))
         try:
-            await _Person(rehearsal, progress, visit).take_part()
+            await _RehearsedParticipant(rehearsal, progress, visit).take_part()
         except VisitFailed as error:
             progress.gave_up[str(error)] += 1
 
@@ -84,7 +84,7 @@ async def rehearse(rehearsal: Rehearsal, progress: RehearsalProgress) -> None:
 
 
 @dataclass(slots=True)
-class _Person:
+class _RehearsedParticipant:
     """One rehearsed participant."""
 
     rehearsal: Rehearsal

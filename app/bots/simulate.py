@@ -143,7 +143,7 @@ async def _start_or_resume(
         return live
     offered = study.file.offered
     data = {"language": offered[UUID(stream).int % len(offered)]} if len(offered) > 1 else {}
-    data = {**data, **cast.told(label)}
+    data = {**data, **cast.enrolled_data(label)}
     return await runtime.enrol(study, origin=Origin.BOT, seed=seed_of(label), stream=stream, shut=shut, data=data)
 
 

@@ -60,7 +60,7 @@ class SimulatedUserConfig:
         """The name of the model that speaks for it, as attempts and costs have it."""
         return f"{SIMULATED_PREFIX}{self.asked.label}" if self.asked else ""
 
-    def told(self, label: str) -> Mapping[str, Any]:
+    def enrolled_data(self, label: str) -> Mapping[str, Any]:
         """What the fact `enrolled` says of the user of a session."""
         found: dict[str, Any] = {"kind": self.kind.name}
         if self.asked is not None:

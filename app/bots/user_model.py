@@ -22,7 +22,7 @@ T = TypeVar("T")
 TRIES = 2
 AGAIN = "That cannot be used. {why}"
 TOLD_CHARS = 200
-"""How much of a reply that could not be read is told."""
+"""How many characters of an unreadable reply are reported."""
 
 
 @dataclass

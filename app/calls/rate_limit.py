@@ -164,7 +164,7 @@ class RateLimiter:
             bucket.take(amount)
         age_s = now_s - window.since_s
         if (window.sent >= WINDOW and age_s >= WINDOW_S) or age_s >= LONGEST_WINDOW_S:
-            self._look(now_s)
+            self._check_window(now_s)
         self._window.sent += 1
         return 0.0
 
@@ -177,7 +177,7 @@ class RateLimiter:
             if TOKENS in buckets:
                 buckets[TOKENS].take(tokens - expected)
         if end.limits:
-            self._hear(end.limits)
+            self._apply_server_limits(end.limits)
 
     def refused(self, sent_s: float, retry_after_s: float | None) -> None:
         """The server said 429 to a call that went at that time."""
@@ -190,7 +190,7 @@ class RateLimiter:
             self._until_s = now_s + pause_s
             self._fall(window.share, self._until_s)
 
-    def _look(self, now_s: float) -> None:
+    def _check_window(self, now_s: float) -> None:
         """Look at a window, and begin the next."""
         window = self._window
         if self._step and window.share > TOLERATED:
@@ -221,7 +221,7 @@ class RateLimiter:
         known = (*self._set.items(), *self._reported.items(), (REQUESTS, self._found))
         return [(bucket, amounts[unit]) for unit, bucket in known]
 
-    def _hear(self, limits: Mapping[str, str]) -> None:
+    def _apply_server_limits(self, limits: Mapping[str, str]) -> None:
         """Apply the limits that a server reports; values that are not numbers are ignored."""
         now_s = self._now()
         for unit, names in HEADERS.items():

@@ -24,7 +24,7 @@ from app.doctor.database import check_database, database_times
 from app.doctor.disk import check_disk
 from app.doctor.environment import check_environment
 from app.doctor.extras import check_extras
-from app.doctor.finding import Deployment, Finding, Level, error, ok
+from app.doctor.finding import Deployment, Diagnosis, Level, error, ok
 from app.doctor.model_servers import ask_servers, check_model_servers, check_studies, clocks
 from app.doctor.web_address import check_outgoing, check_public_address
 from app.errors import SettingsError
@@ -35,7 +35,7 @@ from storage.db.database_url import sqlite_path
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
-Area = tuple[str, Callable[[], Iterable[Finding]]]
+Area = tuple[str, Callable[[], Iterable[Diagnosis]]]
 COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.ERROR: "red"}
 HEALTH = {"port": "/healthz/live", "console_port": "/healthz"}
 
@@ -73,14 +73,14 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _print(area: str, finding: Finding) -> None:
+def _print(area: str, finding: Diagnosis) -> None:
     colour = COLOURS[finding.level]
     out.print(f"[{colour}]{finding.level.upper():<7}[/{colour}] {area}: {escape(finding.what)}", highlight=False)
     if finding.to_do:
         out.print(f"        {escape(finding.to_do)}", highlight=False)
 
 
-def _findings(references: list[str], mail_to: str) -> Iterator[tuple[str, Finding]]:
+def _findings(references: list[str], mail_to: str) -> Iterator[tuple[str, Diagnosis]]:
     """All that is found, by the area that it is about, in the same order each time."""
     yield from _run([("settings", check_environment)])
     try:
@@ -119,14 +119,14 @@ def _findings(references: list[str], mail_to: str) -> Iterator[tuple[str, Findin
     yield from _run(areas)
 
 
-def _run(areas: Iterable[Area]) -> Iterator[tuple[str, Finding]]:
+def _run(areas: Iterable[Area]) -> Iterator[tuple[str, Diagnosis]]:
     """Run checks at the same time, as some wait for others' machines."""
     with ThreadPoolExecutor() as threads:
         for found in threads.map(_checked, areas):
             yield from found
 
 
-def _checked(area: Area) -> list[tuple[str, Finding]]:
+def _checked(area: Area) -> list[tuple[str, Diagnosis]]:
     """What one check finds; an error that it raises is a finding too."""
     name, check = area
     found = []
@@ -139,7 +139,7 @@ def _checked(area: Area) -> list[tuple[str, Finding]]:
     return found
 
 
-def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Finding]]:
+def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Diagnosis]]:
     """The settings with the servers saved in the database, the studies, and what cannot be loaded."""
     studies, faults = [], []
     for reference in references:
@@ -165,7 +165,7 @@ def _published(register: Studies) -> Iterator[Study]:
             continue
 
 
-def check_ports(settings: Settings) -> Iterator[Finding]:
+def check_ports(settings: Settings) -> Iterator[Diagnosis]:
     """Whether the ports are free, or Parley itself listens there."""
     for name, path in HEALTH.items():
         port = getattr(settings, name)

@@ -199,7 +199,7 @@ _served: ContextVar[Connection] = ContextVar("_served")
 
 
 class RequestGuard:
-    """An application before another: tells a connection when a request is whole, and refuses too many headers."""
+    """An application before another: notifies a connection when a request is complete, and refuses too many headers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

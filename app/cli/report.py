@@ -169,4 +169,4 @@ def _print_summary(path: Path, made: Report) -> None:
     if made.warning:
         out.print(f"[yellow]{made.warning}[/yellow]")
     if made.against is not None:
-        out.print(f"[dim]{made.told_against}[/dim]", highlight=False)
+        out.print(f"[dim]{made.comparison_summary}[/dim]", highlight=False)

@@ -69,7 +69,7 @@ def _row(one: ScreenVisit) -> dict[str, Any]:
     """A screen as a row."""
     at = datetime.fromtimestamp(one.shown_us / 1e6, UTC).isoformat(timespec="milliseconds")
     own = (one.session, one.origin, one.path, one.step, at, one.seconds)
-    return dict(zip(COLUMNS, own, strict=False)) | asdict(one.told)
+    return dict(zip(COLUMNS, own, strict=False)) | asdict(one.client)
 
 
 def _write(found: Iterable[ScreenVisit], file: TextIO) -> int:

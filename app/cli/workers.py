@@ -36,7 +36,7 @@ def supervise(settings: Settings, references: Sequence[str], count: int) -> None
     """Serve studies by so many workers until somebody stops it, or one says that it cannot start."""
     if settings.metrics_port is not None:
         raise SettingsError(
-            f"{env_name('metrics_port')} is set, and each of {count} workers would tell its own metrics there. Unset "
+            f"{env_name('metrics_port')} is set, and each of {count} workers would report its own metrics there. Unset "
             "it; or serve without --workers, by several servers over one PostgreSQL, each with a port of its own"
         )
     told: list[int] = []

@@ -11,14 +11,14 @@ from app.alerts.lifecycle import Notice
 from app.alerts.mail import Mail
 from app.config.settings import Settings, env_name
 from app.doctor.addresses import PORTS, connects, is_loopback
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Deployment, Diagnosis, error, ok, warning
 from app.errors import NotDelivered
 from storage.registers.alerts import Alert, AlertKey
 
 WEBHOOK = env_name("alert_webhook_url")
 
 
-def check_alerts(deployment: Deployment) -> Iterator[Finding]:
+def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
     """Raises SettingsError for settings that do not go together. No mail is sent and nothing is posted."""
     settings = deployment.settings
     channels = channels_of(settings)
@@ -34,7 +34,7 @@ def check_alerts(deployment: Deployment) -> Iterator[Finding]:
         yield from _webhook(settings.alert_webhook_url.get_secret_value())
 
 
-def _mail(mail: Mail, settings: Settings) -> Finding:
+def _mail(mail: Mail, settings: Settings) -> Diagnosis:
     where = f"The mail server {settings.smtp_host}:{settings.smtp_port} ({env_name('smtp_tls')}={settings.smtp_tls})"
     try:
         mail.log_in()
@@ -44,7 +44,7 @@ def _mail(mail: Mail, settings: Settings) -> Finding:
     return ok(f"{where} answers{login}. `parley doctor --send-mail ADDRESS` sends a mail.")
 
 
-def send_mail(settings: Settings, address: str, now_us: int) -> Finding:
+def send_mail(settings: Settings, address: str, now_us: int) -> Diagnosis:
     """Send a test alert to one address."""
     mail = Mail(settings.model_copy(update={"alert_mail_to": address}))
     try:
@@ -54,7 +54,7 @@ def send_mail(settings: Settings, address: str, now_us: int) -> Finding:
     return ok(f"A mail to {address} was accepted ({answer}). Look whether it arrives, and not among spam.")
 
 
-def _webhook(url: str) -> Iterator[Finding]:
+def _webhook(url: str) -> Iterator[Diagnosis]:
     """Its address is a secret, so only the host is shown."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]

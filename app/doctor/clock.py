@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from app.doctor.finding import Finding, error, ok, warning
+from app.doctor.finding import Diagnosis, error, ok, warning
 
 WARN_S = 30
 WRONG_S = 300
@@ -13,7 +13,7 @@ WRONG_S = 300
 SYNCHRONISE = "Let the machine keep its time by NTP: `timedatectl set-ntp true`."
 
 
-def check_clock(now_us: int, others: Mapping[str, int], last_us: int = 0) -> Iterator[Finding]:
+def check_clock(now_us: int, others: Mapping[str, int], last_us: int = 0) -> Iterator[Diagnosis]:
     """Compare the time with that of other clocks, by their names, and with the last activity in the database.
 
     All in microseconds UTC since 1970, read at about the same moment; a clock in an HTTP header counts whole seconds.
@@ -30,7 +30,7 @@ def check_clock(now_us: int, others: Mapping[str, int], last_us: int = 0) -> Ite
         )
 
 
-def _compared(name: str, ahead_s: float) -> Finding:
+def _compared(name: str, ahead_s: float) -> Diagnosis:
     if abs(ahead_s) < WARN_S:
         return ok(f"The clock agrees with that of {name}.")
     level = error if abs(ahead_s) >= WRONG_S else warning

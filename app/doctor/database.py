@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.config.secret import secret_in_use
 from app.config.settings import Settings, env_name
-from app.doctor.finding import Deployment, Finding, error, ok
+from app.doctor.finding import Deployment, Diagnosis, error, ok
 from storage.accounts.secret_fingerprint import refuse_other_secret
 from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import open_database
@@ -19,7 +19,7 @@ from storage.migrations.migrate import migration_status
 URL = env_name("database_url")
 
 
-def check_database(deployment: Deployment) -> Iterator[Finding]:
+def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
     """Raises StorageError for a database that cannot be opened or written."""
     settings = deployment.settings
     file = sqlite_path(settings.database_url)
@@ -63,7 +63,7 @@ def database_times(settings: Settings) -> tuple[dict[str, int], int]:
         return {}, 0
 
 
-def _use(settings: Settings) -> Iterator[Finding]:
+def _use(settings: Settings) -> Iterator[Diagnosis]:
     """Open it as a server does, and write to it."""
     database = open_database(settings.database_url)
     try:

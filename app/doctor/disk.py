@@ -11,13 +11,13 @@ from app.alerts.conditions import Observations, conditions
 from app.alerts.observe import disks, thresholds_of
 from app.alerts.text import what_happened, what_to_do
 from app.config.settings import Settings, env_name
-from app.doctor.finding import Deployment, Finding, Level, error, ok, warning
+from app.doctor.finding import Deployment, Diagnosis, Level, error, ok, warning
 from app.studies.drafts import Drafts
 from storage.db.database_url import sqlite_path
 from storage.registers.alerts import Alert
 
 
-def check_disk(deployment: Deployment) -> Iterator[Finding]:
+def check_disk(deployment: Deployment) -> Iterator[Diagnosis]:
     """Each folder that Parley writes into, the disks below them, and the folder of recordings."""
     settings = deployment.settings
     folders = dict(_folders(settings))
@@ -31,7 +31,7 @@ def check_disk(deployment: Deployment) -> Iterator[Finding]:
         )
 
 
-def unwritable_drafts(settings: Settings) -> Iterator[Finding]:
+def unwritable_drafts(settings: Settings) -> Iterator[Diagnosis]:
     """An error for the folder of drafts if it cannot be written, and for each draft in it that cannot."""
     folder = settings.studies_dir.resolve()
     found = _writable(folder, _drafts_in(settings))
@@ -40,7 +40,7 @@ def unwritable_drafts(settings: Settings) -> Iterator[Finding]:
     yield from _drafts(settings)
 
 
-def _drafts(settings: Settings) -> Iterator[Finding]:
+def _drafts(settings: Settings) -> Iterator[Diagnosis]:
     drafts = Drafts(settings.studies_dir.resolve())
     for name in drafts.names():
         found = _writable(drafts.folder(name), f"the changes of the draft {name}")
@@ -61,7 +61,7 @@ def _folders(settings: Settings) -> Iterator[tuple[Path, str]]:
         yield file.resolve().parent, f"the database and its secret ({env_name('database_url')})"
 
 
-def _writable(folder: Path, purpose: str) -> Finding:
+def _writable(folder: Path, purpose: str) -> Diagnosis:
     """Make a file, which is gone at once. A folder that is not there yet is made in the nearest one that is."""
     there = next(path for path in (folder, *folder.parents) if path.exists())
     try:
@@ -85,7 +85,7 @@ def _advice(fault: OSError, folder: Path) -> str:
             return "Run Parley as the user who owns the folder, or give this user the right to write there."
 
 
-def _space(settings: Settings, folders: list[Path]) -> Iterator[Finding]:
+def _space(settings: Settings, folders: list[Path]) -> Iterator[Diagnosis]:
     """What an alert would say now."""
     found = tuple(disks(folders))
     full = conditions(Observations(disks=found), thresholds_of(settings))

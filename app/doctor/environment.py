@@ -12,12 +12,12 @@ from pathlib import Path
 from dotenv.parser import parse_stream
 
 from app.config.settings import ENV_FILE, names_in_use, overridden, unknown
-from app.doctor.finding import Finding, error, ok, warning
+from app.doctor.finding import Diagnosis, error, ok, warning
 from problems.errors import DISTRIBUTION
 from problems.plugins import nowhere
 
 
-def check_environment() -> Iterator[Finding]:
+def check_environment() -> Iterator[Diagnosis]:
     """The folder, `.env`, misspelled variables, and packages that offer what nobody looks for."""
     yield ok(f"Parley {version(DISTRIBUTION)}, Python {platform.python_version()}, in the folder {Path.cwd()}.")
     yield from check_env_file(Path(ENV_FILE))
@@ -31,7 +31,7 @@ def check_environment() -> Iterator[Finding]:
         )
 
 
-def check_env_file(file: Path) -> Iterator[Finding]:
+def check_env_file(file: Path) -> Iterator[Diagnosis]:
     """The file of settings: whether each line is understood, and who may read it."""
     if not file.exists():
         yield ok(f"There is no file {ENV_FILE} in this folder, so the settings are those of the environment.")

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 from app.config.settings import Settings, env_name
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Deployment, Diagnosis, error, ok, warning
 from experiments.study.study import Study
 from problems.errors import install_line
 from storage.db.database_url import sqlite_path
 
 
-def check_extras(deployment: Deployment) -> Iterator[Finding]:
+def check_extras(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether each package that is used is installed; a study whose files need one cannot be loaded without it."""
     needed = {*_by_settings(deployment.settings), *_by_studies(deployment.studies)}
     for extra, package, user, fails in sorted(needed):

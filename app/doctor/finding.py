@@ -18,7 +18,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """What a check has found, in one sentence, and what to do about it; neither has a secret."""
 
     level: Level
@@ -34,16 +34,16 @@ class Deployment:
     studies: tuple[Study, ...] = ()
 
 
-def ok(what: str) -> Finding:
+def ok(what: str) -> Diagnosis:
     """Nothing is wrong."""
-    return Finding(Level.OK, what)
+    return Diagnosis(Level.OK, what)
 
 
-def warning(what: str, to_do: str = "") -> Finding:
+def warning(what: str, to_do: str = "") -> Diagnosis:
     """Something may go wrong."""
-    return Finding(Level.WARNING, what, to_do)
+    return Diagnosis(Level.WARNING, what, to_do)
 
 
-def error(what: str, to_do: str = "") -> Finding:
+def error(what: str, to_do: str = "") -> Diagnosis:
     """Something fails."""
-    return Finding(Level.ERROR, what, to_do)
+    return Diagnosis(Level.ERROR, what, to_do)

@@ -24,7 +24,7 @@ from app.backends.wire.streaming import WHOLE, bearer
 from app.config.model_servers import Server
 from app.config.settings import Settings
 from app.doctor.addresses import other_loopback
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Deployment, Diagnosis, error, ok, warning
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
 from experiments.study.study import Study
 from problems.errors import did_you_mean
@@ -138,12 +138,12 @@ def _date_us(text: str) -> int | None:
 
 
 def clocks(states: Sequence[ServerState]) -> Mapping[str, int]:
-    """The time by the server's clock, for each that told it."""
+    """The time by the server's clock, for each that sent it."""
     found = {state.name: state.answer for state in states if isinstance(state.answer, ListedModels)}
     return {f"the model server {name}": one.date_us for name, one in found.items() if one.date_us is not None}
 
 
-def check_model_servers(states: Sequence[ServerState], studies: Sequence[Study]) -> Iterator[Finding]:
+def check_model_servers(states: Sequence[ServerState], studies: Sequence[Study]) -> Iterator[Diagnosis]:
     """What each server answered, and which models of the studies it does not list."""
     if not states:
         yield ok("No model server is set; models with the backends scripted and replay need none.")
@@ -153,7 +153,7 @@ def check_model_servers(states: Sequence[ServerState], studies: Sequence[Study])
             yield from _unlisted(state.name, state.answer.models, studies)
 
 
-def _judge(state: ServerState) -> Iterator[Finding]:
+def _judge(state: ServerState) -> Iterator[Diagnosis]:
     name, answer = state.name, state.answer
     if isinstance(answer, SettingsError) or state.server is None:
         yield error(f"The model server {name} cannot be used: {answer}", "Correct the setting.")
@@ -206,7 +206,7 @@ def _speaks_http(url: str) -> bool:
     return parts.port is not None
 
 
-def _unlisted(name: str, listed: Sequence[str], studies: Sequence[Study]) -> Iterator[Finding]:
+def _unlisted(name: str, listed: Sequence[str], studies: Sequence[Study]) -> Iterator[Diagnosis]:
     """Models that the studies ask of a server, and that it does not list. Ollama lists `llama3.2` as `llama3.2:latest`,
     and Gemini each with `models/` before it."""
     known = {variant for one in listed for variant in (one, one.removesuffix(":latest"), one.removeprefix("models/"))}
@@ -220,8 +220,8 @@ def _unlisted(name: str, listed: Sequence[str], studies: Sequence[Study]) -> Ite
                 )
 
 
-def check_studies(deployment: Deployment) -> Iterator[Finding]:
-    """Whether each model of the studies can be reached by these settings, as far as they tell."""
+def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
+    """Whether each model of the studies can be reached by these settings, as far as they show."""
     for study in deployment.studies:
         faults = asyncio.run(configuration_errors(study.file.models.values(), deployment.settings))
         for fault in faults:

@@ -17,7 +17,7 @@ from app.backends.wire.http_client import proxy_of, trusted
 from app.config.model_servers import Server
 from app.config.settings import Settings, certificate_variables, env_name
 from app.doctor.addresses import PORTS, connects, is_loopback
-from app.doctor.finding import Deployment, Finding, error, ok, warning
+from app.doctor.finding import Deployment, Diagnosis, error, ok, warning
 from app.errors import SettingsError
 from app.web.throttled_log import ANOTHER_SITE
 
@@ -27,7 +27,7 @@ ANY = 0
 PUBLIC, CONSOLE, PROXIES = env_name("public_url"), env_name("console_url"), env_name("trusted_proxies")
 
 
-def check_public_address(deployment: Deployment) -> Iterator[Finding]:
+def check_public_address(deployment: Deployment) -> Iterator[Diagnosis]:
     """The addresses for participants and researchers, asked as a browser does; no session begins."""
     settings = deployment.settings
     if settings.public_url is None:
@@ -41,7 +41,7 @@ def check_public_address(deployment: Deployment) -> Iterator[Finding]:
         yield from _console(settings.console_url)
 
 
-def _without_proxy(settings: Settings) -> Iterator[Finding]:
+def _without_proxy(settings: Settings) -> Iterator[Diagnosis]:
     if is_loopback(settings.host):
         yield ok(f"{PUBLIC} is not set: participants reach Parley from this machine only, at {settings.address}.")
     else:
@@ -54,7 +54,7 @@ def _without_proxy(settings: Settings) -> Iterator[Finding]:
         yield warning(f"{PROXIES} is set, and {PUBLIC} is not.", f"Set {PUBLIC} to the address that participants see.")
 
 
-def _form(name: str, url: str) -> Iterator[Finding]:
+def _form(name: str, url: str) -> Iterator[Diagnosis]:
     if url.startswith("http://") and not is_loopback(urlsplit(url).hostname or ""):
         yield warning(
             f"{name}={url} is not encrypted: others on the way can read and change what is sent.",
@@ -62,10 +62,10 @@ def _form(name: str, url: str) -> Iterator[Finding]:
         )
 
 
-def _participants(url: str) -> Iterator[Finding]:
+def _participants(url: str) -> Iterator[Diagnosis]:
     """Ask for the present screen as the page does, without a cookie."""
     answer = _answer("POST", f"{url}/api/look", url)
-    if isinstance(answer, Finding):
+    if isinstance(answer, Diagnosis):
         yield answer
     elif answer.status_code == httpx2.codes.FORBIDDEN and ANOTHER_SITE in answer.text:
         yield error(
@@ -78,9 +78,9 @@ def _participants(url: str) -> Iterator[Finding]:
         yield _something_else(PUBLIC, url, answer)
 
 
-def _console(url: str) -> Iterator[Finding]:
+def _console(url: str) -> Iterator[Diagnosis]:
     answer = _answer("GET", f"{url}/login", url)
-    if isinstance(answer, Finding):
+    if isinstance(answer, Diagnosis):
         yield answer
     elif answer.is_success:
         yield ok(f"{CONSOLE}={url} answers.")
@@ -88,7 +88,7 @@ def _console(url: str) -> Iterator[Finding]:
         yield _something_else(CONSOLE, url, answer)
 
 
-def _answer(method: str, address: str, url: str) -> httpx2.Response | Finding:
+def _answer(method: str, address: str, url: str) -> httpx2.Response | Diagnosis:
     parts = urlsplit(url)
     headers = {"origin": f"{parts.scheme}://{parts.netloc}", "content-type": "application/json", "user-agent": "parley"}
     try:
@@ -102,7 +102,7 @@ def _answer(method: str, address: str, url: str) -> httpx2.Response | Finding:
         )
 
 
-def _something_else(name: str, url: str, answer: httpx2.Response) -> Finding:
+def _something_else(name: str, url: str, answer: httpx2.Response) -> Diagnosis:
     if answer.is_redirect:
         return warning(
             f"{name}={url} redirects to {answer.headers.get('location')}.", f"Set {name} to the last address."
@@ -114,7 +114,7 @@ def _something_else(name: str, url: str, answer: httpx2.Response) -> Finding:
     )
 
 
-def _trusted_proxies(given: str) -> Iterator[Finding]:
+def _trusted_proxies(given: str) -> Iterator[Diagnosis]:
     networks = [ip_network(part.strip()) for part in given.split(",") if part.strip()]
     if not networks:
         yield warning(
@@ -130,7 +130,7 @@ def _trusted_proxies(given: str) -> Iterator[Finding]:
         yield ok(f"{PROXIES}={given}: only from there the header X-Forwarded-For is trusted.")
 
 
-def check_outgoing(deployment: Deployment) -> Iterator[Finding]:
+def check_outgoing(deployment: Deployment) -> Iterator[Diagnosis]:
     """Proxies on the way to model servers, and further certificate authorities."""
     named = {name: url for name, url in getproxies().items() if name in PORTS}
     for name, url in named.items():
@@ -167,7 +167,7 @@ def _uses_proxy(url: str) -> bool:
         return True
 
 
-def _proxy(variable: str, given: str, example: str) -> Finding:
+def _proxy(variable: str, given: str, example: str) -> Diagnosis:
     """Whether something listens where a variable names a proxy; its login is never shown."""
     try:
         used = proxy_of(example)
@@ -187,7 +187,7 @@ def _proxy(variable: str, given: str, example: str) -> Finding:
     return ok(f"{variable} names the proxy {shown}{without}; something listens there.")
 
 
-def _authority_file(file: Path) -> Finding:
+def _authority_file(file: Path) -> Diagnosis:
     if not file.is_file():
         return error(f"SSL_CERT_FILE names {file}, which is no file, so it has no effect.", "Correct the path.")
     try:
@@ -205,7 +205,7 @@ def _authority_file(file: Path) -> Finding:
     return ok(f"SSL_CERT_FILE={file} has certificates: {context.cert_store_stats()['x509']}.")
 
 
-def _authority_folder(folder: Path) -> Finding:
+def _authority_folder(folder: Path) -> Diagnosis:
     """OpenSSL finds a certificate in a folder by the hash that its file is named by (openssl-rehash(1))."""
     if not folder.is_dir():
         return error(f"SSL_CERT_DIR names {folder}, which is no folder, so it has no effect.", "Correct the path.")

@@ -103,14 +103,14 @@ def _losses(text: str, form: Form) -> tuple[Loss, ...]:
         return (Loss(1, f"has {len(text):,} characters; above {MAX_CHARS:,} it is shown as typed. Divide it"),)
     env: dict[str, Any] = {"dollars": False}
     tokens = _BLOCKS.parse(text, env) if form == "blocks" else _LINE.parseInline(text, env)
-    found = list(_Reading(env, form).of(tokens))
+    found = list(_LossFinder(env, form).of(tokens))
     if form == "line" and "\n" in text.strip():
         found += _blocks(text)
     once = {loss.what: loss for loss in reversed(found)}
     return tuple(sorted(once.values(), key=lambda loss: loss.line))
 
 
-class _Reading:
+class _LossFinder:
     """Finds the losses in the tokens of one text."""
 
     def __init__(self, env: Mapping[str, Any], form: Form) -> None:

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _CachedBudget:
     at_us: int
     until_us: int
     """When the cached values expire."""
@@ -55,8 +55,8 @@ class _Known:
         budgets = self.operations.budgets
         return tuple(
             where
-            for where, known in self.spending.items()
-            if Budget(budgets[where], known.bound, started * (known.each or 0.0)).left <= 0
+            for where, used in self.spending.items()
+            if Budget(budgets[where], used.bound, started * (used.each or 0.0)).left <= 0
         )
 
 
@@ -65,32 +65,32 @@ class BudgetGate:
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database, self._clock = database, clock
-        self._known: dict[str, _Known] = {}
-        self._reading: defaultdict[str, SingleFlight[_Known]] = defaultdict(SingleFlight)
+        self._cached: dict[str, _CachedBudget] = {}
+        self._reading: defaultdict[str, SingleFlight[_CachedBudget]] = defaultdict(SingleFlight)
         self._begun: defaultdict[str, dict[object, float]] = defaultdict(dict)
         """By study: when each new session was written, in microseconds; infinity until it is."""
-        self._told: set[str] = set()
-        self._looking: dict[str, asyncio.Task[None]] = {}
+        self._reported: set[str] = set()
+        self._refreshing: dict[str, asyncio.Task[None]] = {}
 
     async def closed_reason(self, study: Study) -> str | None:
         """Why new participants cannot start: BUDGET, FULL, or the researcher's reason; None while they can."""
-        known = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
-        used_up = EVERYBODY in self._used_up(study, known)
-        self._tell(study.name, used_up)
-        return known.operations.closed_reason or (BUDGET if used_up else FULL if known.full else None)
+        cached = self._fresh(study) or await self._reading[study.name].get(partial(self._anew, study))
+        used_up = EVERYBODY in self._used_up(study, cached)
+        self._report(study.name, used_up)
+        return cached.operations.closed_reason or (BUDGET if used_up else FULL if cached.full else None)
 
     def closed_cells(self, study: Study) -> tuple[Quota, ...]:
         """The cells whose budget is used up, as quotas of 0; from the cached values, even if they have expired."""
-        known = self._known.get(study.name)
+        known = self._cached.get(study.name)
         return tuple(Quota(where=dict(where), max=0) for where in self._used_up(study, known) if where) if known else ()
 
-    def _used_up(self, study: Study, known: _Known) -> tuple[Where, ...]:
-        return known.used_up(len(self._begun[study.name]))
+    def _used_up(self, study: Study, cached: _CachedBudget) -> tuple[Where, ...]:
+        return cached.used_up(len(self._begun[study.name]))
 
     def refresh_soon(self, study: Study) -> None:
         """Refresh the cached budget in the background if it has expired, at a model call. Nothing waits for it."""
-        if not self._fresh(study) and study.name not in self._looking:
-            self._looking[study.name] = asyncio.create_task(self._soon(study))
+        if not self._fresh(study) and study.name not in self._refreshing:
+            self._refreshing[study.name] = asyncio.create_task(self._soon(study))
 
     async def _soon(self, study: Study) -> None:
         """Refresh after SOON_S, when the request to the model is sent: the query would delay it."""
@@ -100,11 +100,11 @@ class BudgetGate:
         except StorageError as error:
             log.warning("%s: its budget could not be looked at: %s", study.name, error)
         finally:
-            del self._looking[study.name]
+            del self._refreshing[study.name]
 
     async def close(self) -> None:
         """Cancel the refreshes that are running."""
-        looking = list(self._looking.values())
+        looking = list(self._refreshing.values())
         for task in looking:
             task.cancel()
         await asyncio.gather(*looking, return_exceptions=True)
@@ -119,28 +119,28 @@ class BudgetGate:
         finally:
             started[who] = self._clock.now_us()
 
-    def _fresh(self, study: Study) -> _Known | None:
+    def _fresh(self, study: Study) -> _CachedBudget | None:
         """The cached values, unless they have expired."""
-        known = self._known.get(study.name)
-        return known if known and known.at_us <= self._clock.now_us() < known.until_us else None
+        cached = self._cached.get(study.name)
+        return cached if cached and cached.at_us <= self._clock.now_us() < cached.until_us else None
 
-    async def _anew(self, study: Study) -> _Known:
-        known = self._known[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
+    async def _anew(self, study: Study) -> _CachedBudget:
+        cached = self._cached[study.name] = await asyncio.to_thread(self._read, study, self._clock.now_us())
         started = self._begun[study.name]
-        for who in [who for who, written_us in started.items() if written_us < known.at_us]:
+        for who in [who for who, written_us in started.items() if written_us < cached.at_us]:
             del started[who]
-        return known
+        return cached
 
-    def _read(self, study: Study, now_us: int) -> _Known:
+    def _read(self, study: Study, now_us: int) -> _CachedBudget:
         begun_s = time.perf_counter()
         operations = operations_of(self._database, study.name)
         found = {where: spending(self._database, study, where, now_us) for where in operations.budgets}
         full = not operations.pilot and is_full(self._database, study, operations.quotas_of(study.file.quotas), now_us)
         took_us = round((time.perf_counter() - begun_s) * 1e6)
-        return _Known(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
+        return _CachedBudget(now_us, now_us + FRESH_US + READING_SHARE * took_us, operations, found, full)
 
-    def _tell(self, study: str, used_up: bool) -> None:
+    def _report(self, study: str, used_up: bool) -> None:
         """Log a warning when the budget becomes used up, once until it no longer is."""
-        if used_up and study not in self._told:
+        if used_up and study not in self._reported:
             log.warning("%s: its budget is used up or promised; nobody new can begin until it is raised", study)
-        (self._told.add if used_up else self._told.discard)(study)
+        (self._reported.add if used_up else self._reported.discard)(study)

@@ -30,7 +30,7 @@ from storage.schemas.base import ReleasedRow
 COMPLETE = ("submitted", "voted", "expired", "withdrew", "annotated")
 """The kinds of events that complete, change or remove rows of released tables."""
 CLOSED = "Nobody new can begin {study} at the moment ({why})."
-Tell = Callable[[PendingTask, State], Mapping[str, Any]]
+Lookup = Callable[[PendingTask, State], Mapping[str, Any]]
 """Returns the counts of other sessions for a task that depends on them, as the data of its action."""
 
 
@@ -60,17 +60,17 @@ class LoadedSession:
         return LoadedSession(self.stream, self.study, state, rows)
 
 
-def apply_action(live: LoadedSession, action: Action, tell: Tell | None = None) -> tuple[tuple[Event, ...], State]:
+def apply_action(live: LoadedSession, action: Action, lookup: Lookup | None = None) -> tuple[tuple[Event, ...], State]:
     """The events of an action and of the immediate tasks after it, and the state after them.
 
-    Stops at a pending reply, and without `tell` also at a task that depends on other sessions.
+    Stops at a pending reply, and without `lookup` also at a task that depends on other sessions.
     """
     events: Sequence[Event] = decide(live.study, live.state, action)
     state = fold(events, live.state)
     while events and (job := immediate_task(live.study, state)) is not None:
-        if depends_on_others(job) and tell is None:
+        if depends_on_others(job) and lookup is None:
             break
-        data = tell(job, state) if tell and depends_on_others(job) else {}
+        data = lookup(job, state) if lookup and depends_on_others(job) else {}
         more = decide(live.study, state, Action(job.kind, job.path, data, action.at_us, by="system"))
         events, state = (*events, *more), fold(more, state)
     return tuple(events), state
@@ -116,7 +116,7 @@ def counted_append(live: LoadedSession, action: Action, closed: tuple[Quota, ...
     against the quota and no cell is open."""
     study, origin = live.study, live.state.enrolled["origin"]
     caps = _caps(study, origin, others.operations(study), live.state.enrolled, closed)
-    events, state = apply_action(live, action, _teller(study, origin, others, caps))
+    events, state = apply_action(live, action, _lookup_in(study, origin, others, caps))
     if caps and not study.factors and changes_quota(study, live.state, state):
         open_cells_or_refuse(study, others.counts(study, origin), caps)
     return to_append(live, live.with_events(events, state), action)
@@ -152,7 +152,7 @@ def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> 
     if caps:  # counting takes a microsecond for each completed session
         open_cells_or_refuse(study, others.counts(study, origin), caps)
     action = Action("enrol", "", {**who.data, "origin": origin}, others.now_us, by="system")
-    events, state = apply_action(live, action, _teller(study, origin, others, caps))
+    events, state = apply_action(live, action, _lookup_in(study, origin, others, caps))
     return to_append(
         live, live.with_events(events, state), action, enrolment(study, state, others.now_us, who.identity)
     )
@@ -172,8 +172,8 @@ def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, 
     )
 
 
-def _teller(study: Study, origin: str, others: StudyCounts, caps: Sequence[Quota]) -> Tell:
-    def tell(job: PendingTask, _: State) -> Mapping[str, Any]:
+def _lookup_in(study: Study, origin: str, others: StudyCounts, caps: Sequence[Quota]) -> Lookup:
+    def lookup(job: PendingTask, _: State) -> Mapping[str, Any]:
         if job.kind == "assign":
             return {
                 "counts": [[values, number] for values, number in others.counts(study, origin)],
@@ -181,4 +181,4 @@ def _teller(study: Study, origin: str, others: StudyCounts, caps: Sequence[Quota
             }
         return {"taken": others.taken(study, origin, job.path)}
 
-    return tell
+    return lookup

@@ -2,7 +2,7 @@
 
 The one place that turns files into a `Study`: YAML, the protocols and instruments (Parley's own and those in the
 folders `protocols` and `instruments` beside the study), the problems, and what only the backends and schemas can check.
-All faults are told at once.
+All faults are reported at once.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def parse_yaml(text: str) -> YamlDocument:
         problem = f"U+{ord(found[0]):04X} (a line or paragraph separator) has no place in a text without an escape"
         raise NotYaml(problem, *place_of(text, found.start()))
     try:
-        return _Reading().read(text)
+        return _Constructor().read(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark
         problem = TOO_DEEP if isinstance(error, MaxDepthExceededError) else str(error.problem)
@@ -133,7 +133,7 @@ def _merges(key: Node) -> bool:
     return isinstance(key, ScalarNode) and key.value == MERGE and not key.style
 
 
-class _Reading:
+class _Constructor:
     """Makes values of what was composed, of each alias anew, once it is known how much that is."""
 
     def __init__(self) -> None:

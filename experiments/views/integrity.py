@@ -63,7 +63,7 @@ Question = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class FreeText:
+class WrittenText:
     """A text of a form: the box it was written in (with the turns of loops as one), and the problem it is about."""
 
     box: str
@@ -86,7 +86,7 @@ class WrittenSession:
 
     number: int
     screens: tuple[WrittenScreen, ...]
-    texts: tuple[FreeText, ...]
+    texts: tuple[WrittenText, ...]
     hidden_word: bool | None = None
     """Whether a long text has the study's hidden word; None where the study has none, or no long text was written."""
     honeypot: int | None = None
@@ -111,7 +111,7 @@ def written(
 ) -> WrittenSession:
     """What a session wrote; `telemetry` are the page's records by path."""
     screens: list[WrittenScreen] = []
-    texts: list[FreeText] = []
+    texts: list[WrittenText] = []
     sent: list[str] = []
     for place in visited(study, state):
         if isinstance(place.node, Step):
@@ -140,11 +140,11 @@ def _forms(place: Location, kind: type[TextField] = TextField) -> dict[str, str]
     return {name: str(sent[name]) for name in boxes if sent.get(name)}
 
 
-def _text(place: Location, name: str, text: str) -> FreeText:
+def _text(place: Location, name: str, text: str) -> WrittenText:
     problem = place.scope.problem
     about = None if problem is None else (problem.dataset, problem.id)
     own = runs(problem.text) if problem is not None else frozenset()
-    return FreeText(f"{without_indices(place.path)}:{name}", about, runs(text) - own)
+    return WrittenText(f"{without_indices(place.path)}:{name}", about, runs(text) - own)
 
 
 def dossiers(
@@ -228,8 +228,8 @@ def _honeypot(one: WrittenSession) -> Evidence | None:
     return None if one.honeypot is None else Evidence(float(one.honeypot), "screens with the hidden box filled in")
 
 
-def _ai_likeness(texts: Sequence[FreeText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
-    def likest(text: FreeText) -> Evidence | None:
+def _ai_likeness(texts: Sequence[WrittenText], replies: Mapping[Question, Sequence[Runs]]) -> Evidence | None:
+    def likest(text: WrittenText) -> Evidence | None:
         against = replies.get(text.question, ()) if text.question is not None else ()
         found = max((containment(text.runs, reply) for reply in against), default=None)
         return None if found is None else Evidence(found, f"{len(against):,} replies of models alone compared")

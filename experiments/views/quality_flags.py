@@ -4,7 +4,7 @@
     one_word        half of three or more messages to models are one word
     straight_lined  all ratings of three or more sets, of three or more each, are the same
     missed_check    an attention check was failed
-    leak            a reply told which model wrote it
+    leak            a reply revealed which model wrote it
     unreadable_id   the link had an id that could not be taken: a placeholder, or what is no id
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 

@@ -1,4 +1,4 @@
-"""Measures of a screen of a session: how long it was shown, by the events, and what the page told of it."""
+"""Measures of a screen of a session: how long it was shown, by the events, and what the page reported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.session.timing import LEAVING_EVENTS, shown_us
 
 @dataclass(frozen=True, slots=True)
 class ClientMeasures:
-    """What the pages told of a screen, summed over its visits; nothing where they told nothing."""
+    """What the pages reported of a screen, summed over its visits; None where they reported nothing."""
 
     visible_s: float | None = None
     reading_s: float | None = None

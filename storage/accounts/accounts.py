@@ -1,6 +1,6 @@
 """The accounts of the console.
 
-Each change is one transaction with the deed that tells of it, and owners are counted under a lock: one always stays.
+Each change is one transaction with its entry in the audit log, and owners are counted under a lock: one always stays.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Accounts:
             self._deeds.forward(connection, by, "changed a role", f"{name}: {known}")
 
     def remove(self, name: str, by: str) -> None:
-        """Let somebody in no more, from this moment; what they did stays told."""
+        """Remove an account at once; its entries in the audit log stay."""
         name = role_label(name)
         with writer(self._database) as connection, connection.begin():
             self._refuse_last(connection, name)
@@ -117,7 +117,7 @@ class Accounts:
         """Keep what somebody did, and with which study, session or account."""
         self._deeds.record(who, what, about)
 
-    def deeds(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
+    def audit_log(self, who: str = "", before: int | None = None, most: int = 50) -> tuple[AuditEntry, ...]:
         """What was done, newest first, by one person or by all; `before` is the id at which the last page ended."""
         return self._deeds.read(who, before, most)
 

@@ -1,4 +1,4 @@
-"""What was done in the console and by whom: written with what it tells of, read a page at a time."""
+"""What was done in the console and by whom: written in the transaction of the change, read a page at a time."""
 
 from __future__ import annotations
 

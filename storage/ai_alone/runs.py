@@ -35,7 +35,7 @@ _fact, _try = tables.events.c, tables.attempts.c
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run: what it was told to do, what it said of its end (None while it asks, or if it was killed), and what is
+    """A run: its parameters, its result (None while it runs, or if it was killed), and what is
     there of it: calls that brought a reply, were refused by the model, or failed; and what they cost."""
 
     run: str

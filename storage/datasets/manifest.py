@@ -49,7 +49,7 @@ class ExportedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalData:
+class PersonalDataMatch:
     """Personal data of a kind (exports/personal_data.py) in a column of a file: in the row of that number, from 1, and
     how often."""
 
@@ -121,5 +121,5 @@ class ExportManifest:
     """The days (ISO 8601, UTC) on which the first and the last session started; None if they are not known."""
     screening: str = ""
     """`mark` or `mask` if free text was screened for personal data."""
-    personal: tuple[PersonalData, ...] = ()
+    personal: tuple[PersonalDataMatch, ...] = ()
     """The personal data that were found, never with their values."""

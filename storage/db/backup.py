@@ -268,7 +268,7 @@ def _no_journal(file: Path) -> None:
 
 
 def _withdrawn(connection: sqlite3.Connection) -> set[str] | None:
-    """The sessions that a database tells were withdrawn; None where it is too damaged."""
+    """The withdrawn sessions of a database; None if it is too damaged to read them."""
     try:
         if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'erasure'").fetchone() is None:
             return set()

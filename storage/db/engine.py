@@ -57,7 +57,7 @@ PRAGMAS = (
 )
 AT_HAND = "cache_size=-32000"
 """KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
-(docs/decisions, 0007). What a reader keeps is void with the next commit."""
+(docs/decisions, 0007). A reader's page cache is invalidated by the next commit."""
 _joining = Lock()
 WRITING = "parley_writing"
 SCHEMA_LOCK = 0x7AB1E5

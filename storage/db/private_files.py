@@ -99,7 +99,7 @@ def write_private(part: Path, to: Path) -> None:
 
 
 def hold_lock(lock: Path) -> FileLock | None:
-    """Hold a file that tells that a process lives, until it ends or lets go; None while another holds it."""
+    """Hold a lock file until the process ends or releases it; None while another process holds it."""
     found = FileLock(lock, mode=FILE, thread_local=False)
     try:
         found.acquire(blocking=False)

@@ -1,4 +1,4 @@
-"""Whether a study's blinding held: how often replies told which model wrote them, and how well people guessed it.
+"""Whether a study's blinding held: how often replies revealed which model wrote them, and how well people guessed it.
 
 One read of the facts that matter, in their order, told apart by condition: all, and each value of each factor. Flags
 belong to the model that replied, a fallback where it did. A guess is judged by `experiments/session/guesses.py`, with
@@ -44,7 +44,7 @@ class ReplyFact(NamedTuple):
 
 @dataclass
 class LeakCount:
-    """A model's replies under a condition, and those in which it told who it is, with the words that did."""
+    """A model's replies under a condition, and those that revealed it, with the words that did."""
 
     model: str
     by: str

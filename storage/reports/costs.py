@@ -56,7 +56,7 @@ class BudgetUse:
     """What a study has spent, and what those who are in the midst of it may still spend.
 
     `each` is what one participant is expected to spend: the study's limit, or else the mean of those who have finished;
-    None where nothing tells. Attempts of unknown cost count as much as the others on average.
+    None if it is unknown. Attempts of unknown cost count as much as the others on average.
     """
 
     spent: float

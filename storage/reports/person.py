@@ -49,8 +49,8 @@ class PersonSessions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """What tells whose a session is."""
+class _SessionOwner:
+    """Whose a session is, by its study, number, recruiter and proof of identity."""
 
     stream: str
     study: str
@@ -63,7 +63,7 @@ def sessions_of_person(database: Database, people: Participants, name: str, stud
     """The sessions of the person with a recruiter's id, or of the person of a session, given its id or an id in
     exported data; in one study or in all. Raises StorageError if there are none, or if the id may be several people's.
     """
-    found = _known(database, find_sessions(database, people, name, study))
+    found = _owners(database, find_sessions(database, people, name, study))
     if not found:
         raise not_found(name)
     under_id = {stream for its in {one.study for one in found} for stream in people.called(its, name)}
@@ -86,17 +86,17 @@ def sessions_of_person(database: Database, people: Participants, name: str, stud
 
 def person_of_session(database: Database, people: Participants, stream: str) -> PersonSessions:
     """The sessions of the person of a session, in its study."""
-    (own,) = _known(database, [stream])
+    (own,) = _owners(database, [stream])
     person = people.reveal(stream)
     if person is None:
         return PersonSessions((stream,))
-    found = _certain(_known(database, people.sessions(own.study, ParticipantId(own.recruiter, person.id))))
+    found = _certain(_owners(database, people.sessions(own.study, ParticipantId(own.recruiter, person.id))))
     if stream in found.streams:
         return found
     return PersonSessions((stream,), tuple(one for one in (*found.streams, *found.doubtful) if one != stream))
 
 
-def _certain(found: Sequence[_Known]) -> PersonSessions:
+def _certain(found: Sequence[_SessionOwner]) -> PersonSessions:
     """In each study, those sessions under the id that were proven, or else those of the browser that had it first."""
     sure: dict[str, str] = {}
     for one in found:
@@ -106,19 +106,19 @@ def _certain(found: Sequence[_Known]) -> PersonSessions:
     return PersonSessions(streams, tuple(one.stream for one in found if one.stream not in streams))
 
 
-def _known(database: Database, streams: Sequence[str]) -> list[_Known]:
+def _owners(database: Database, streams: Sequence[str]) -> list[_SessionOwner]:
     """What is known of these sessions, by study and number."""
     query = select(_session.stream, _session.study, _session.ordinal, _identity.recruiter)
     query = query.outerjoin(tables.identities, _identity.stream == _session.stream)
     query = query.where(_session.stream.in_(streams)).order_by(_session.study, _session.ordinal)
     with database.connect() as connection:
         return [
-            _Known(row.stream, row.study, row.ordinal, row.recruiter or "", _whose(connection, row.stream))
+            _SessionOwner(row.stream, row.study, row.ordinal, row.recruiter or "", _owner_of(connection, row.stream))
             for row in connection.execute(query).all()
         ]
 
 
-def _whose(connection: Connection, stream: str) -> str:
+def _owner_of(connection: Connection, stream: str) -> str:
     """Empty for the person of a proven id, `first` for the first browser with an unproven one, else the session."""
     state = fold(facts(connection, stream))
     if state.outcome == "withdrawn":  # nothing is known of a proof any more

@@ -2,7 +2,7 @@
 
 For each session: its facts are numbered without gaps and fold; each assignment follows from the seed and the counts
 that the fact says were seen; each draw follows from the seed and what it says was taken; and its seat is what its facts
-say. A difference is told as a sentence.
+say. A difference is a sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The time on every screen of a study's sessions: from the facts, and beside it what the pages told.
+"""The time on every screen of a study's sessions: from the facts, and beside it what the pages reported.
 
 How long a screen was there is the server's: from the fact that brought it up to the one that left it. All else is the
 page's word: how long it was seen, read and typed on, what was pasted and copied, and how often it was left.
@@ -38,7 +38,7 @@ class ScreenVisit:
     step: str
     shown_us: int
     seconds: float | None
-    told: ClientMeasures
+    client: ClientMeasures
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,8 @@ def typical(found: Iterable[ScreenVisit]) -> tuple[ScreenSummary, ...]:
 
 def _typical(path: str, step: str, those: list[ScreenVisit]) -> ScreenSummary:
     medians = {"seconds": _median(one.seconds for one in those)}
-    medians |= {name: _median(getattr(one.told, name) for one in those) for name in TIMES}
-    sums = {name: _sum(getattr(one.told, name) for one in those) for name in COUNTS}
+    medians |= {name: _median(getattr(one.client, name) for one in those) for name in TIMES}
+    sums = {name: _sum(getattr(one.client, name) for one in those) for name in COUNTS}
     return ScreenSummary(path, step, len(those), medians, sums)
 
 

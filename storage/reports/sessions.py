@@ -33,7 +33,7 @@ PAGE = 25
 LIVE, LEFT = "live", "left"
 """How a session stands that has not ended: its place is kept, or was given up."""
 PASTED = "pasted"
-"""Said of a session whose pages told of pasting."""
+"""The flag of a session whose pages reported pasting."""
 MOST_DIGITS = 7
 _NUMBER = re.compile(r"(?:no\.?\s*|#)?(\d+)", re.IGNORECASE)
 _STREAM = re.compile(r"[0-9a-f-]{1,36}", re.IGNORECASE)

@@ -10,9 +10,9 @@ from app.analysis.false_alarms import FEWEST_SESSIONS, flag_rates
 from experiments.study.resolve import resolve
 from experiments.views.integrity import (
     INDICATORS,
-    FreeText,
     WrittenScreen,
     WrittenSession,
+    WrittenText,
     dossiers,
     flagged,
     thresholds_of,
@@ -50,7 +50,7 @@ def screen(chars: int, seconds: float | None = 60, **client: float) -> WrittenSc
 
 
 def session(number: int, *screens: WrittenScreen, text: str = "", box: str = "remarks:why") -> WrittenSession:
-    written = (FreeText(box, QUESTION, runs(text)),) if text else ()
+    written = (WrittenText(box, QUESTION, runs(text)),) if text else ()
     return WrittenSession(number, screens, written)
 
 

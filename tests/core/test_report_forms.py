@@ -149,7 +149,7 @@ def test_ratings_by_turn_are_a_line_through_the_turns_in_order() -> None:
 
 def test_what_a_paper_has_is_drawn_and_told_beside_and_nothing_else() -> None:
     found = made_up(accuracy(), hostile(), against=PAPER)
-    assert [(one.estimate.name, one.told_difference) for one in found.compared] == [
+    assert [(one.estimate.name, one.difference_text) for one in found.compared] == [
         ("chatbench.accuracy.physics.one.user-AI", "−5.0 pp")
     ]
     page = html(found)
@@ -193,10 +193,10 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
     ])  # fmt: skip
     report = made_up(found, against=paper)
     assert [one.estimate.name for one in report.compared] == names[:2]
-    assert "v1.5 is compared with the paper's llama-3.1-8b." in report.told_against
+    assert "v1.5 is compared with the paper's llama-3.1-8b." in report.comparison_summary
     assert (
         "without a counterpart: other.1; the paper's models are gpt-4o and llama-3.1-8b (--match-model MINE"
-        in report.told_against
+        in report.comparison_summary
     )
     assert json.loads(as_json(report))["against"]["without_counterpart"] == ["other.1"]
     single = made_up(finding("chatbench.accuracy", [figure("x.y", "g", Interval(0.5), model="all models")]))

@@ -146,6 +146,15 @@ def test_no_function_changes_a_global() -> None:
     assert [f"{name}:{node.lineno}" for name, node in nodes(*ROOMS) if isinstance(node, ast.Global)] == []
 
 
+def test_no_class_name_means_two_things() -> None:
+    found: dict[str, list[str]] = {}
+    for name, node in nodes(*ROOMS):
+        if isinstance(node, ast.ClassDef):
+            found.setdefault(node.name, []).append(f"{name}:{node.lineno}")
+    assert len(found) > 500
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
 def test_sessions_change_by_one_door() -> None:
     """Only app/session asks the log to append (the log of the metrics passes it on), and the events' table has one
     insert (who may use it: the contract `append` in pyproject.toml)."""

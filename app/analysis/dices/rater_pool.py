@@ -88,7 +88,7 @@ def axis(pool: RaterPool, columns: Sequence[str]) -> Axis:
 
 
 def axes(pool: RaterPool, crossed: Sequence[Sequence[str]] = CROSSED) -> tuple[Axis, ...]:
-    """Every column of the profile that anybody told of, and the intersections."""
+    """Every column of the profile that anybody filled in, and the intersections."""
     wanted = [*((name,) for name in PROFILE), *crossed]
     found = (axis(pool, columns) for columns in wanted if set(columns) <= {*pool.profiles.columns})
     return tuple(one for one in found if one.groups)

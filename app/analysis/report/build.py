@@ -96,9 +96,9 @@ class Report:
         return tuple(compare_with_published(self.results.findings, self.against))
 
     @property
-    def told_against(self) -> str:
+    def comparison_summary(self) -> str:
         """A summary of the comparison with the paper, in words."""
-        return self.against.told(self.compared, self.results.findings) if self.against else ""
+        return self.against.summary(self.compared, self.results.findings) if self.against else ""
 
 
 def build_report(

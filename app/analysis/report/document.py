@@ -212,21 +212,21 @@ def _compared(report: Report) -> Iterator[Block]:
             one.published.source,
             format_value(one.estimate.value, one.finding.unit),
             format_value(one.published.value, one.finding.unit),
-            one.told_error,
-            one.told_difference,
+            one.error_text,
+            one.difference_text,
         )
         for one in report.compared
     )
     if report.compared:
         head = ("Figure", "Source", "Here", "Published", "Standard error", "Difference")
         yield TextTable(f"Comparison with {report.against.title}", head, tuple(rows), 2)
-    yield Paragraph(report.told_against)
+    yield Paragraph(report.comparison_summary)
 
 
 def _conduct(report: Report) -> Iterator[Block]:
     if report.quality is not None:
         yield Heading(2, "Data quality")
-        odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.told(report.flow))
+        odd = tuple((what, f"{n:,}", f"{of:,}") for what, n, of in report.quality.issues(report.flow))
         if odd:
             yield TextTable("Data quality", ("Issue", "Count", "Of"), odd)
         yield Paragraph(wording.FLAGGED if odd else wording.UNTOLD)
@@ -234,7 +234,7 @@ def _conduct(report: Report) -> Iterator[Block]:
         yield Heading(2, "Cost")
         rows = tuple(
             (name, *(f"{n:,}" for n in (c.attempts, c.failed, c.prompt_tokens, c.completion_tokens)), money(c))
-            for name, c in report.costs.told
+            for name, c in report.costs.by_model
         )
         if rows:
             head = ("Model", "Calls", "Failed", "Input tokens", "Output tokens", f"Cost ({report.costs.currency})")

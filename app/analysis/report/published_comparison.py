@@ -50,7 +50,7 @@ class PublishedPaper:
     models: tuple[str, ...] = ()
     called: Mapping[str, str] = field(default_factory=dict)
 
-    def told(self, found: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
+    def summary(self, found: Sequence[FigureComparison], findings: Sequence[Finding]) -> str:
         """A summary in words: how many figures were compared, and which models."""
         stand = "".join(f" {mine} is compared with the paper's {theirs}." for mine, theirs in self.called.items())
         alone = self.alone(findings)
@@ -95,12 +95,12 @@ class FigureComparison:
         return self.estimate.value - self.published.value
 
     @property
-    def told_difference(self) -> str:
+    def difference_text(self) -> str:
         """The formatted difference; for shares in percentage points."""
         return format_value(self.difference, self._apart)
 
     @property
-    def told_error(self) -> str:
+    def error_text(self) -> str:
         """The formatted published standard error; for shares in percentage points."""
         return format_value(self.published.standard_error, self._apart)
 

@@ -48,7 +48,7 @@ class DataQuality:
     checked: int
     missed: int
 
-    def told(self, people: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
+    def issues(self, people: ParticipantFlow) -> Iterator[tuple[str, int, int]]:
         """Each issue in words, with its count and the total."""
         if people.origin != Origin.IMPORT:
             yield "Sessions with a flag", self.flagged, people.arrived
@@ -75,7 +75,7 @@ class ModelCosts:
         return sum(self.models.values(), Cost())
 
     @property
-    def told(self) -> Iterator[tuple[str, Cost]]:
+    def by_model(self) -> Iterator[tuple[str, Cost]]:
         """The cost of each model, and the total if there are several."""
         yield from self.models.items()
         if len(self.models) > 1:

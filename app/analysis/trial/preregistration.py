@@ -58,7 +58,7 @@ class ExistingData:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class FormAnswer:
     """A question of a form, with its answer in Markdown."""
 
     section: str
@@ -66,7 +66,7 @@ class Answered:
     answer: str
 
 
-def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[Answered, ...]:
+def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[FormAnswer, ...]:
     """The OSF Preregistration form: its sections and fields, as of 2026 (osf.io/prereg)."""
     plan = plan_of(study)
     info = study.file.dataset
@@ -109,11 +109,11 @@ def osf(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[An
         "Other": {"Other": _identity(study, files)},
     }
     return tuple(
-        Answered(section, question, answer) for section, fields in form.items() for question, answer in fields.items()
+        FormAnswer(section, question, answer) for section, fields in form.items() for question, answer in fields.items()
     )
 
 
-def aspredicted(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[Answered, ...]:
+def aspredicted(study: Study, data: ExistingData, files: Sequence[str] = ()) -> tuple[FormAnswer, ...]:
     """AsPredicted's questions (aspredicted.org, version 2)."""
     plan = plan_of(study)
     answers = {
@@ -135,10 +135,10 @@ def aspredicted(study: Study, data: ExistingData, files: Sequence[str] = ()) -> 
             f"All other figures of Parley's report are exploratory.\n\n{_identity(study, files)}"
         ),
     }
-    return tuple(Answered("", question, answer) for question, answer in answers.items())
+    return tuple(FormAnswer("", question, answer) for question, answer in answers.items())
 
 
-def markdown(title: str, form: Sequence[Answered]) -> str:
+def markdown(title: str, form: Sequence[FormAnswer]) -> str:
     """A form as a Markdown page, to copy answer by answer."""
     lines, section = [f"# {title}"], ""
     for one in form:

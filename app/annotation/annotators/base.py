@@ -34,7 +34,7 @@ class Annotator(ABC):
     name: str = ""
     whole: bool = False
     """Whether it annotates all conversations of a session together."""
-    told_right: bool = False
+    shows_right_answer: bool = False
     """Whether the prompt contains the correct and the submitted answer; people who verify it then see them too."""
     temperature: float = 0.0
     """Seeds 1.8 sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""

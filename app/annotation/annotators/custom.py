@@ -22,7 +22,7 @@ class CustomAnnotator(Annotator):
         self._like = like
         self.may_lack = like.may_lack if like is not None else {}
         self.temperature, self.max_tokens = spec.temperature, spec.max_tokens
-        self.told_right = bool({RIGHT, "chosen"} & set(names(spec.prompt)))
+        self.shows_right_answer = bool({RIGHT, "chosen"} & set(names(spec.prompt)))
         self._told, self._names = spec, frozenset(names(spec.prompt))
 
     def prompt(self, conversation: Conversation) -> str:

@@ -28,7 +28,7 @@ class FirstPrompt(Annotator):
     first question is near-exact, the AI answers, and the user submits that answer.
     """
 
-    told_right = True
+    shows_right_answer = True
 
     def lacks(self, conversation: Conversation) -> str:
         """It needs the correct answer of the question, to judge the AI's answers."""

@@ -85,14 +85,14 @@ class Transport(httpx2.AsyncBaseTransport):
                     raise
                 answer = await self._send(request, body, sent, keep=False)
         except (aiohttp.ClientError, OSError) as error:
-            raise self.told(error) from None
+            raise self.error_of(error) from None
         if answer.status >= MULTIPLE_CHOICES:
             raise await self._refusal(answer)
         headers = [(name, value) for name, value in answer.headers.items() if name.lower() not in NOT_PASSED_ON]
         stream = request.headers.get("accept") != WHOLE["accept"]
         return httpx2.Response(answer.status, headers=headers, stream=_Body(self, answer, stream=stream))
 
-    def told(self, error: Exception) -> BackendError:
+    def error_of(self, error: Exception) -> BackendError:
         """The error that the connection raised."""
         why = str(error) or type(error).__name__
         if login := urlsplit(self._proxy or "").netloc.rpartition("@")[0]:
@@ -146,7 +146,7 @@ class Transport(httpx2.AsyncBaseTransport):
             while len(content) < MAX_REFUSAL_BYTES and (piece := await answer.content.readany()):
                 content += piece
         except (aiohttp.ClientError, OSError) as error:
-            return self.told(error)
+            return self.error_of(error)
         finally:
             answer.close()
         mapped = refused(answer.status, answer.headers, content[:MAX_REFUSAL_BYTES])
@@ -190,7 +190,7 @@ class _Body(httpx2.AsyncByteStream):
                 elif not self._stream and (size := size + len(piece)) > MAX_BODY_BYTES:
                     raise too_long()
         except (aiohttp.ClientError, OSError) as error:
-            raise self._transport.told(error) from None
+            raise self._transport.error_of(error) from None
 
     async def _gather(self) -> None:
         with suppress(TimeoutError):

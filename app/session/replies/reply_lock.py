@@ -71,7 +71,7 @@ class ReplyLocks:
         """Wait for the lock, and hold it until the block ends."""
         while not await self._given(key):
             await asyncio.sleep(AGAIN_S)  # real time: another process does not share our clock
-        looking = asyncio.create_task(self._look(key[0]))
+        looking = asyncio.create_task(self._poll(key[0]))
         try:
             yield await self._owed(key)
         finally:
@@ -102,7 +102,7 @@ class ReplyLocks:
         job = next(jobs, None)
         return PendingReply(found.study, found.state, job) if job else None
 
-    async def _look(self, stream: str) -> None:
+    async def _poll(self, stream: str) -> None:
         while True:
             await asyncio.sleep(LOOK_S)
             with suppress(StorageError):  # the next write will report it

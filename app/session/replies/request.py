@@ -185,5 +185,5 @@ async def ask_with_retries(
 def _unless_it_leaks(result: Result, study: Study) -> Result:
     """The result, or an error if the reply names its model and the study asks for another reply then."""
     found = leaks(result.text, study.file.models)
-    error = BackendBroken(f"The reply tells which model wrote it: {', '.join(found)}", reason=LEAK)
+    error = BackendBroken(f"The reply reveals which model wrote it: {', '.join(found)}", reason=LEAK)
     return replace(result, error=error) if found else result

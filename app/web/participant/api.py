@@ -199,7 +199,9 @@ class ParticipantApi:
         """Respond with the current screen."""
         stream = self._cookies.read(request)
         live, typed = await self._runtime.load_with_draft(stream) if stream else (None, None)
-        return _nobody(request) if live is None else _json(await self._screen_response(request, live, body, typed=typed))
+        return (
+            _nobody(request) if live is None else _json(await self._screen_response(request, live, body, typed=typed))
+        )
 
     async def act(self, body: PerformAction, request: Request) -> Response:
         """Respond with the screen after the action; if it is refused, with a note and the current screen."""

@@ -33,7 +33,7 @@ KEPT = Table("parley_kept", MetaData(), SqlColumn("stream", String(36), primary_
 
 
 @dataclass(frozen=True, slots=True)
-class _Person:
+class _AnswerCounts:
     """Counts of a session's answers: all, those to attention checks, wrong ones of these, and distinct others."""
 
     stream: str
@@ -110,13 +110,13 @@ def passing_filter() -> Select[tuple[str]]:
 
 def _step(
     name: str,
-    people: Sequence[_Person],
-    count: Callable[[_Person], int] = lambda person: person.answers - person.checks,
+    people: Sequence[_AnswerCounts],
+    count: Callable[[_AnswerCounts], int] = lambda person: person.answers - person.checks,
 ) -> FilterStep:
     return FilterStep(name, len(people), sum(map(count, people)))
 
 
-def _people(connection: Connection, answers: RowSelection) -> list[_Person]:
+def _people(connection: Connection, answers: RowSelection) -> list[_AnswerCounts]:
     a, t = answers.own.c, tables.sessions.c
     check = a["dataset"] == ATTENTION
     answered = case((check, None), else_=a["question_id"] + "/" + a["answer_type"])
@@ -134,7 +134,7 @@ def _people(connection: Connection, answers: RowSelection) -> list[_Person]:
         .order_by(t.ordinal)
     )
     query = query if answers.passes is None else query.where(answers.passes)
-    return [_Person(*row) for row in connection.execute(query)]
+    return [_AnswerCounts(*row) for row in connection.execute(query)]
 
 
 def _finished(connection: Connection, study: str, origin: str) -> frozenset[str]:

@@ -26,7 +26,7 @@ from storage.datasets.exports.rows import Rows, RowSelection
 from storage.datasets.exports.screening import Screening
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
-from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalData
+from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -39,7 +39,7 @@ from storage.schemas.base import Column
 
 LINES, PARQUET = "jsonl", "parquet"
 
-Tell = Callable[[str, int], None]
+OnRows = Callable[[str, int], None]
 """Progress callback, called repeatedly with a file and its number of written rows. An exception stops the export."""
 
 
@@ -47,15 +47,15 @@ def _nobody(path: str, rows: int) -> None:
     """Ignore progress."""
 
 
-def export(database: Database, request: ExportRequest, folder: Path, tell: Tell = _nobody) -> ExportManifest:
+def export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows = _nobody) -> ExportManifest:
     """Write a study's files and their description; a StorageError names what can be exported instead."""
     try:
-        return _export(database, request, folder, tell)
+        return _export(database, request, folder, on_rows)
     except OSError as error:
         raise StorageError(f"{folder} cannot be written: {error.strerror or error}. Choose another folder") from error
 
 
-def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell) -> ExportManifest:
+def _export(database: Database, request: ExportRequest, folder: Path, on_rows: OnRows) -> ExportManifest:
     check(request.formats)
     with database.connect() as connection:
         plan = plan_export(connection, request)
@@ -67,7 +67,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, tell: Tell
         pictures = picture_paths(studies)
         with writing(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
             _write_pictures(register, pictures, paths)
-            made = [_write(connection, chosen, formats[chosen.path], paths, tell, request) for chosen in plan.files]
+            made = [_write(connection, chosen, formats[chosen.path], paths, on_rows, request) for chosen in plan.files]
         sessions = sessions_in(connection, request.study, plan)
         withdrawn = count_present_and_withdrawn(connection, request.study, plan.origin)[1]
         users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
@@ -120,16 +120,18 @@ def _write(
     chosen: FileRows,
     formats: Sequence[str],
     paths: Mapping[str, Path],
-    tell: Tell,
+    on_rows: OnRows,
     request: ExportRequest,
-) -> tuple[ExportedFile, Sequence[PersonalData]]:
+) -> tuple[ExportedFile, Sequence[PersonalDataMatch]]:
     """Write a file and its copies to their temporary paths; returns it and the personal data found in it. The rows of
     the first copy are those just written, unless the file spells them in its own way."""
     name, seen, screening = chosen.path, CsvCells(chosen.columns), _screening(chosen, request)
     together = bool(formats) and not chosen.is_spelled(connection)
     with create(paths[name]) as file:
         hashed = HashingFile(file)
-        rows = _written(connection, chosen, hashed, request, screening, partial(tell, name), typed=together, seen=seen)
+        rows = _written(
+            connection, chosen, hashed, request, screening, partial(on_rows, name), typed=together, seen=seen
+        )
         first = [_copy(chosen, formats[0], paths, rows)] if together else []
         deque(rows, maxlen=0)
     rest = formats[len(first) :]
@@ -183,7 +185,7 @@ def _written(
     out: Any,
     request: ExportRequest,
     screening: Screening | None,
-    tell: Callable[[int], None] = lambda rows: None,
+    on_rows: Callable[[int], None] = lambda rows: None,
     *,
     typed: bool = False,
     seen: CsvCells | None = None,
@@ -197,14 +199,14 @@ def _written(
     header = [column.name for column in chosen.columns]
     writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
     count = 0
-    tell(count)
+    on_rows(count)
     found = chosen.stream(connection, texts=texts)
     for rows in screening.rows(found) if screening else found:
         if seen is not None:
             seen.see(rows)
         writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
         count += len(rows)
-        tell(count)
+        on_rows(count)
         yield rows
     writer.close()
     file.flush()

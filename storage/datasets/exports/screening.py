@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from storage.column_types import UNREADABLE, PythonLiteral, literal
 from storage.datasets.exports.personal_data import mask
-from storage.datasets.manifest import PersonalData
+from storage.datasets.manifest import PersonalDataMatch
 from storage.schemas.base import Column
 
 Mode = Literal["mark", "mask"]
@@ -29,7 +29,7 @@ class Screening:
     mode: Mode
     path: str
     columns: Sequence[Column]
-    found: list[PersonalData] = field(default_factory=list)
+    found: list[PersonalDataMatch] = field(default_factory=list)
     _row: int = 0
 
     def rows(self, batches: Iterator[Rows]) -> Iterator[Rows]:
@@ -43,7 +43,7 @@ class Screening:
         cells = list(row)
         for number, column in free:
             cells[number], counts = screened_cell(row[number], column)
-            self.found += [PersonalData(self.path, self._row, column.name, kind, n) for kind, n in counts.items()]
+            self.found += [PersonalDataMatch(self.path, self._row, column.name, kind, n) for kind, n in counts.items()]
         return cells if self.mode == "mask" else row
 
 

@@ -97,7 +97,7 @@ class FileRecorder:
         streams = [self._stream(row) for row in rows]
         abouts = [self._about(stream, row) for stream, row in zip(streams, rows, strict=True)]
         seqs = self._recorder.last(list(dict.fromkeys(streams)))
-        known, met = self._told([stream for stream, seq in seqs.items() if seq], abouts)
+        known, met = self._before([stream for stream, seq in seqs.items() if seq], abouts)
         for row, stream, about in zip(rows, streams, abouts, strict=True):
             says = _digest(list(row.values.values()), SAYS)  # regardless of spelling
             if about not in known:
@@ -125,7 +125,7 @@ class FileRecorder:
             return _digest((stream, row.table, row.part, *row.values.values()), ABOUT)
         return _digest((stream, row.table, row.part, *(row.values[name] for name in self._table.identity)), ABOUT)
 
-    def _told(self, streams: Sequence[str], abouts: Sequence[str]) -> tuple[Mapping[str, set[str]], Counter[str]]:
+    def _before(self, streams: Sequence[str], abouts: Sequence[str]) -> tuple[Mapping[str, set[str]], Counter[str]]:
         """Value digests by identity from events before this file, and the number of this file's events by identity."""
         t = tables.events.c
         known: dict[str, set[str]] = {}

@@ -59,7 +59,7 @@ class MonitorCache:
 
 @dataclass(frozen=True, slots=True)
 class StudyMonitor:
-    """How a study's sessions of an origin stand at a moment; what models were used for is told of all origins."""
+    """The state of a study's sessions of an origin at a moment; the use of models is that of all origins."""
 
     study: str
     origin: str

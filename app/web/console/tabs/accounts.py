@@ -48,10 +48,10 @@ class AccountsTab:
         with gr.Row(elem_classes="actions"):
             self._newest = gr.Button("Newest", elem_id="people-newest", scale=0, min_width=130)
             self._older = gr.Button("Older", elem_id="people-older", scale=0, min_width=130)
-        self._told = [self._deeds, self._before, self._newest, self._older]
+        self._audit_parts = [self._deeds, self._before, self._newest, self._older]
         self._listed = [self._people, self._account, self._sure, self._who]
         typed = [self._old, self._new, self._again]
-        self.outputs = [*self._listed, self._for_owners, self._link, *typed, *self._told]
+        self.outputs = [*self._listed, self._for_owners, self._link, *typed, *self._audit_parts]
         self._wire()
 
     def _make_inviting(self) -> None:
@@ -82,14 +82,16 @@ class AccountsTab:
 
     def _wire(self) -> None:
         desk, one = self._desk, [self._account]
-        desk.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._told], owner=True)
+        desk.bind(self._invite.click, self._let_in, [self._role], [self._link, *self._audit_parts], owner=True)
         for button, role in ((self._promote, "owner"), (self._demote, "analyst")):
-            desk.bind(button.click, self._give(role), one, [*self._listed, *self._told], owner=True)
-        desk.bind(self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._told], owner=True)
+            desk.bind(button.click, self._give(role), one, [*self._listed, *self._audit_parts], owner=True)
+        desk.bind(
+            self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._audit_parts], owner=True
+        )
         typed = [self._old, self._new, self._again]
-        desk.bind(self._change.click, self._set, typed, [*typed, *self._told])
-        desk.bind([self._newest.click, self._who.input], self._first, [self._who], self._told)
-        desk.bind(self._older.click, self._tell, [self._who, self._before], self._told)
+        desk.bind(self._change.click, self._set, typed, [*typed, *self._audit_parts])
+        desk.bind([self._newest.click, self._who.input], self._first, [self._who], self._audit_parts)
+        desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
         """The accounts that the user may see, and the newest entries of the audit log."""
@@ -98,7 +100,7 @@ class AccountsTab:
             self._for_owners: gr.update(visible=visitor.owner),
             self._link: "",
             **dict.fromkeys([self._old, self._new, self._again], ""),
-            **self._tell(visitor, "", ""),
+            **self._audit_entries(visitor, "", ""),
         }
 
     def _list(self, visitor: CurrentUser) -> dict[Any, Any]:
@@ -114,13 +116,13 @@ class AccountsTab:
         }
 
     def _first(self, visitor: CurrentUser, who: Any) -> Mapping[Any, Any]:
-        return self._tell(visitor, who, "")
+        return self._audit_entries(visitor, who, "")
 
-    def _tell(self, visitor: CurrentUser, who: Any, before: Any) -> dict[Any, Any]:
+    def _audit_entries(self, visitor: CurrentUser, who: Any, before: Any) -> dict[Any, Any]:
         """A page of the audit log; an analyst gets only their own entries."""
         by = text(who) if visitor.owner else visitor.name
         page = int(text(before)) if text(before).isdecimal() and len(text(before)) < 10 else None
-        found = self._accounts.deeds(by, page, PAGE + 1)
+        found = self._accounts.audit_log(by, page, PAGE + 1)
         shown = found[:PAGE]
         return {
             self._deeds: self._desk.html("people_deeds.html.j2", deeds=shown, older=page is not None),
@@ -137,8 +139,8 @@ class AccountsTab:
     def _give(self, role: str) -> Any:
         def give(visitor: CurrentUser, name: Any) -> Mapping[Any, Any]:
             self._accounts.change_role(_chosen(name), role, visitor.name)
-            told = self._desk.notify(f"{_chosen(name)} is now an {role}.")
-            return {**told, **self._list(visitor), **self._news(visitor)}
+            notice = self._desk.notify(f"{_chosen(name)} is now an {role}.")
+            return {**notice, **self._list(visitor), **self._news(visitor)}
 
         return give
 
@@ -146,23 +148,23 @@ class AccountsTab:
         if sure is not True:
             raise AccountError(f"To remove {_chosen(name)}, tick the box beside the button first.")
         self._accounts.remove(_chosen(name), visitor.name)
-        told = self._desk.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
-        return {**told, **self._list(visitor), **self._news(visitor)}
+        notice = self._desk.notify(f"The account {_chosen(name)} is removed and logged out everywhere.")
+        return {**notice, **self._list(visitor), **self._news(visitor)}
 
     def _set(self, visitor: CurrentUser, old: Any, new: Any, again: Any) -> Mapping[Any, Any]:
         if new != again:
             raise AccountError("The two new passwords differ, so nothing was changed. Type the same password twice.")
         self._accounts.change_password(visitor.name, text(old), text(new), keep=visitor.login)
-        told = self._desk.notify("Your password is changed. You are logged out everywhere else.")
-        return {**told, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
+        notice = self._desk.notify("Your password is changed. You are logged out everywhere else.")
+        return {**notice, **dict.fromkeys([self._old, self._new, self._again], ""), **self._news(visitor)}
 
     def _news(self, visitor: CurrentUser) -> dict[Any, Any]:
-        return self._tell(visitor, "", "")
+        return self._audit_entries(visitor, "", "")
 
 
 def _secret(label: str, elem_id: str, kind: Literal["current-password", "new-password"]) -> gr.Textbox:
-    known = gr.InputHTMLAttributes(autocomplete=kind)
-    return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=known)
+    attributes = gr.InputHTMLAttributes(autocomplete=kind)
+    return gr.Textbox(label=label, type="password", elem_id=elem_id, html_attributes=attributes)
 
 
 def _chosen(name: Any) -> str:
