@@ -101,7 +101,7 @@ def results(
     one that it has. Estimates are in the order of values that the study declares, then in that of the papers
     (outline.py).
     """
-    versions = Studies(database).taken(study, origin)
+    versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []

@@ -112,17 +112,17 @@ async def simulate_session(
         screen = live.screen
         if screen.ended:
             return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
-        deed = await user.act(screen, voice)
-        retries = retries + 1 if deed.kind == "retry" else 0
+        action = await user.act(screen, voice)
+        retries = retries + 1 if action.kind == "retry" else 0
         if retries > MOST_RETRIES:
             raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
-        values = dict(deed.values)
-        if deed.by_chance and deed.kind == "submit":
+        values = dict(action.values)
+        if action.by_chance and action.kind == "submit":
             chance = uniform(f"{label}:{live.state.seq}", "knows")
             values |= found_answers(live.study, live.state, Tendencies.of(label), chance)
         clock.advance(user.seconds(screen, values))
         wait_until_open(clock, screen)
-        await _does(runtime, live, deed.kind, values)
+        await _does(runtime, live, action.kind, values)
     raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
 
 

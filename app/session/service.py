@@ -245,8 +245,8 @@ class SessionService(Sessions):
         """What this process does and no other that serves the database; None where no other can."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
         self._answering = ReplyTasks(self._means, self.act, turn)
-        self._purse = BudgetGate(database, clock)
-        self.closed = self._purse.closed_reason
+        self._budget_gate = BudgetGate(database, clock)
+        self.closed = self._budget_gate.closed_reason
         """Why new participants cannot start a study; None while they can."""
         self.settled = self._answering.settled
         """Wait until no reply of a session is in progress."""
@@ -266,7 +266,7 @@ class SessionService(Sessions):
     async def close(self) -> None:
         """Stop: replies in progress stay pending, and everything that was accepted is written."""
         await self._answering.close()
-        await self._purse.close()
+        await self._budget_gate.close()
         await self._models.close()
         if self.claims is not None:
             await asyncio.to_thread(self.claims.close)
@@ -296,8 +296,8 @@ class SessionService(Sessions):
         if shut:
             known |= {"shut": [cap.as_data() for cap in shut]}
         live = LoadedSession(stream or str(uuid4()), study, State())
-        who = Arrival({**known, **data}, identity, self._purse.closed_cells(study))
-        with nullcontext() if study.admission else self._purse.counting_newcomer(study):
+        who = Arrival({**known, **data}, identity, self._budget_gate.closed_cells(study))
+        with nullcontext() if study.admission else self._budget_gate.counting_newcomer(study):
             return await self._count(live, partial(enrolment_append, live, who))
 
     async def reload(self, stream: str) -> LoadedSession | None:
@@ -430,10 +430,10 @@ class SessionService(Sessions):
         """Write an action by which the participant counts against the quota; raises Refused if the study is full or
         its budget is used up."""
         study = live.study
-        if await self._purse.closed_reason(study) == BUDGET:
+        if await self._budget_gate.closed_reason(study) == BUDGET:
             raise Refused("full", FULL)
-        with self._purse.counting_newcomer(study):
-            return await self._count(live, partial(counted_append, live, action, self._purse.closed_cells(study)))
+        with self._budget_gate.counting_newcomer(study):
+            return await self._count(live, partial(counted_append, live, action, self._budget_gate.closed_cells(study)))
 
     async def _count(self, live: LoadedSession, make: Callable[[StudyCounts], Append]) -> LoadedSession:
         """Write events that depend on counts of other sessions; `make` is called inside the write transaction."""
@@ -470,7 +470,7 @@ class SessionService(Sessions):
         """Wait while the log cannot be written, because a reply would be lost; then refresh the budget."""
         while self.log.fault:
             await asyncio.sleep(LOOK_S)  # real time and not `clock`, like the writer
-        self._purse.refresh_soon(study)
+        self._budget_gate.refresh_soon(study)
 
 
 def _log_write_failure(written: Future[None]) -> None:

@@ -179,6 +179,6 @@ def _lookup_in(study: Study, origin: str, others: StudyCounts, caps: Sequence[Qu
                 "counts": [[values, number] for values, number in others.counts(study, origin)],
                 "caps": [cap.as_data() for cap in caps],
             }
-        return {"taken": others.taken(study, origin, job.path)}
+        return {"taken": others.item_counts(study, origin, job.path)}
 
     return lookup

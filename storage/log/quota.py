@@ -107,7 +107,7 @@ class StudyCounts:
             self._counts[key] = counts(self.connection, study.name, origin, self.now_us, lease_s)
         return self._counts[key]
 
-    def taken(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
+    def item_counts(self, study: Study, origin: str, path: str) -> Mapping[str, int]:
         """The number of times each problem is taken in the loop at a path."""
         return item_counts(
             self.connection, study.name, origin, path, self.now_us, study.file.session_limits.hold_place_s

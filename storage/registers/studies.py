@@ -75,7 +75,7 @@ class Studies:
             known = union(select(tables.studies.c.name), select(tables.sessions.c.study))
             return sorted(connection.execute(known).scalars())
 
-    def taken(self, name: str, origin: str) -> tuple[Study, ...]:
+    def with_sessions(self, name: str, origin: str) -> tuple[Study, ...]:
         """The versions with sessions of an origin, oldest first."""
         t, session = tables.studies.c, tables.sessions.c
         its = select(session.hash).where(session.study == name, session.origin == origin)

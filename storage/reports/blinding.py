@@ -137,7 +137,7 @@ def blinding(database: Database, study: str, origin: str | None = None, by: Sequ
         compared = [name for name in origins(connection, study, origin) if name != Origin.IMPORT]
         if not compared:
             raise StorageError(f"{study!r} was imported, and a release does not have participants' guesses")
-        versions = Studies(database).taken(study, compared[0])
+        versions = Studies(database).with_sessions(study, compared[0])
         factors = tuple(dict.fromkeys(name for version in versions for name in version.file.factors))
         for name in by or ():
             if name not in factors:

@@ -163,7 +163,7 @@ def _session_data(connection: Connection, studies: Studies, people: Participants
         return {**about, "outcome": "withdrawn", "erased": time(state.events[-1].at_us)}
     person = people.reveal(stream)
     identity = {"recruiter": person.recruiter, "id": person.id, "submission": person.submission} if person else None
-    layout = Layout(studies.taken(seat["study"], seat["origin"]))
+    layout = Layout(studies.with_sessions(seat["study"], seat["origin"]))
     attempts = [row._asdict() for row in connection.execute(_attempts(stream))]
     record = TidySession(study, state, seat, _telemetry(connection, stream), attempts)
     (whole,) = rows("sessions", record, layout)

@@ -231,7 +231,7 @@ def test_the_flow_adds_up(own: Database) -> None:
     for values in found.factors.values():
         assert sum(came for came, _ in values.values()) == 4
         assert sum(done for _, done in values.values()) == 2
-    assert len(Studies(own).taken("demo", "bot")) == 1
+    assert len(Studies(own).with_sessions("demo", "bot")) == 1
     assert flow(own, "demo", "person").arrived == 0
 
 

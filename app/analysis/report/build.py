@@ -120,7 +120,7 @@ def build_report(
         origins(connection, study, origin)
     people = flow(database, study, origin, part)
     part = people.part if origin == Origin.IMPORT else ""
-    studies = Studies(database).taken(study, origin)
+    studies = Studies(database).with_sessions(study, origin)
     versions = tuple(VersionUsed(one.file.version, one.hash) for one in studies)
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()

@@ -99,7 +99,7 @@ def trial_report(database: Database, study: str, origin: str) -> TrialReport | N
 
 def _newest_with_plan(database: Database, study: str, origin: str) -> Study | None:
     """The newest version with sessions that has a plan; None if there is none."""
-    taken = Studies(database).taken(study, origin)
+    taken = Studies(database).with_sessions(study, origin)
     return next((one for one in reversed(taken) if one.file.plan is not None), None)
 
 

@@ -47,7 +47,7 @@ class Ask(Protocol):
         read: Callable[[str], T],
         schema: Mapping[str, Any] | None = None,
     ) -> T:
-        """What `read` makes of the reply; it raises Unusable."""
+        """What `read` makes of the reply; it raises UnusableReply."""
         ...
 
 

@@ -50,7 +50,7 @@ class ChatTask:
         return self.may_leave and (self.turns >= MAX_TURNS or not self.may_say)
 
     def message(self, reply: str) -> str:
-        """A reply as the message that it is; raises Unusable."""
+        """A reply as the message that it is; raises UnusableReply."""
         if not reply:
             raise UnusableReply("Return the message itself.")
         if len(reply) > self.max_chars:
@@ -58,11 +58,11 @@ class ChatTask:
         return reply
 
     def say(self, reply: str) -> UserAction:
-        """The deed of sending a message; raises Unusable."""
+        """The action of sending a message; raises UnusableReply."""
         return UserAction("say", {"text": self.message(reply)})
 
     def leave(self, answer: str) -> UserAction:
-        """The deed of giving an answer; raises Unusable where it names no option or number."""
+        """The action of giving an answer; raises UnusableReply where it names no option or number."""
         if not self.field:
             return UserAction("submit")
         key = self.question.key(answer) if self.question.options else _number(answer)
@@ -108,11 +108,11 @@ class ChatUser(Random):
         talk = chat_task_of(screen)
         if talk is None:
             return self.by_chance(screen)
-        deed = await self._talk(talk, ask)
-        if deed.kind != "submit":
-            return deed
-        further = [field for field in screen.panel.fields if field.name not in deed.values]
-        return UserAction(deed.kind, {**self._bot.fill(screen, further), **deed.values})
+        action = await self._talk(talk, ask)
+        if action.kind != "submit":
+            return action
+        further = [field for field in screen.panel.fields if field.name not in action.values]
+        return UserAction(action.kind, {**self._bot.fill(screen, further), **action.values})
 
     async def _talk(self, talk: ChatTask, ask: Ask) -> UserAction:
         if not talk.turns and talk.may_say:
@@ -126,12 +126,12 @@ class ChatUser(Random):
         return await ask(self.first(talk), lambda reply: talk.say(cleaned(reply)))
 
     def read(self, talk: ChatTask, reply: str) -> UserAction:
-        """The answer, where one may be given, or the next message; raises Unusable."""
+        """The answer, where one may be given, or the next message; raises UnusableReply."""
         answer = self.answer_in(cleaned(reply)) if talk.may_leave else None
         return talk.say(cleaned(reply)) if answer is None else talk.leave(answer)
 
     def read_last(self, talk: ChatTask, reply: str) -> UserAction:
-        """The answer; raises Unusable."""
+        """The answer; raises UnusableReply."""
         answer = self.answer_in(cleaned(reply))
         if answer is None:
             raise UnusableReply("The conversation is over: give your answer in the form that was asked for.")

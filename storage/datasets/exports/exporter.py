@@ -63,7 +63,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
         names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
         register = Studies(database)
-        studies = register.taken(request.study, plan.origin)
+        studies = register.with_sessions(request.study, plan.origin)
         pictures = picture_paths(studies)
         with writing(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
             _write_pictures(register, pictures, paths)

@@ -109,7 +109,7 @@ def export_examples(database: Database, request: ExportRequest, folder: Path, sp
     left_out: Counter[str] = Counter()
     with database.connect() as connection:
         plan = plan_export(connection, replace(request, schema="chatbench"))
-        studies = Studies(database).taken(request.study, plan.origin)
+        studies = Studies(database).with_sessions(request.study, plan.origin)
         source = _source(connection, plan, request, split, _prompts(studies))
         try:
             files = _write(source, folder, left_out)
@@ -140,7 +140,7 @@ def stream_examples(
         raise StorageError(f"the export has no file {file!r}; allowed: {TRAIN}, {TEST}")
     with database.connect() as connection:
         plan = plan_export(connection, replace(request, schema="chatbench"))
-        prompts = _prompts(Studies(database).taken(request.study, plan.origin))
+        prompts = _prompts(Studies(database).with_sessions(request.study, plan.origin))
         source = _source(connection, plan, request, split, prompts)
         for name, example in _examples(source, Counter()):
             if name == file:

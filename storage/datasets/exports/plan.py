@@ -165,7 +165,7 @@ def _tidy(connection: Connection, request: ExportRequest) -> ExportPlan:
     if request.part:
         raise StorageError(f"{tidy.NAME} has no part {request.part!r}")
     its = filter_sessions(connection, request.study, own[0], request.selection)
-    layout = tidy.Layout(Studies(connection.engine).taken(request.study, own[0]))
+    layout = tidy.Layout(Studies(connection.engine).with_sessions(request.study, own[0]))
     schema, passes = tidy.schema(layout.studies), its.clause if its else None
     files = (SessionRows(request.study, own[0], table, table.columns, layout, passes) for table in schema.tables)
     return ExportPlan(schema, own[0], tuple(files), passing=its)
