@@ -4,16 +4,19 @@ alone what the study lists."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Frame, Page, expect
+from playwright.sync_api import BrowserContext, Frame, Page, Route, expect
 
 from app.studies.yaml_loader import parse_yaml
+from app.web.participant.session_cookie import TOKEN_HEADER
+from tests.browser.firefox import running
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.docs.pages import ROOT, blocks
-from tests.fakes import studies
+from tests.fakes import pictures, studies
 from tests.fakes.host_pages import HostPages, host_pages
 from tests.fakes.served import Process
 
@@ -22,6 +25,7 @@ GUIDE = ROOT / "docs" / "embedding.md"
 SERVER = "https://study.example.org"
 MOST_LINES = 12
 HEARD = "<script>heard = []; addEventListener('message', ({ origin, data }) => heard.push([origin, data]))</script>"
+HEARD_BY = {"script": "return window.heard", "args": []}
 GRADIO = ({"type": "SET_SCROLLING", "enabled": False}, "[iFrameResizerChild]Ready")
 """What Gradio's own page sends to whoever frames it; it holds nothing of a study."""
 PLAIN = '<h1>A survey</h1><p>Before.</p>{snippet}<button id="next" disabled>Next</button>'
@@ -56,7 +60,9 @@ def parley(host: HostPages, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     longer = parse_yaml(studies.demo(folder, first_ms=30, pace_ms=1).read_text(encoding="utf-8")).value
     longer["embed"] = {"origins": [host.origin()], "send": ["ready", "height", "outcome", "remarks.age"]}
     longer["outcomes"] = {"complete": {"code": "LONG-1", "url": "https://recruiter.example/back"}}
-    process = Process(folder, (studies.write(folder, guide), studies.write(folder, longer), studies.short(folder)))
+    charts = pictures.study(folder, embed={"origins": [host.origin()]})
+    served = studies.write(folder, guide), studies.write(folder, longer), charts, studies.short(folder)
+    process = Process(folder, served)
     process.start()
     yield process
     process.stop()
@@ -176,6 +182,49 @@ def test_where_no_cookie_at_all_is_kept_a_reload_of_either_page_loses_nothing(
             frame = inside(page, parley.url)
         page.context.clear_cookies()
         expect(frame.locator("#heading")).to_have_text(heading)
+
+
+def test_a_picture_that_no_cookie_lets_load_is_loaded_with_the_token(
+    page: Page, host: HostPages, parley: Process
+) -> None:
+    def without_cookies(route: Route) -> None:
+        """As tests/wiring/test_embed.py has it of the server; Playwright can take no cookie out of a request."""
+        if TOKEN_HEADER in route.request.headers:
+            route.continue_()
+        else:
+            route.fulfill(status=404, body="not found")
+
+    page.route("**/picture/*", without_cookies)
+    host.pages["/survey"] = PLAIN.format(snippet=snippet("html", parley.url, "charts"))
+    page.goto(f"{host.origin()}/survey")
+    frame = inside(page, parley.url)
+    until(frame, "document.querySelector('#left img').src.startsWith('data:image/webp;')")
+    until(frame, "document.querySelector('#left img').naturalWidth === 120")
+
+
+def test_firefox_finishes_a_study_in_a_page_of_another_site(
+    firefox: str, host: HostPages, parley: Process, tmp_path: Path
+) -> None:
+    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "charts"))
+    with running(firefox, tmp_path) as window:
+
+        def enter() -> None:
+            window.ask("WebDriver:SwitchToFrame")
+            window.until("document.querySelector('iframe')")
+            window.ask("WebDriver:SwitchToFrame", element=window.all("iframe")[0])
+
+        window.ask("WebDriver:Navigate", url=f"{host.origin()}/survey")
+        enter()
+        window.until("document.querySelector('form button')")
+        window.click("form button")
+        enter()
+        window.until("document.querySelector('#left img')?.naturalWidth === 120")
+        window.click("#left [data-act=decline]")
+        window.until("document.querySelector('#heading')?.textContent === 'You are not taking part'")
+        window.ask("WebDriver:SwitchToFrame")
+        window.until("!document.getElementById('next').disabled")
+        told = [data for _, data in window.ask("WebDriver:ExecuteScript", **HEARD_BY)["value"] if data not in GRADIO]
+        assert [one["type"] for one in told if one["type"] != "height"] == ["ready", "outcome"]
 
 
 def test_a_foreign_origin_gets_an_empty_frame_and_hears_nothing(page: Page, host: HostPages, parley: Process) -> None:

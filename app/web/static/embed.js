@@ -25,8 +25,9 @@ let height = 0;
 const told = new Set();
 
 function send(message) {
-  const [parent] = location.ancestorOrigins ?? [];
-  for (const origin of host.origins) if (!parent || parent === origin) window.parent.postMessage(message, origin);
+  const [parent] = location.ancestorOrigins ?? []; // "null" if that page hides its address
+  const listed = host.origins.includes(parent) ? [parent] : host.origins;
+  for (const origin of listed) window.parent.postMessage(message, origin);
 }
 
 // Called by page.js when a screen is painted; `moved` if it is another one, whose beginning should be in view.
