@@ -9,7 +9,7 @@ from app.privacy.facts import PrivacyFacts, missing, stated
 from experiments.session.telemetry import disclosure
 from experiments.study.consent.check import plain, replies
 from experiments.study.fields import Checkbox, Field
-from experiments.study.sections.privacy import Operator
+from experiments.study.sections.privacy import Operator, Recipient
 from experiments.study.study import Study
 from experiments.study.template import SLOT, names
 from storage.reports.person_readme import PARTS
@@ -92,7 +92,7 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
         f"everything; the database is {facts.database}",
         stated(host.operator, "privacy.hosting.operator"),
         stated(host.country, "privacy.hosting.country"),
-        host.safeguards or "–",
+        stated(host.safeguards, "privacy.hosting.safeguards"),
     )
     for server in facts.servers:
         key, operator = f"privacy.model_servers.{server.name}", server.operator
@@ -103,10 +103,14 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
             stated(operator.country, f"{key}.country"),
             stated(operator.safeguards, f"{key}.safeguards"),
         )
+    others: dict[str, Recipient] = {one.name.lower(): one for one in info.recipients}
     for channel in file.recruitment.channels:
         if channel not in ("lab", "open"):
-            unknown = missing("privacy.recipients")
-            yield f"recruiter {channel}", "who completed; completion codes and bonuses", unknown, unknown, unknown
+            key, operator = f"privacy.recipients, {channel}", others.pop(channel, Operator())
+            yield f"recruiter {channel}", "who completed; completion codes and bonuses", *_operator(operator, key)
+    if not file.recruitment.channels:
+        unknown = missing("recruitment.channels")
+        yield "a recruiter, if any: links of all are accepted", "who completed", unknown, unknown, unknown
     for receiver in facts.alerts:
         yield (
             f"alerts: {receiver}",
@@ -115,15 +119,13 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
             missing("privacy.recipients"),
             missing("privacy.recipients"),
         )
-    for one in info.recipients:
-        key = f"privacy.recipients ({one.name})"
-        yield (
-            one.name,
-            one.receives,
-            stated(one.operator, key),
-            stated(one.country, key),
-            stated(one.safeguards, key),
-        )
+    for one in others.values():
+        yield one.name, one.receives, *_operator(one, f"privacy.recipients, {one.name}")
+
+
+def _operator(one: Operator, key: str) -> tuple[str, str, str]:
+    """The operator, its country and the safeguards of a transfer, as far as they are stated."""
+    return stated(one.operator, key), stated(one.country, key), stated(one.safeguards, key)
 
 
 def sent_words(models: tuple[str, ...], annotators: tuple[str, ...]) -> str:

@@ -40,7 +40,7 @@ PRIVACY: dict[str, Any] = {
     "purposes": ["to learn how tutors help"],
     "legal_basis": "consent, Art. 6(1)(a)",
     "participants": "adults who read English",
-    "hosting": {"operator": "Example Hosting", "country": "Portugal"},
+    "hosting": {"operator": "Example Hosting", "country": "Portugal", "safeguards": "none, in the Union"},
     "model_servers": {
         "lab": {
             "operator": "Example Cloud",
@@ -130,7 +130,13 @@ def test_what_the_study_says_is_written_and_nothing_else_changes(key: str) -> No
 
 def test_a_study_that_says_all_has_nothing_left_to_write_but_what_parley_cannot_know() -> None:
     about = {"ethics_approval": "yes", "pay": "5 EUR"}
-    keys: dict[str, Any] = {"keep_ids_for": "90 days", "keep_for": "10 years", "contact": "me", "quotas": [{"max": 9}]}
+    keys: dict[str, Any] = {
+        "keep_ids_for": "90 days",
+        "keep_for": "10 years",
+        "contact": "me",
+        "quotas": [{"max": 9}],
+        "recruitment": {"channels": ["lab"]},
+    }
     found = written(facts_of(study_of(privacy=PRIVACY, dataset=about, **keys)))
     for name, text in found.items():
         assert not re.findall(rf"{NOT_STATED}: write it here, or into", plain(text)), name
@@ -216,6 +222,14 @@ def test_recruiters_are_recipients_and_in_the_diagram() -> None:
     assert "recruiter prolific" in written(facts)["record"]
     assert 'prolific["Recruiter prolific"]' in flows(facts)
     assert "recruiter lab" not in written(facts)["record"]
+
+
+def test_a_recipient_named_as_a_recruiter_describes_it() -> None:
+    prolific = {"name": "Prolific", "receives": "completions", "operator": "Prolific Ltd", "country": "United Kingdom"}
+    study = study_of(recruitment={"channels": ["prolific"]}, privacy={"recipients": [prolific]})
+    record = written(facts_of(study))["record"]
+    assert re.search(r"recruiter prolific \| .*Prolific Ltd.*United Kingdom", record)
+    assert "| Prolific |" not in record
 
 
 def test_what_a_prompt_contains_of_a_participant_is_named() -> None:
