@@ -1,0 +1,1 @@
+"""What `parley deploy` writes: a folder from which one host runs Parley."""
