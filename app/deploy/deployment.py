@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
@@ -14,6 +13,7 @@ from pydantic import SecretStr
 from app.config.settings import Settings, env_name
 from app.deploy.targets import TARGETS, Target
 from app.errors import SettingsError
+from app.studies.loader import STUDIES, find
 from app.studies.server_names import named_servers
 from experiments.study.study import Study
 
@@ -123,7 +123,7 @@ def plan(
         raise SettingsError(
             f"--name {name!r}: allowed are at most 40 small letters, digits and hyphens, with a letter first"
         )
-    own = named if Path(named).suffix or Path(named).is_dir() else ""
+    own = named if named and find(named).parent != STUDIES else ""
     url = _address(target, host, name, settings)
     parts = urlsplit(url)
     console_url = (settings.console_url or urlunsplit((*parts[:2], "/console", "", ""))).rstrip("/")

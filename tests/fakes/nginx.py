@@ -110,16 +110,18 @@ def before(
 
 
 @contextmanager
-def below(nginx: str, folder: Path, locations: str) -> Iterator[Nginx]:
-    """A proxy for one host with these locations, until the block ends."""
+def below(nginx: str, folder: Path, locations: str, *, tls: bool = False) -> Iterator[Nginx]:
+    """A proxy for one host with these locations, until the block ends; with `tls` it does TLS."""
     folder.mkdir()
-    port = _free()
+    port, trusted = _free(), _certified(folder) if tls else True
+    certified = f"ssl_certificate {folder}/study.pem; ssl_certificate_key {folder}/study.key;" if tls else ""
     temporary = "".join(
         f"{name}_temp_path {folder}/t;" for name in ("fastcgi", "uwsgi", "scgi", "client_body", "proxy")
     )
-    text = f"events {{ }} http {{ access_log off; {temporary} server {{ listen 127.0.0.1:{port}; {locations} }} }}"
+    listening = f"listen 127.0.0.1:{port}{' ssl' * tls}; {certified}"
+    text = f"events {{ }} http {{ access_log off; {temporary} server {{ {listening} {locations} }} }}"
     user = "user root;" if os.geteuid() == 0 else ""
-    found = Nginx(f"http://127.0.0.1:{port}", folder)
+    found = Nginx(f"http{'s' * tls}://127.0.0.1:{port}", folder, trusted)
     with _running(nginx, found, port, f"pid {folder}/nginx.pid; {user} {text}"):
         yield found
 

@@ -19,7 +19,7 @@ from app.web.participant.session_cookie import SessionCookie
 from app.web.sub_path import SubPath
 from tests.fakes import studies
 from tests.fakes.accounts import GOOD, ada_and_bob
-from tests.fakes.http_bot import HttpBot
+from tests.fakes.http_bot import TICKET, HttpBot
 from tests.fakes.nginx import ROOT, below
 from tests.fakes.researcher import Researcher
 from tests.fakes.reverse_proxy import ReverseProxy, reverse_proxy
@@ -181,3 +181,41 @@ def test_a_public_url_may_have_a_path(path: str) -> None:
         _env_file=None, public_url=f"https://lab.example.org{path}", console_url="https://lab.example.org/c"
     )
     assert (settings.sub_path, settings.console_sub_path) == (path.rstrip("/"), "/c")
+
+
+CLAIMS = {
+    "x-forwarded-prefix": "//evil.example.org/study",
+    "x-forwarded-host": "evil.example.org",
+    "x-forwarded-server": "evil.example.org",
+    "x-forwarded-port": "4444",
+    "x-forwarded-path": "/evil",
+    "x-original-url": "/evil",
+    "x-rewrite-url": "/evil",
+    "x-script-name": "/evil",
+    "forwarded": "for=127.0.0.1;host=evil.example.org;proto=https",
+}
+
+
+@pytest.mark.parametrize("trusted", ["", "127.0.0.1"], ids=["a stranger", "through a trusted proxy"])
+@pytest.mark.parametrize("path", ["", "/study"], ids=["root", "below a path"])
+async def test_who_claims_another_prefix_host_or_path_gains_nothing(path: str, trusted: str, tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, public_url=f"http://lab.example.org{path}", trusted_proxies=trusted)
+    async with serving(settings, studies.chat(tmp_path)) as served:
+        # the claims first, as a page that is kept would have them later
+        claims = CLAIMS if trusted else {**CLAIMS, "x-forwarded-proto": "https"}  # of which a proxy writes its own
+        told = [await _visit(served.url, path, claimed) for claimed in (claims, {})]
+    assert told[0] == told[1]
+    assert told[0] == (f"{path}/", {"HttpOnly", f"Path={path or '/'}"}, f"http://lab.example.org{path}")
+
+
+async def _visit(url: str, path: str, claims: dict[str, str]) -> tuple[str, set[str], str]:
+    """Begin a session: where that leads, how far its cookies go, and what Gradio's page takes for its address."""
+    async with httpx2.AsyncClient(base_url=url, headers={"host": "lab.example.org", **claims}, timeout=60) as client:
+        start = await client.get(f"{path}/s/talk")
+        begun = await client.post(f"{path}/s/talk", data={"ticket": TICKET.findall(start.text)[0]})
+        cookies = begun.headers["set-cookie"]
+        page = await client.get(f"{path}/", headers={"cookie": cookies.partition(";")[0]})
+    assert "evil" not in "".join(f"{one.text}{dict(one.headers)}" for one in (start, begun, page))
+    reach = {*re.findall(r"(?:Path|Domain)=[^;,]*|Secure|HttpOnly", cookies)}
+    (root,) = re.findall(r'"root":"([^"]*)"', page.text)
+    return begun.headers["location"], reach, root
