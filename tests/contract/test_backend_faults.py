@@ -8,7 +8,7 @@ import pytest
 from app.backends.base import TextDelta
 from app.backends.guard import guarded_stream
 from app.errors import BackendBroken, BackendDenied, BackendError, BackendRejected, BackendUnavailable
-from tests.fakes.asking import HASTY, KEY, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
+from tests.fakes.asking import HASTY, KEY, ONE_LIMIT, PATIENT, WAYS, ask, asking, collect, create, said, settings_at
 from tests.fakes.latex import BROKEN as BROKEN_LATEX
 from tests.fakes.model_faults import FAULTS
 from tests.fakes.model_server import serve
@@ -186,7 +186,8 @@ def test_each_fault_becomes_its_error_through_a_proxy_as_well(fault, by_proxy, s
 
 def becomes_its_error(fault, name, settings, server):
     before, expected = len(server.requests), OTHERWISE[name].get(fault, TABLE[fault])
-    error = failed(settings, WAYS[name], fault, limits=HASTY if fault in IN_TIME else PATIENT)
+    limits = ONE_LIMIT[expected[1]] if fault in IN_TIME else PATIENT
+    error = failed(settings, WAYS[name], fault, limits=limits)
     assert (type(error), error.reason) == expected, str(error)
     assert str(error).endswith((".", "?")), "a message is whole sentences"
     assert KEY[:12] not in str(error)

@@ -32,6 +32,13 @@ ASKED = (PromptMessage("system", "You are a helpful tutor."), PromptMessage("use
 REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1")
 PATIENT = Patience()
 HASTY = Patience(0.5, 0.5, 1.5, 5_000)
+ONE_LIMIT = {
+    "timeout_first_token": replace(PATIENT, first_token_timeout_s=HASTY.first_token_timeout_s),
+    "timeout_token_gap": replace(PATIENT, token_gap_timeout_s=HASTY.token_gap_timeout_s),
+    "timeout_reply": replace(PATIENT, reply_timeout_s=HASTY.reply_timeout_s),
+    "too_long": replace(PATIENT, max_reply_chars=HASTY.max_reply_chars),
+}
+"""Of each limit, limits of which it alone can be reached, however busy the machine is."""
 KEY = "sk-a-key-that-nobody-may-ever-read-0123456789"
 ENDPOINT: Mapping[str, Any] = {
     "body": {"model": "{{model}}", "chat": {"turns": "{{messages}}"}, "heat": "{{temperature}}"},
