@@ -1,5 +1,6 @@
 """What all tests share: the --soak option, one seed, no network, and where to find data and a browser."""
 
+import gc
 import ipaddress
 import os
 import random
@@ -74,6 +75,17 @@ def pytest_configure_node(node: Any) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     return f"to repeat the random choices of this run: --hypothesis-seed={config.option.hypothesis_seed}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported stays: looking again and again through its half a million objects took a fifth of the time that
+    collecting takes, and a twentieth of that of the tests."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
