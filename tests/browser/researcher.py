@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
 from app.web.console.event_validation import EVENTS
-from tests.browser.waiting import LOOK_MS, quiet
+from tests.browser.waiting import quiet
 
 LONG_MS = 180_000
+REST_MS = 100
 
 
 class AtConsole:
@@ -27,26 +28,37 @@ class AtConsole:
         page.on("console", self._console)
         page.on("filechooser", lambda _: None)  # from the start, as a dialog that is opened before this is lost
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self._unanswered: set[Request] = set()
-        page.on(
-            "request", lambda sent: self._unanswered.add(sent) if urlsplit(sent.url).path.endswith(EVENTS) else None
-        )
+        self._unanswered: dict[Request, int] = {}
+        self._answered: set[int] = set()
+        page.on("request", self._asked)
         for over in ("requestfinished", "requestfailed"):
-            page.on(over, lambda sent: self._unanswered.discard(sent))
+            page.on(over, self._over)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             self.complaints.append(f"{message.text} ({message.location.get('url', '')})")
 
+    def _asked(self, sent: Request) -> None:
+        if urlsplit(sent.url).path.endswith(EVENTS):
+            self._unanswered[sent] = (sent.post_data_json or {}).get("fn_index", -1)
+
+    def _over(self, sent: Request) -> None:
+        if sent in self._unanswered:
+            self._answered.add(self._unanswered.pop(sent))
+
     def quiet(self) -> None:
-        """Wait until every event of the page was answered, and what came of it is painted."""
+        """Wait until every event of the page was answered once, and what came of it is painted.
+
+        Monitoring asks again and again, and on a busy machine has asked again before it is painted.
+        """
         give_up_s = time.monotonic() + LONG_MS / 1000
+        self._answered.clear()
         while True:
             quiet(self.page)
-            if not self._unanswered:
+            if self._answered.issuperset(self._unanswered.values()):
                 return
             assert time.monotonic() < give_up_s, self._unanswered
-            self.page.wait_for_timeout(LOOK_MS)
+            self.page.wait_for_timeout(REST_MS)
 
     def log_in(self, name: str, password: str) -> None:
         """Open the console, be asked who one is, say so."""

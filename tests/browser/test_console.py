@@ -25,8 +25,8 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]  # on a machine that does much else
-PEOPLE, MANY = 10, 30
-ARRIVING_S = {PEOPLE: 3.0, MANY: 20.0}
+PEOPLE, MANY = 5, 30
+ARRIVING_S = {PEOPLE: 2.0, MANY: 20.0}
 CELL = "condition: direct-to-AI, model: hasty"
 TABLET = {"width": 820, "height": 1180}
 
