@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
@@ -193,6 +193,19 @@ def export_(
             "`mask` replaces what is found. README.md counts it.",
         ),
     ] = "",
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave this column out of every file. Can be given several times."),
+    ] = None,
+    rounded: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--round-down",
+            metavar="COLUMN=WIDTH",
+            help="Round the numbers of a column down to multiples of a width, as in `age=10`. Can be given several "
+            "times.",
+        ),
+    ] = None,
     ids: Annotated[
         Path | None,
         typer.Option(
@@ -213,14 +226,14 @@ def export_(
     request = ExportRequest(
         *(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part),
         *(tuple(formats or ()), _mode(screen, schema, to)),
+        *(tuple(without or ()), _widths(rounded or ())),
     )
     if formats and (schema == NAME or to == STDOUT):
         raise StorageError(
             "--format writes copies beside the files of a released schema, in a folder. Leave it out for standard "
             f"output and for {NAME}"
         )
-    if ids is not None and (to == STDOUT or schema == NAME):
-        raise StorageError("--recruiter-ids goes with the export of a released dataset or of tidy into a folder")
+    _check_schema(request, to, ids)
     _record_peek(database, request)
     if schema == NAME:
         _examples(database, request, to, file, TrainSplit(train, seed))
@@ -237,6 +250,13 @@ def export_(
         _recruiter_ids(settings, database, request, ids)
     if zipped:
         out.print(f"{zip_export(to)}", highlight=False)
+
+
+def _check_schema(request: ExportRequest, to: Path, ids: Path | None) -> None:
+    if request.schema == NAME and (request.without or request.rounded):
+        raise StorageError(f"--without and --round-down go with the export of a released dataset or of {TIDY}")
+    if ids is not None and (to == STDOUT or request.schema == NAME):
+        raise StorageError("--recruiter-ids goes with the export of a released dataset or of tidy into a folder")
 
 
 def _record_peek(database: Database, request: ExportRequest) -> None:
@@ -261,6 +281,17 @@ def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:
     if screen not in known:
         raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
     return known[screen]
+
+
+def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """The columns and widths of `age=10`; raises StorageError."""
+    found = []
+    for text in rounded:
+        name, _, width = text.rpartition("=")
+        if not name or not width.isdecimal():
+            raise StorageError(f"--round-down {text}: give a column and a whole number, as in --round-down age=10")
+        found.append((name, int(width)))
+    return tuple(found)
 
 
 def _recruiter_ids(settings: Settings, database: Database, request: ExportRequest, file: Path) -> None:

@@ -123,3 +123,7 @@ class ExportManifest:
     """`mark` or `mask` if free text was screened for personal data."""
     personal: tuple[PersonalDataMatch, ...] = ()
     """The personal data that were found, never with their values."""
+    without: tuple[str, ...] = ()
+    """The columns that were left out."""
+    rounded: tuple[tuple[str, int], ...] = ()
+    """The columns whose numbers were rounded down, each with the width."""

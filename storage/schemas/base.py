@@ -37,7 +37,8 @@ class Column:
     `asked` are the names of the questions whose wording explains it. `stored` is its name in the database if the
     released name cannot be used there. Published files may lack an `optional` column. A column of `theirs` is in some
     published files, but never in files that Parley exports. `free_text` says that participants or models wrote it in
-    their own words, so that it may hold personal data.
+    their own words, so that it may hold personal data; `demographic` that it describes the participant, so that several
+    of them together may identify somebody.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Column:
     optional: bool = False
     theirs: bool = False
     free_text: bool = False
+    demographic: bool = False
 
     @property
     def kind(self) -> Kind:

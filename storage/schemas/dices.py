@@ -108,6 +108,10 @@ NO_REASONS = "[]"
 """How the release writes that the experts gave no reason."""
 
 
+DEMOGRAPHICS = frozenset({*CLOSED, *RAW_RACE_COLUMNS, "rater_locale"})
+"""The columns that describe the rater."""
+
+
 def _person() -> Mapping[str, ColumnSpec]:
     """The columns about the rater."""
     labels = {name: choice(*values, blank=True) for name, values in CLOSED.items()}
@@ -274,7 +278,7 @@ def _schema(edition: str, header: Sequence[str]) -> Schema:
     table = ReleasedTable(
         f"dices_{number}",
         f"diverse_safety_adversarial_dialog_{number}.csv",
-        tuple(Column(name, *about[name]) for name in header),
+        tuple(Column(name, *about[name], demographic=name in DEMOGRAPHICS) for name in header),
         ("id",),
         person="rater_id",
         counter="id",

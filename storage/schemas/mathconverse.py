@@ -108,8 +108,22 @@ COLUMNS = (
     ),
     Column("interaction_set_idx", IntegerColumn(low=0), "The number of the set of problems, from 0.", STUDY),
     Column("uid", TextColumn(UUID, "a UUID"), "The participant: a random UUID.", "chance"),
-    Column("mth_bkgrd", choice(*EXPERTISE, MISSING), "Experience with mathematics.", CHOSEN, ("mth_bkgrd",)),
-    Column("ai_play_bkgrd", choice(*EXPERIENCE, MISSING), "Experience with AI systems.", CHOSEN, ("ai_play_bkgrd",)),
+    Column(
+        "mth_bkgrd",
+        choice(*EXPERTISE, MISSING),
+        "Experience with mathematics.",
+        CHOSEN,
+        ("mth_bkgrd",),
+        demographic=True,
+    ),
+    Column(
+        "ai_play_bkgrd",
+        choice(*EXPERIENCE, MISSING),
+        "Experience with AI systems.",
+        CHOSEN,
+        ("ai_play_bkgrd",),
+        demographic=True,
+    ),
     Column(
         "selected_topic", choice(*TOPICS, MISSING), "The topic that the participant chose.", CHOSEN, ("selected_topic",)
     ),

@@ -84,3 +84,24 @@ async def test_what_is_printed_is_masked_too_and_other_wishes_are_refused(visits
     for schema, to, mode in (("tidy", "out", "hide"), ("tidy", "-", "mark"), (FINETUNING, "out", "mask")):
         done = _export(visits, schema, to, "--screen", mode)
         assert (done.returncode, "--screen" in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(("schema", "column"), [("chatbench", "chat_history"), ("tidy", "text")])
+async def test_a_column_that_is_left_out_is_in_no_file(visits: Visits, schema: str, column: str) -> None:
+    there = export(visits, schema, "less", "--without", column, "--format", "jsonl")
+    headers = [next(csv.reader([file.read_text(encoding="utf-8").split("\n")[0]])) for file in there.rglob("*.csv")]
+    copies = [file.read_text(encoding="utf-8").splitlines() for file in there.rglob("*.jsonl")]
+    records = [json.loads(line) for lines in copies for line in lines]
+    books = json.loads((there / "codebook.json").read_bytes())["files"]
+    assert len(records) > 0
+    assert not [header for header in headers if column in header]
+    assert not [record for record in records if column in record]
+    assert not [book for book in books if column in [one["name"] for one in book["columns"]]]
+    assert f"Columns that were left out: `{column}`." in (there / "README.md").read_text(encoding="utf-8")
+
+
+async def test_a_column_that_no_file_has_cannot_be_left_out(visits: Visits) -> None:
+    done = _export(visits, "tidy", "less", "--without", "txt")
+    assert done.returncode == 2
+    assert "--without txt: no file of this export has this column" in done.stderr
+    assert not (visits.folder / "less").exists()

@@ -39,15 +39,18 @@ class ColumnEntry:
     wording_known: bool
     wordings: tuple[Wording, ...]
     names: Mapping[str, str]
+    free_text: bool = False
+    demographic: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """A file with its columns, in order."""
+    """A file with its columns, in order. `person` is the column that says whose row it is, if there is one."""
 
     path: str
     rows: int
     columns: tuple[ColumnEntry, ...]
+    person: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ def _sheet(file: ExportedFile, asked: Asked, *, known: bool) -> FileEntry:
     given = {copy.format: variable_names(file.columns, copy.format) for copy in file.copies if copy.format in LIMITS}
     names = {c.name: {suffix: n[c.name] for suffix, n in given.items() if n[c.name] != c.name} for c in file.columns}
     entries = (_entry(column, asked, names[column.name], known=known) for column in file.columns)
-    return FileEntry(file.path, file.rows, tuple(entries))
+    return FileEntry(file.path, file.rows, tuple(entries), file.table.person)
 
 
 def _entry(column: Column, asked: Asked, names: Mapping[str, str], *, known: bool) -> ColumnEntry:
@@ -94,6 +97,8 @@ def _entry(column: Column, asked: Asked, names: Mapping[str, str], *, known: boo
         wording_known=known,
         wordings=tuple(wording for name in column.asked for wording in asked.get(name, ())),
         names=names,
+        free_text=column.free_text,
+        demographic=column.demographic,
     )
 
 

@@ -27,7 +27,7 @@ from storage.datasets.describe.publication import (
     title,
 )
 from storage.datasets.describe.responsible_ai import collection_facts
-from storage.datasets.describe.screening_report import MARKED, screening_section
+from storage.datasets.describe.screening_report import MARKED, disclosure_section, screening_section
 from storage.datasets.describe.study_documents import file_name
 from storage.datasets.describe.summary_text import summary
 from storage.datasets.describe.tidy_documents import R_LINE, tidy_files
@@ -102,6 +102,7 @@ def dataset_card(exported: ExportManifest) -> str:
         _sources(exported),
         _reading(exported),
         screening_section(exported),
+        disclosure_section(exported),
         _formulas(exported),
         _checking(),
         _use(exported),

@@ -1,4 +1,5 @@
-"""What the screening for personal data found: a section of the card, and a list of the rows. No value is repeated."""
+"""What the screening for personal data found, and which columns were left out or rounded: sections of the card, and a
+list of the rows. No value is repeated."""
 
 from __future__ import annotations
 
@@ -35,6 +36,16 @@ def screening_section(exported: ExportManifest) -> str:
     said = table(("file", "column", "kind", "found"), rows) if found else "Nothing was found."
     how = HOW[exported.screening] if found else ""
     return join("## Personal data", "Free text was screened for personal data.", how, said, LIMITS)
+
+
+def disclosure_section(exported: ExportManifest) -> str:
+    """The columns that were left out or rounded; empty if there are none."""
+    if not exported.without and not exported.rounded:
+        return ""
+    out = f"Columns that were left out: {', '.join(map(code, exported.without))}." if exported.without else ""
+    widths = (f"{code(name)} to a multiple of {width}" for name, width in exported.rounded)
+    rounded = f"Numbers that were rounded down: {', '.join(widths)}." if exported.rounded else ""
+    return join("## Disclosure control", "So that nobody can be singled out, these data are less exact.", out, rounded)
 
 
 def marked_rows(exported: ExportManifest) -> Mapping[str, bytes]:

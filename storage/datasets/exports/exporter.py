@@ -20,6 +20,7 @@ from storage.datasets.describe.pictures import table_names
 from storage.datasets.describe.tidy_documents import tidy_names
 from storage.datasets.exports.atomic_folder import HashingFile, writing
 from storage.datasets.exports.csv_cells import CsvCells
+from storage.datasets.exports.disclosure import round_down
 from storage.datasets.exports.formats import check, copy_path, write
 from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, filter_files, plan_export
 from storage.datasets.exports.rows import Rows, RowSelection
@@ -92,6 +93,8 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         period=period,
         screening=request.screen,
         personal=tuple(one for _, found in made for one in found),
+        without=request.without,
+        rounded=request.rounded,
     )
     describe(exported)
     return exported
@@ -158,7 +161,8 @@ def _screening(chosen: FileRows, request: ExportRequest) -> Screening | None:
 
 def _screened_values(connection: Connection, chosen: FileRows, request: ExportRequest) -> Iterator[Rows]:
     """The values of all rows for another copy."""
-    rows, screening = chosen.stream(connection, texts=False, as_spelled=False), _screening(chosen, request)
+    found, screening = chosen.stream(connection, texts=False, as_spelled=False), _screening(chosen, request)
+    rows = round_down(found, chosen.columns, dict(request.rounded))
     return screening.rows(rows) if screening else rows
 
 
@@ -200,7 +204,7 @@ def _written(
     writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
     count = 0
     on_rows(count)
-    found = chosen.stream(connection, texts=texts)
+    found = round_down(chosen.stream(connection, texts=texts), chosen.columns, dict(request.rounded))
     for rows in screening.rows(found) if screening else found:
         if seen is not None:
             seen.see(rows)

@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 from experiments.errors import suggestion
 from storage.ai_alone.answers import asked_alone
 from storage.datasets.exports.chatbench_filter import ATTENTION, Statuses, passing_filter, sessions_passing_filter
+from storage.datasets.exports.disclosure import check_names, kept
 from storage.datasets.exports.rows import RowSelection
 from storage.datasets.exports.session_filter import ALL, FilterResult, SessionFilter, filter_sessions
 from storage.datasets.exports.session_rows import SessionRows
@@ -37,7 +38,8 @@ class ExportRequest:
     `selection` restricts the sessions. `part` is a part of the release (a folder, such as `pilot_1_no_incentives`): an
     imported release is restricted to it, and a study's own sessions are written as it. `formats` are
     further formats to write each file in (exports/formats). `screen` screens free text for personal data
-    (exports/screening.py): `mark` or `mask`.
+    (exports/screening.py): `mark` or `mask`. `without` are columns to leave out, and `rounded` pairs of a column and
+    the width to whose multiples its numbers are rounded down (exports/disclosure.py).
     """
 
     study: str
@@ -49,6 +51,8 @@ class ExportRequest:
     part: str = ""
     formats: tuple[str, ...] = ()
     screen: Literal["", "mark", "mask"] = ""
+    without: tuple[str, ...] = ()
+    rounded: tuple[tuple[str, int], ...] = ()
 
 
 FileRows = RowSelection | SessionRows
@@ -81,6 +85,23 @@ class ExportPlan:
 
 def plan_export(connection: Connection, request: ExportRequest) -> ExportPlan:
     """Plan an export; a StorageError names what can be exported instead."""
+    plan = _plan(connection, request)
+    if not request.without and not request.rounded:
+        return plan
+    check_names([one for chosen in plan.files for one in chosen.columns], request.without, dict(request.rounded))
+    files = (_disclosed(chosen, request) for chosen in plan.files)
+    return replace(plan, files=tuple(chosen for chosen in files if chosen.columns))
+
+
+def _disclosed(chosen: FileRows, request: ExportRequest) -> FileRows:
+    """A file with less of its columns."""
+    columns = kept(chosen.columns, request.without)
+    if isinstance(chosen, SessionRows):
+        return replace(chosen, columns=columns, without=request.without, rounded=dict(request.rounded))
+    return replace(chosen, columns=columns)
+
+
+def _plan(connection: Connection, request: ExportRequest) -> ExportPlan:
     if request.schema == tidy.NAME:
         return _tidy(connection, request)
     schema = schema_of(request.schema)

@@ -17,6 +17,7 @@ from experiments.events import Event
 from experiments.session.engine import fold
 from storage import tables
 from storage.datasets.describe.csv_injection import is_formula
+from storage.datasets.exports.disclosure import rounded_cell
 from storage.datasets.exports.rows import Rows
 from storage.datasets.integrity import SessionEvidence, session_evidence, thresholds_in_force
 from storage.datasets.tidy.columns import Layout
@@ -32,7 +33,8 @@ Found = Row[Any]
 @dataclass(frozen=True, slots=True)
 class SessionRows:
     """A table of the tidy export, of the sessions of one study and origin. It has what an export asks of a file's rows;
-    `passes` is a condition on sessions, `layout` has their frozen versions."""
+    `passes` is a condition on sessions, `layout` has their frozen versions. An answer is in `answers` and in a column
+    of `answers_wide`: what is left out (`without`) or rounded down (`rounded`) there is so in `answers` too."""
 
     study: str
     origin: str
@@ -42,6 +44,8 @@ class SessionRows:
     passes: ColumnElement[bool] | None = None
     json: bool = False
     texts: bool = False
+    without: tuple[str, ...] = ()
+    rounded: Mapping[str, int] = field(default_factory=dict)
     _formulas: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -69,15 +73,27 @@ class SessionRows:
         open_texts = [(n, c.name) for n, c in enumerate(self.columns) if c.kind == "text" and not c.form.labels]
         self._formulas.clear()
         for record in self.records(connection):
-            found = [tuple(one.get(name) for name in names) for one in rows(self.table.name, record, self.layout)][
-                :left
-            ]
+            made = self._disclosed(rows(self.table.name, record, self.layout))
+            found = [tuple(one.get(name) for name in names) for one in made][:left]
             self._formulas.update(name for row in found for n, name in open_texts if _is_formula(row[n]))
             left = None if left is None else left - len(found)
             if found:
                 yield found
             if left == 0:
                 return
+
+    def _disclosed(self, found: Iterator[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+        """The rows of `answers` without those of columns that are left out, and with rounded values."""
+        if self.table.name != "answers" or not (self.without or self.rounded):
+            yield from found
+            return
+        columns = {place: column.name for place, column in self.layout.wide.items()}
+        for one in found:
+            column = columns.get((one["path"], one["question"]))
+            if width := self.rounded.get(column or ""):
+                yield {**one, **{name: rounded_cell(one.get(name), width) for name in ("value", "number")}}
+            elif column not in self.without:
+                yield one
 
     def records(self, connection: Connection) -> Iterator[TidySession]:
         """The sessions in the order of arrival, with what the table needs of them."""

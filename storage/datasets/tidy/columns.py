@@ -420,7 +420,9 @@ def tables(studies: Sequence[Study]) -> tuple[ReleasedTable, ...]:
         "integrity": _integrity_columns(),
     }
     keys = _keys(studies)
-    return tuple(ReleasedTable(name, file_of(name), (*keys, *own), ()) for name, own in columns.items())
+    return tuple(
+        ReleasedTable(name, file_of(name), (*keys, *own), (), person="participant") for name, own in columns.items()
+    )
 
 
 def file_of(table: str) -> str:
