@@ -22,12 +22,12 @@ UNIX = 3
 OWN = FILE << 16
 
 
-def zip_export(folder: Path) -> Path:
-    """Write `<folder>.zip` beside the folder of an export."""
+def zip_export(folder: Path, target: Path | None = None) -> Path:
+    """Write the folder of an export as a zip file, `<folder>.zip` beside it by default."""
     folder = folder.resolve()
-    target = folder.with_name(f"{folder.name}.zip")
+    target = target or folder.with_name(f"{folder.name}.zip")
     names = [*recorded(folder), NAME, *(name for name in (*EDITABLE, WRITTEN) if (folder / name).is_file())]
-    with TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as there:
+    with TemporaryDirectory(prefix=f".{folder.name}-", dir=target.parent) as there:
         packed = Path(there) / target.name
         with create(packed) as file, ZipFile(file, "w") as archive:
             for name in sorted(names):

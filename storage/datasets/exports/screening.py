@@ -64,6 +64,20 @@ def screened_cell(cell: Any, column: Column) -> tuple[Any, Counter[str]]:
     return _text(cell)
 
 
+def personal_data_in(cell: Any) -> Counter[str]:
+    """How often each kind of personal data is in a cell of an exported file: a text, a JSON value, or the text of a
+    JSON value or Python literal."""
+    found: Counter[str] = Counter()
+    for read in (json.loads, literal) if isinstance(cell, str) and cell[:1] in "[{" else ():
+        try:
+            _walked(read(cell), found)
+        except UNREADABLE:
+            continue
+        return found
+    _walked(cell, found)
+    return found
+
+
 def _text(cell: str) -> tuple[str, Counter[str]]:
     text, found = mask(cell)
     return (text if found else cell), found

@@ -1,0 +1,1 @@
+"""The gate before the deposit of an export, and the record of deposits."""

@@ -1,0 +1,220 @@
+"""The gate before a deposit: what it finds in an export's folder, and what resolves a finding."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from storage.datasets.deposits.export_folder import open_export
+from storage.datasets.deposits.gate import NONE, Review, examine
+from storage.datasets.deposits.record import Record, alone, read_record, record_file, write_record
+from storage.errors import StorageError
+from tests.fakes.repositories.deposited import write_export
+
+MAIL = "anna.m@example.org"
+WHEN = "2026-11-26T10:00:00.000+00:00"
+
+
+def rewrite(folder: Path, path: str, changed: dict[str, Sequence[Any]]) -> None:
+    """Give columns of a file other cells, and one row for each of them, as if the export had written them."""
+    file = folder / path
+    text = file.read_text(encoding="utf-8")
+    first = json.loads(text)[0] if file.suffix == ".json" else next(csv.DictReader(StringIO(text)))
+    rows = [{**first, **dict(zip(changed, cells, strict=True))} for cells in zip(*changed.values(), strict=True)]
+    out = StringIO()
+    writer = csv.DictWriter(out, first, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    file.write_text(json.dumps(rows) if file.suffix == ".json" else out.getvalue(), encoding="utf-8")
+    sums = folder / "SHA256SUMS"
+    lines = [line.split("  ", 1) for line in sums.read_text(encoding="utf-8").splitlines()]
+    new = sha256(file.read_bytes()).hexdigest()
+    sums.write_text("".join(f"{new if name == path else old}  {name}\n" for old, name in lines), encoding="utf-8")
+
+
+DICES = "diverse_safety_adversarial_dialog_350.csv"
+
+
+def raters(folder: Path, people: Sequence[tuple[str, str]]) -> None:
+    """Give the export of DICES-350 these raters: gender and race, and all else alike."""
+    ids = [str(number) for number, _ in enumerate(people)]
+    columns = {"rater_id": ids, "rater_gender": [one for one, _ in people], "rater_race": [two for _, two in people]}
+    same = {name: ["x"] * len(people) for name in ("rater_age", "rater_education", "rater_raw_race")}
+    rewrite(folder, DICES, columns | same)
+
+
+@pytest.fixture
+def chatbench(tmp_path: Path) -> Path:
+    return write_export(tmp_path / "data", "chatbench")
+
+
+@pytest.fixture
+def dices(tmp_path: Path) -> Path:
+    return write_export(tmp_path / "data", "dices-350")
+
+
+def test_free_text_is_open_until_somebody_has_looked_at_it(chatbench: Path) -> None:
+    report = examine(open_export(chatbench))
+    assert [(one.kind, one.columns) for one in report.open] == [("free text", ("chat_history",))]
+    after = examine(open_export(chatbench), [Review("chat_history", "Ada", WHEN)])
+    assert not after.open
+    assert after.findings[0].reviews == (Review("chat_history", "Ada", WHEN),)
+
+
+SAID = f"Mail {MAIL} or +49 30 1234567, again {MAIL}"
+TALK = "full_study/conversations.json"
+
+
+@pytest.mark.parametrize(
+    ("schema", "path", "column", "cell"),
+    [
+        ("chatbench", TALK, "chat_history", [{"role": "user", "content": SAID}]),
+        ("mathconverse", "mathconverse_parsed_interactions.csv", "human_interactions", repr([f"User: {SAID}"])),
+    ],
+)
+def test_personal_data_are_counted_by_kind_and_never_repeated(
+    tmp_path: Path, schema: str, path: str, column: str, cell: Any
+) -> None:
+    folder = write_export(tmp_path / "data", schema)
+    rewrite(folder, path, {column: [cell, cell]})
+    report = examine(open_export(folder))
+    (found,) = [one for one in report.findings if one.kind == "personal data"]
+    assert (found.columns, found.detail, found.files) == ((column,), "4 × email, 2 × phone", (path,))
+    assert MAIL not in repr(report)
+
+
+def test_masked_text_has_no_personal_data(chatbench: Path) -> None:
+    rewrite(chatbench, TALK, {"chat_history": [[{"role": "user", "content": "Mail [EMAIL] or [PHONE]"}]]})
+    assert "personal data" not in {one.kind for one in examine(open_export(chatbench)).findings}
+
+
+def test_demographics_that_few_share_are_found(dices: Path) -> None:
+    raters(dices, [("Woman", "White")] * 6 + [("Man", "White")] * 6 + [("Woman", "Asian")] * 2)
+    report = examine(open_export(dices))
+    found, together = [one for one in report.findings if one.kind == "small cells"]
+    assert (report.k, report.people, report.threshold) == (2, 14, 5)
+    assert (found.columns, found.detail) == (("rater_race",), "1 value shared by fewer than 5: 2 people")
+    assert found.examples == ("rater_race=Asian: 2",)
+    assert together.columns == report.demographics
+
+
+def test_a_person_with_several_rows_is_counted_once(dices: Path) -> None:
+    columns = {"rater_id": ["1"] * 9, "rater_gender": ["Woman"] * 9}
+    rewrite(dices, DICES, columns)
+    report = examine(open_export(dices))
+    assert (report.k, report.people) == (1, 1)
+
+
+def test_only_a_review_of_every_column_resolves_a_combination(dices: Path) -> None:
+    people = [("Woman", "White")] * 6 + [("Man", "White")] * 6 + [("Woman", "Asian")] * 6 + [("Man", "Asian")]
+    raters(dices, people)
+
+    def open_now(*columns: str) -> list[tuple[str, ...]]:
+        report = examine(open_export(dices), [Review(column, "Ada", WHEN) for column in columns])
+        return [one.columns for one in report.open if one.kind == "small cells"]
+
+    together = examine(open_export(dices)).demographics
+    assert open_now() == open_now("rater_gender") == [("rater_gender", "rater_race"), together]
+    assert open_now("rater_gender", "rater_race") == [together]
+    assert open_now(*together) == []
+
+
+def test_the_threshold_can_be_another(dices: Path) -> None:
+    raters(dices, [("Woman", "White")] * 3 + [("Man", "White")] * 3)
+    assert [one for one in examine(open_export(dices), threshold=4).findings if one.kind == "small cells"]
+    assert not [one for one in examine(open_export(dices), threshold=3).findings if one.kind == "small cells"]
+
+
+def test_columns_can_be_named_besides_those_that_the_schema_marks(chatbench: Path) -> None:
+    report = examine(open_export(chatbench), demographics=("confidence",))
+    assert (report.demographics, report.k) != ((), None)
+
+
+def test_simulated_sessions_reveal_nobody(tmp_path: Path) -> None:
+    report = examine(open_export(write_export(tmp_path / "data", "chatbench", "bot")))
+    assert report.simulated
+    assert not report.findings
+
+
+def test_unknown_columns_are_refused(chatbench: Path) -> None:
+    export = open_export(chatbench)
+    with pytest.raises(StorageError, match="no file of this export has a column 'chat_histori'"):
+        examine(export, [Review("chat_histori", "Ada", WHEN)])
+    with pytest.raises(StorageError, match="no file of this export has a column 'age'"):
+        examine(export, demographics=("age",))
+    assert examine(export, demographics=(NONE,)).k is None
+
+
+def test_a_changed_export_is_refused(chatbench: Path) -> None:
+    with (chatbench / "full_study/user_answers.csv").open("a", encoding="utf-8") as file:
+        file.write("\n")
+    (chatbench / "study.json").unlink()
+    said = r"study.json missing; full_study/user_answers.csv changed.*--without or --round-down"
+    with pytest.raises(StorageError, match=said):
+        open_export(chatbench)
+
+
+def test_an_edited_card_is_no_change(chatbench: Path) -> None:
+    before = open_export(chatbench)
+    (chatbench / "README.md").write_text("Mine.", encoding="utf-8")
+    (chatbench / "notes.txt").write_text("Mine.", encoding="utf-8")
+    after = open_export(chatbench)
+    assert before.data == after.data
+    assert before.checksums["README.md"] != after.checksums["README.md"]
+    assert after.others == ("notes.txt",)
+
+
+def test_a_folder_without_an_export_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="is not the folder of an export"):
+        open_export(tmp_path)
+
+
+def test_an_export_of_an_older_version_is_refused(chatbench: Path) -> None:
+    book = json.loads((chatbench / "codebook.json").read_bytes())
+    for file in book["files"]:
+        del file["person"]
+    (chatbench / "codebook.json").write_text(json.dumps(book), encoding="utf-8")
+    rewrite(chatbench, "full_study/user_answers.csv", {"position": ["1"]})
+    sums = (chatbench / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    new = sha256((chatbench / "codebook.json").read_bytes()).hexdigest()
+    lines = [f"{new}  codebook.json" if line.endswith("codebook.json") else line for line in sums]
+    (chatbench / "SHA256SUMS").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(StorageError, match=r"of an older version.*Export the study again"):
+        open_export(chatbench)
+
+
+def test_paths_outside_of_the_folder_are_refused(chatbench: Path) -> None:
+    (chatbench.parent / "secret.txt").write_text("x", encoding="utf-8")
+    with (chatbench / "SHA256SUMS").open("a", encoding="utf-8") as file:
+        file.write(f"{sha256(b'x').hexdigest()}  ../secret.txt\n")
+    with pytest.raises(StorageError, match=r"\.\./secret.txt missing"):
+        open_export(chatbench)
+
+
+def test_decisions_count_for_the_data_that_somebody_has_seen(chatbench: Path) -> None:
+    record = Record().with_reviews("a", [Review("chat_history", "Ada", WHEN)])
+    write_record(chatbench, record)
+    again = read_record(chatbench)
+    assert again.reviews_of("a") == [Review("chat_history", "Ada", WHEN)]
+    assert again.reviews_of("b") == []
+    later = again.with_reviews("a", [Review("chat_history", "Bob", WHEN)])
+    assert [one.by for one in later.reviews_of("a")] == ["Bob"]
+    assert record_file(chatbench).stat().st_mode & 0o077 == 0
+
+
+def test_a_damaged_record_is_not_taken_for_an_empty_one(chatbench: Path) -> None:
+    record_file(chatbench).write_text('{"deposits": [{"to": "zenodo"}]}', encoding="utf-8")
+    with pytest.raises(StorageError, match=r"deposits.0.server: Field required.*Restore it from a backup"):
+        read_record(chatbench)
+
+
+def test_two_processes_do_not_deposit_the_same_export(chatbench: Path) -> None:
+    with alone(chatbench), pytest.raises(StorageError, match="another process is depositing"), alone(chatbench):
+        pass
