@@ -15,6 +15,7 @@
     ├── UserUnknown              a researcher's move: name a kind of simulated user that there is, with what it needs
     ├── TrialError               a researcher's move: what a trial's plan or data lack for an estimate or a simulation
     ├── NotDelivered             operator's move: an alert could not be sent by a channel
+    ├── DepositError             a researcher's move: an export may not, or could not, be deposited; what is there stays
     ├── UserFailed               a simulated user came to nothing: its session stops there, and can be resumed
     └── BackendError             a model gave no usable reply
         ├── BackendUnavailable   model server's move: connection, 429, 5xx, timeouts; may be retried
@@ -50,6 +51,17 @@ class NotAllowed(ParleyError):
 
 class NotDelivered(ParleyError):
     """An alert was not accepted by a webhook or a mail server; the message has no secret."""
+
+
+class DepositError(ParleyError):
+    """An export may not be deposited yet, or a repository refused it; the message has no token."""
+
+    def __init__(self, message: str, status: int = 0, *, unsent: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        """The HTTP status of the repository's answer; 0 if there was none."""
+        self.unsent = unsent
+        """Whether the request did not leave, as there was no connection."""
 
 
 class ModelUnknown(ParleyError):

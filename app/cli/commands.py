@@ -77,6 +77,7 @@ PANELS = {
     },
     "Data and analysis": {
         "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
+        "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub, Zenodo or OSF."),
         "metadata": Entry("metadata", "Record or show the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
         "integrity": Entry("integrity", "Show evidence on how texts came about."),

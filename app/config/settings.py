@@ -118,6 +118,13 @@ def _webhook_key(value: SecretStr) -> SecretStr:
     return value
 
 
+def _encrypted(value: str) -> str:
+    """Refuse to send a token unencrypted to another machine."""
+    if not value.startswith(("https://", "http://localhost", "http://127.0.0.1")):
+        raise ValueError("must start with https://, because a token is sent to it")
+    return value
+
+
 def _mail_addresses(value: str) -> str:
     for part in filter(None, (part.strip() for part in value.split(","))):
         if not MAIL_ADDRESS.fullmatch(part):
@@ -126,6 +133,7 @@ def _mail_addresses(value: str) -> str:
 
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+RepositoryAddress = Annotated[ServerAddress, AfterValidator(_encrypted)]
 LogLevel = Annotated[str, AfterValidator(_level)]
 
 
@@ -319,6 +327,26 @@ class Settings(BaseSettings):
     alert_disk_free_gb: float = Field(
         5, ge=0, le=100_000, description="Alerts: free space in GB, if it is less than a tenth of the disk. 0: never."
     )
+
+    huggingface_token: Key | None = Field(
+        None, description="Deposits: an access token of the Hugging Face Hub that may write."
+    )
+    huggingface_url: RepositoryAddress = Field(
+        "https://huggingface.co", description="Deposits: the address of the Hub."
+    )
+    zenodo_token: Key | None = Field(
+        None,
+        description="Deposits: a personal access token of Zenodo with the scopes deposit:write and deposit:actions.",
+    )
+    zenodo_url: RepositoryAddress = Field(
+        "https://zenodo.org",
+        description="Deposits: the address of Zenodo. https://sandbox.zenodo.org is for trying it out; it needs a "
+        "token of its own.",
+    )
+    osf_token: Key | None = Field(
+        None, description="Deposits: a personal access token of the OSF with the scope osf.full_write."
+    )
+    osf_url: RepositoryAddress = Field("https://api.osf.io", description="Deposits: the address of the OSF's API.")
 
     _more: ServerLookup | None = PrivateAttr(None)
 

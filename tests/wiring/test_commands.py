@@ -185,6 +185,7 @@ AS_JSON = {
     "budget": ("demo", "5"),
     "check": ("demo", "--bots", "1"),
     "costs": ("demo",),
+    "deposit": None,  # in test_deposit_command.py, which has an export
     "deviations": ("demo",),
     "diff": (str(STUDIES / "demo.yaml"),),
     "doctor": None,  # in test_doctor.py

@@ -1,0 +1,107 @@
+"""Exports to deposit, the three repositories with their fakes, and downloads of what was deposited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zipfile import ZipFile
+
+import httpx2
+
+from app.deposit.http import RepositoryClient
+from app.deposit.huggingface import HuggingFace
+from app.deposit.osf import Osf
+from app.deposit.repository import Repository
+from app.deposit.zenodo import Zenodo
+from experiments.study.sections.dataset_info import Author, DatasetInfo
+from storage.datasets.deposits.export_folder import ExportFolder, open_export
+from storage.datasets.describe import describe
+from tests.fakes.exported import exported
+from tests.fakes.repositories.hub import HubFake
+from tests.fakes.repositories.osf import OsfFake
+from tests.fakes.repositories.server import TOKEN, RepositoryFake, serve
+from tests.fakes.repositories.zenodo import ZenodoFake
+
+INFO = DatasetInfo(
+    title="Answers",
+    authors=(Author(family_names="Lovelace", given_names="Ada", orcid="0000-0002-1825-0097"),),
+    license="CC-BY-4.0",
+    keywords=("advice",),
+)
+FAKES: Mapping[str, type[RepositoryFake]] = {"huggingface": HubFake, "zenodo": ZenodoFake, "osf": OsfFake}
+
+
+def write_export(folder: Path, schema: str = "chatbench", origin: str = "person", **more: object) -> Path:
+    """An export of a schema with a few rows, of authors who are known."""
+    folder.mkdir(parents=True)
+    describe(replace(exported(folder, schema, origin), dataset=INFO, **more))  # type: ignore[arg-type]
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """A repository and the fake behind it; `pauses` are how long a client would have waited."""
+
+    repository: Repository
+    fake: RepositoryFake
+    pauses: list[float]
+
+
+@contextmanager
+def repository(name: str, token: str = TOKEN) -> Iterator[There]:
+    """A repository by its name, with its fake."""
+    with serve(FAKES[name]()) as fake:
+        pauses: list[float] = []
+        if name == "huggingface":
+            yield There(HuggingFace(fake.url, token), fake, pauses)
+            return
+        client = RepositoryClient(name, fake.url, token, f"{name}_token", pauses.append)
+        try:
+            yield There(Zenodo(client, fake.url) if name == "zenodo" else Osf(client, fake.url), fake, pauses)
+        finally:
+            client.close()
+
+
+def download(fake: RepositoryFake, to: Path) -> ExportFolder:
+    """Download the only deposit there is, by the addresses that the repository gives, and open it as an export."""
+    to.mkdir()
+    hows: dict[type[RepositoryFake], Callable[..., None]] = {
+        HubFake: _from_hub,
+        ZenodoFake: _from_zenodo,
+        OsfFake: _from_osf,
+    }
+    token = {"authorization": f"Bearer {fake.token}"}
+    with httpx2.Client(base_url=fake.url, headers=token, trust_env=False, timeout=60) as client:
+        hows[type(fake)](fake, client, to)
+    return open_export(to)
+
+
+def _from_hub(fake: HubFake, client: httpx2.Client, to: Path) -> None:
+    (id_,) = fake.repositories
+    for one in client.get(f"/api/datasets/{id_}/tree/main").json():
+        _write(to, one["path"], client.get(f"/datasets/{id_}/resolve/main/{one['path']}"))
+
+
+def _from_zenodo(fake: ZenodoFake, client: httpx2.Client, to: Path) -> None:
+    (id_,) = fake.depositions
+    for one in client.get(f"/api/deposit/depositions/{id_}/files").json():
+        if one["filename"].endswith(".zip"):
+            _write(to.parent, "downloaded.zip", client.get(one["links"]["download"]))
+            with ZipFile(to.parent / "downloaded.zip") as packed:
+                packed.extractall(to)
+
+
+def _from_osf(fake: OsfFake, client: httpx2.Client, to: Path) -> None:
+    (node,) = fake.nodes.values()
+    for entry in node.entries.values():
+        if entry.kind == "file":
+            there = client.get(f"/v1/resources/{node.id}/providers/osfstorage/{entry.id}")
+            _write(to, fake.path(node, entry).lstrip("/"), there)
+
+
+def _write(folder: Path, path: str, answer: httpx2.Response) -> None:
+    answer.raise_for_status()
+    (folder / path).parent.mkdir(parents=True, exist_ok=True)
+    (folder / path).write_bytes(answer.content)

@@ -1,0 +1,202 @@
+"""What the fakes of repositories share: an HTTP server in a thread, routes, tokens, and faults.
+
+with serve(ZenodoFake()) as zenodo:
+    zenodo.faults.append(Fault("PUT", "/api/files/", status=503))
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+from urllib.parse import parse_qs, unquote, urlsplit
+
+TOKEN = "zqrepositorytokenqz"
+
+
+@dataclass(slots=True)
+class Fault:
+    """What goes wrong with the next request of this method whose path has this part.
+
+    With a `status` it is refused; if it is `cut`, the connection breaks when half of its body has arrived; if it is
+    `lost`, it is done and the connection breaks before the answer; if it is `damaged`, its body changes on the way;
+    while it is `held`, nothing of it is read.
+    """
+
+    method: str
+    part: str
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+    lost: bool = False
+    damaged: bool = False
+    held: threading.Event | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request as it arrived."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    match: re.Match[str] | None = None
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+    def __getitem__(self, name: str) -> str:
+        """A part of the path."""
+        assert self.match is not None
+        return unquote(self.match[name])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer: JSON, or bytes."""
+
+    status: int
+    content: Any = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Refusal(Exception):
+    """A request is refused."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.status)
+        self.answer = answer
+
+
+class RepositoryFake:
+    """A repository. Subclasses have `routes`: method, pattern of the path, and what answers."""
+
+    open_paths: tuple[str, ...] = ()
+    """Beginnings of paths that need no token."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.token = TOKEN
+        self.faults: list[Fault] = []
+        self.requests: list[Request] = []
+        self.stop: Callable[[], None] = lambda: None
+        """Stop listening."""
+
+    @property
+    def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
+        """The routes."""
+        raise NotImplementedError
+
+    def refusal(self, status: int, message: str) -> Answer:
+        """An error in the form of this repository."""
+        raise NotImplementedError
+
+    def sent(self, method: str, part: str = "") -> list[str]:
+        """The paths of the requests of a method that have this part."""
+        return [one.path for one in self.requests if one.method == method and part in one.path]
+
+    def fault(self, method: str, path: str) -> Fault | None:
+        """The fault for a request, which is then used up."""
+        found = next((one for one in self.faults if one.method == method and one.part in path), None)
+        if found:
+            self.faults.remove(found)
+        return found
+
+    def answer(self, request: Request) -> Answer:
+        """The answer to a request."""
+        public = request.path.startswith(self.open_paths) if self.open_paths else False
+        if not public and request.headers.get("authorization") != f"Bearer {self.token}":
+            return self.refusal(401, "The server could not verify that you are authorized.")
+        for method, pattern, handler in self.routes:
+            if method == request.method and (match := re.fullmatch(pattern, request.path)):
+                try:
+                    return handler(Request(method, request.path, request.query, request.headers, request.body, match))
+                except Refusal as refused:
+                    return refused.answer
+        return self.refusal(404, "Not found")
+
+    def refuse(self, status: int, message: str) -> Refusal:
+        """A refusal to raise."""
+        return Refusal(self.refusal(status, message))
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    fake: RepositoryFake
+
+    def _do(self) -> None:
+        parts = urlsplit(self.path)
+        fault = self.fake.fault(self.command, parts.path)
+        length = int(self.headers.get("content-length") or 0)
+        if fault and fault.held:
+            fault.held.wait(60)
+            self.close_connection = True
+            return
+        if fault and fault.cut:
+            self.rfile.read(length // 2)
+            self.close_connection = True
+            return
+        body = self.rfile.read(length)
+        if fault and fault.damaged:
+            body = body[:-1] + bytes([(body[-1] + 1) % 256])
+        query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        request = Request(self.command, parts.path, query, headers, body)
+        self.fake.requests.append(request)
+        if fault and fault.status:
+            answer = self.fake.refusal(fault.status, "Not now.")
+            self._send(Answer(answer.status, answer.content, {**answer.headers, **fault.headers}))
+            return
+        answer = self.fake.answer(request)
+        if fault and fault.lost:
+            self.close_connection = True
+            return
+        self._send(answer)
+
+    def _send(self, answer: Answer) -> None:
+        is_json = not isinstance(answer.content, bytes) and answer.content is not None
+        content = json.dumps(answer.content).encode() if is_json else answer.content or b""
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        if is_json:
+            self.send_header("content-type", "application/json")
+        if not {"content-length", "Content-Length"} & answer.headers.keys():
+            self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_HEAD = _do
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Log nothing."""
+
+
+Fake = TypeVar("Fake", bound=RepositoryFake)
+
+
+@contextmanager
+def serve(fake: Fake) -> Iterator[Fake]:
+    """Serve a fake on a free port of the loopback until the block ends."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": fake}))
+    server.daemon_threads = True
+    fake.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    fake.stop = server.server_close
+    try:
+        yield fake
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(30)

@@ -1,0 +1,42 @@
+"""What was deposited, downloaded again, loads with Hugging Face's `datasets`, from all three repositories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copytree
+
+import pytest
+
+from app.deposit.run import DepositRequest, run
+from storage.datasets.deposits.export_folder import open_export
+from storage.datasets.deposits.gate import examine
+from tests.fakes.repositories.deposited import FAKES, download, repository
+from tests.readers.conftest import ExportOf, RunReader
+
+
+@pytest.fixture(scope="module")
+def folders(export_of: ExportOf, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """An export of simulated sessions, with copies in Parquet, and its downloads by repository."""
+    folder = tmp_path_factory.mktemp("deposits") / "data"
+    copytree(export_of("chatbench", "chatbench", formats=("parquet",)), folder)
+    metadata = {"upload_type": "dataset", "title": "x", "description": "x", "creators": [{"name": "Lovelace, Ada"}]}
+    (folder / ".zenodo.json").write_text(json.dumps(metadata), encoding="utf-8")  # as if the authors were known
+    export, found = open_export(folder), {"export": folder}
+    for name in FAKES:
+        with repository(name) as there:
+            passed = examine(export)
+            run(export, there.repository, DepositRequest(), passed, lambda: "2026-11-26", lambda files: _nothing)
+            found[name] = download(there.fake, tmp_path_factory.mktemp(name) / "data").path
+    return found
+
+
+def _nothing(path: str, sent: int) -> None:
+    """Show no progress."""
+
+
+def test_every_config_loads_with_the_rows_of_the_export(folders: dict[str, Path], run_reader: RunReader) -> None:
+    loaded = run_reader("configs", *folders.values())
+    wanted = loaded[str(folders["export"])]
+    assert len(wanted["configs"]) > 2
+    assert {name: loaded[str(folder)] == wanted for name, folder in folders.items()} == dict.fromkeys(folders, True)

@@ -1,0 +1,203 @@
+"""`parley deposit`: the gate, its decisions, drafts, publication with the DOI written back, and Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from storage.datasets.deposits.record import read_record, record_file
+from storage.db.engine import Database, open_database
+from storage.registers.publication_metadata import dataset_info_of
+from tests.conftest import ROOT
+from tests.fakes.commanding import Done, parley
+from tests.fakes.repositories.deposited import download, write_export
+from tests.fakes.repositories.server import TOKEN, Fault, serve
+from tests.fakes.repositories.zenodo import ZenodoFake
+from tests.fakes.visits import begin
+
+pytestmark = pytest.mark.anyio
+
+MAIL = "anna.m@example.org"
+REVIEWED = ("--reviewed", "chat_history", "--by", "Ada")
+
+
+@pytest.fixture
+def zenodo() -> Iterator[ZenodoFake]:
+    with serve(ZenodoFake()) as found:
+        yield found
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_export(tmp_path / "data", "chatbench")
+
+
+def settings(fake: ZenodoFake) -> dict[str, str]:
+    return {"PARLEY_ZENODO_URL": fake.url, "PARLEY_ZENODO_TOKEN": TOKEN}
+
+
+def deposit(data: Path, fake: ZenodoFake, *words: str) -> Done:
+    done = parley("deposit", "data", *words, folder=data.parent, **settings(fake))
+    assert TOKEN not in done.stdout + done.stderr
+    return done
+
+
+def test_without_a_repository_only_the_gate_is_shown(data: Path, zenodo: ZenodoFake) -> None:
+    done = deposit(data, zenodo)
+    assert done.returncode == 1
+    assert "free text" in done.stdout
+    assert "--reviewed chat_history" in done.stdout
+    assert "parley export demo --schema chatbench -o ANOTHER_FOLDER --without chat_history" in done.stdout
+    assert not zenodo.requests
+    assert not record_file(data).exists()
+
+
+def test_open_findings_stop_the_deposit(data: Path, zenodo: ZenodoFake) -> None:
+    done = deposit(data, zenodo, "--to", "zenodo")
+    assert (done.returncode, zenodo.requests) == (2, [])
+    assert "The gate has open findings (1), so nothing is deposited from data" in done.stderr
+
+
+def test_a_decision_is_recorded_and_the_deposit_is_a_draft(data: Path, zenodo: ZenodoFake, tmp_path: Path) -> None:
+    done = deposit(data, zenodo, "--to", "zenodo", *REVIEWED)
+    assert done.returncode == 0, done.stderr
+    assert "Deposited as a draft that only you see" in done.stdout
+    assert "parley deposit data --to zenodo --publish" in done.stdout
+    record = read_record(data)
+    assert [(one.column, one.by) for one in record.reviews] == [("chat_history", "Ada")]
+    (made,) = record.deposits
+    assert (made.state, made.id, made.reserved_doi) == ("draft", "1001", "10.5072/zenodo.1001")
+    assert made.gate
+    assert made.gate.reviewed_by == (f"chat_history: Ada, {record.reviews[0].at}",)
+    assert not zenodo.depositions[1001].submitted
+    assert download(zenodo, tmp_path / "again").data == made.data
+
+
+def test_the_doi_is_written_back(data: Path, zenodo: ZenodoFake) -> None:
+    folder = data.parent
+    parley("publish", "demo", folder=folder)
+    (folder / "demo.yaml").write_text("study: demo\ndataset:\n  license: MIT\n", encoding="utf-8")
+    deposit(data, zenodo, "--to", "zenodo", *REVIEWED)
+    done = deposit(data, zenodo, "--to", "zenodo", "--publish", "--study-file", "demo.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "DOI: 10.5072/zenodo.1001" in done.stdout
+    assert "doi: 10.5072/zenodo.1001\n" in (folder / "demo.yaml").read_text(encoding="utf-8")
+    database = open_database(f"sqlite:///{folder}/parley.db")
+    info = dataset_info_of(database, "demo")
+    database.dispose()
+    assert info
+    assert info.doi == "10.5072/zenodo.1001"
+    again = deposit(data, zenodo, "--to", "zenodo", "--publish")
+    assert "This export was published before" in again.stdout
+    assert len(zenodo.depositions) == 1
+
+
+def test_without_a_database_it_says_what_to_write_where(data: Path, zenodo: ZenodoFake) -> None:
+    done = deposit(data, zenodo, "--to", "zenodo", "--publish", *REVIEWED)
+    assert "record it by `parley metadata demo FILE`" in done.stdout
+    assert "write below `dataset:`: `doi: 10.5072/zenodo.1001`" in done.stdout
+    assert not (data.parent / "parley.db").exists()
+
+
+def test_json_is_all_that_is_printed(data: Path, zenodo: ZenodoFake) -> None:
+    found = json.loads(deposit(data, zenodo, "--json").stdout)
+    assert (found["gate"]["passed"], found["deposit"]) == (False, None)
+    found = json.loads(deposit(data, zenodo, "--to", "zenodo", "--publish", *REVIEWED, "--json").stdout)
+    assert (found["gate"]["passed"], found["deposit"]["state"]) == (True, "published")
+
+
+def test_without_a_token_it_says_where_to_create_one(data: Path, zenodo: ZenodoFake) -> None:
+    done = parley("deposit", "data", "--to", "osf", *REVIEWED, folder=data.parent)
+    assert done.returncode == 2
+    assert "PARLEY_OSF_TOKEN is not set. Create a token at https://osf.io/settings/tokens/" in done.stderr
+
+
+def test_a_token_is_not_sent_unencrypted(data: Path) -> None:
+    done = parley("deposit", "data", folder=data.parent, PARLEY_OSF_URL="http://osf.example.org")
+    assert done.returncode == 2
+    assert "must start with https://, because a token is sent to it" in done.stderr
+
+
+def test_simulated_sessions_need_no_decision(tmp_path: Path, zenodo: ZenodoFake) -> None:
+    parley("simulate", "demo", "-n", "2", folder=tmp_path)
+    parley("export", "demo", "--schema", "tidy", "-o", "data", folder=tmp_path)
+    done = deposit(tmp_path / "data", zenodo)
+    assert (done.returncode, "No person took part" in done.stdout) == (0, True)
+
+
+async def test_the_findings_of_peoples_tidy_data_are_resolved_by_another_export(
+    tmp_path: Path, database: Database, zenodo: ZenodoFake
+) -> None:
+    visits = begin(tmp_path, database)
+    for number in range(2):
+        await visits.take_part(f"{number}f3a0c6e9d1b2a7c4e8f0d12", f"Yours, {MAIL}")
+    await visits.runtime.close()
+    words = ("export", "short", "--schema", "tidy", "-o")
+    parley(*words, "data", folder=tmp_path)
+    found = json.loads(deposit(tmp_path / "data", zenodo, "--json").stdout)["gate"]["findings"]
+    kinds = {(one["kind"], *one["columns"]) for one in found}
+    assert {("personal data", "text"), ("personal data", "comment"), ("demographics",)} <= kinds
+    assert next(one["detail"] for one in found if one["kind"] == "demographics").count("age") == 1
+    few = deposit(tmp_path / "data", zenodo, "--demographics", "age")
+    assert "k-anonymity of age: k = " in few.stdout
+    assert "small cells" in few.stdout
+
+    done = parley(*words, "less", "--screen", "mask", "--without", "age", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answers = list(csv.DictReader(StringIO((tmp_path / "less/data/description-answers_data.csv").read_text("utf-8"))))
+    assert answers
+    assert "age" not in {row["question"] for row in answers}
+    looked = [word for column in ("text", "comment", "value") for word in ("--reviewed", column)]
+    done = parley("deposit", "less", "--demographics", "none", *looked, "--by", "Ada", folder=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "The gate is passed." in done.stdout
+    assert MAIL not in few.stdout + record_file(tmp_path / "less").read_text(encoding="utf-8")
+
+
+async def test_rounded_numbers_are_so_in_every_table(tmp_path: Path, database: Database) -> None:
+    visits = begin(tmp_path, database)
+    await visits.take_part("5f3a0c6e9d1b2a7c4e8f0d12", "hm")
+    await visits.runtime.close()
+    parley("export", "short", "--schema", "tidy", "-o", "data", "--round-down", "age=50", folder=tmp_path)
+    tables = {
+        name: list(csv.DictReader(StringIO((tmp_path / f"data/data/description-{name}_data.csv").read_text("utf-8"))))
+        for name in ("answers", "answersWide")
+    }
+    (wide,) = tables["answersWide"]
+    (long,) = [row for row in tables["answers"] if row["question"] == "age"]
+    assert wide["age"] in ("0", "50")
+    assert (long["value"], float(long["number"])) == (wide["age"], float(wide["age"]))
+
+
+def test_ctrl_c_stops_and_the_same_command_continues(data: Path, zenodo: ZenodoFake, tmp_path: Path) -> None:
+    held = threading.Event()
+    zenodo.faults.append(Fault("PUT", "/api/files/", held=held))
+    words = [sys.executable, "-c", "from app.cli import main; main()", "deposit", "data", "--to", "zenodo", *REVIEWED]
+    env = {**os.environ, **settings(zenodo), "PYTHONPATH": str(ROOT), "PARLEY_DATABASE_URL": "sqlite:///none.db"}
+    process = subprocess.Popen(
+        words, cwd=tmp_path, env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    until = time.monotonic() + 60
+    while zenodo.faults and time.monotonic() < until:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    held.set()
+    assert (process.returncode, len(zenodo.depositions)) == (130, 1)
+    assert "Stopped. Nothing was published. Run the same command again" in said
+    assert "Traceback" not in said
+    assert deposit(data, zenodo, "--to", "zenodo").returncode == 0
+    assert len(zenodo.depositions) == 1
+    assert download(zenodo, tmp_path / "again").data == read_record(data).deposits[0].data
