@@ -113,7 +113,8 @@ def deposit(
     settings = settings_in_use()
     export = open_export(folder)
     with alone(folder):
-        report = _gate(export, reviewed or (), demographics, by or getpass.getuser(), k)
+        decides = by or (_login() if reviewed or demographics else "")
+        report = _gate(export, reviewed or (), demographics, decides, k)
         if not as_json:
             _print_gate(export, report)
         done = None
@@ -145,6 +146,14 @@ def _gate(export: ExportFolder, reviewed: Sequence[str], demographics: str, by: 
     if record != before:
         write_record(export.path, record)
     return report
+
+
+def _login() -> str:
+    """The name of the account that runs this; raises DepositError where the system has none, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        raise DepositError("Who decides? --reviewed and --demographics need --by NAME here") from None
 
 
 def _deposit(settings: Settings, export: ExportFolder, to: To, request: DepositRequest, report: GateReport) -> Done:
