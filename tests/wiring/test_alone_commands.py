@@ -96,3 +96,31 @@ def test_what_cannot_be_done_is_said_before_anything_is_asked(tmp_path: Path) ->
         done = alone(tmp_path, *words)
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
         assert read(tmp_path, "SELECT * FROM attempt") == []
+
+
+def test_advice_of_two_questions_with_one_id_is_refused(tmp_path: Path) -> None:
+    """By id, a recommendation could stand beside the other question: here of an earlier version of the study."""
+    asked = ("run", "--repeats", "1", "--method", "letter_only_zero_shot")
+    for dataset in ("sums", "roots"):
+        item = {
+            "id": "q1",
+            "question": f"How many {dataset}?",
+            "options": ["2", "3"],
+            "answer": "A",
+            "dataset": dataset,
+        }
+        raw = {
+            "study": "twins",
+            "title": "Twins",
+            "models": {"tutor": {"backend": "scripted"}},
+            "problems": {"questions": {"items": [item]}},
+            "flow": [{"each": "question", "of": "questions", "flow": [{"step": "answer"}]}, {"step": "finish"}],
+        }
+        file = tmp_path / "twins.yaml"
+        file.write_text(yaml_text(raw), encoding="utf-8")
+        done = alone(tmp_path, *asked, study=str(file))
+        assert done.returncode == 0, done.stderr
+    words = ("advice", "twins", "--model", "tutor", "--method", "letter_only_zero_shot", "-o", "advice.csv")
+    refused = parley("ai-alone", *words, folder=tmp_path)
+    assert (refused.returncode, "'q1'" in refused.stderr) == (2, True), refused.stderr
+    assert not (tmp_path / "advice.csv").exists()

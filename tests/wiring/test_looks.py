@@ -13,7 +13,7 @@ import gradio as gr
 import pytest
 from sqlalchemy import update
 
-from app.analysis.trial.looks import locked_for, look, next_look, nominal_alpha, outcome_lock, peek
+from app.analysis.trial.looks import locked_for, look, next_look, nominal_alpha, open_again, outcome_lock, peek
 from app.analysis.trial.outcomes import estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import boundaries
@@ -130,6 +130,20 @@ def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_d
     assert (recorded.number, recorded.through, recorded.why) == (None, "console", "curious")
 
 
+def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(folder: Path) -> None:
+    database, later = half_way(folder), NOW_US + 3_600_000_000
+    open_again(database, "trial", "person", "ada", "console", NOW_US)
+    assert plan_events(database, "trial").looks == (), "who is not shown them does not look"
+    peek(database, "trial", "ada", "console", "curious", NOW_US)
+    for origin, who in (("pilot", "ada"), ("person", "bob")):
+        open_again(database, "trial", origin, who, "console", later)
+    open_again(database, "trial", "person", "ada", "report", later)
+    open_again(database, "trial", "person", "ada", "console", later + 1)
+    told = [(one.at_us, one.who, one.through, one.why) for one in plan_events(database, "trial").looks]
+    assert told[1:] == [(later, "ada", "report, again", "curious"), (later + 1, "ada", "console, again", "curious")]
+    assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
+
+
 def test_a_trial_that_is_over_is_open(folder: Path) -> None:
     database = half_way(folder, participants=PEOPLE)
     assert outcome_lock(database, "trial") is None
@@ -189,6 +203,12 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     opened = named(room._peek(ADA, "trial", "person", "curious"))
     assert not opened["results-unlock"]["visible"]
     assert [one.number for one in plan_events(database, "trial").looks] == [1, None]
+    clock.advance(60)
+    assert not named(room.paint(ADA, LocationValues("trial", "")))["results-unlock"]["visible"]
+    room._again(ADA, "trial", "results", "person", "")
+    assert [one.through for one in plan_events(database, "trial").looks] == ["look", "console", "console, again"], (
+        "opening the tab is an event, its refreshing none"
+    )
     assert named(room.paint(BOB, LocationValues("trial", "")))["results-unlock"]["visible"], (
         "another person is not shown"
     )

@@ -154,4 +154,4 @@ def test_what_changed_names_the_keys_of_plan_and_study(tmp_path: Path) -> None:
     before = load_study(str(file))
     file.write_text(TRIAL.replace("take: 2", "take: 3").replace("participants: 40", "participants: 50"), "utf-8")
     changed = what_changed(before, load_study(str(file)))
-    assert changed == "its plan differs in participants; the study differs in flow"
+    assert changed == "its plan differs in participants (40 before, 50 now); the study differs in flow"

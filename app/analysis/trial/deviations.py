@@ -7,7 +7,7 @@ Nothing is a deviation before the preregistration, and nothing that the plan its
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from experiments.study.study import Study
@@ -42,7 +42,7 @@ def deviations(database: Database, study: str) -> tuple[Deviation, ...]:
     planned = Studies(database).get(first.hash)
     found = [
         *_late(database, study, first),
-        *_amended(amended),
+        *_amended(database, planned, amended),
         *_changed(database, planned, first),
         *_excluded(database, planned, first),
         *_reopened(recorded, first),
@@ -58,10 +58,12 @@ def _late(database: Database, study: str, first: Preregistration) -> Iterator[De
         yield Deviation("late", first.at_us, f"{people} had started before the plan was preregistered")
 
 
-def _amended(later: list[Preregistration]) -> Iterator[Deviation]:
+def _amended(database: Database, planned: Study, later: list[Preregistration]) -> Iterator[Deviation]:
     for one in later:
         name = f"amended-{one.hash[:SHORT]}"
-        yield Deviation(name, one.at_us, f"version {one.version} ({one.hash[:SHORT]}) was preregistered as well")
+        changes = what_changed(planned, Studies(database).get(one.hash))
+        what = f"version {one.version} ({one.hash[:SHORT]}) was preregistered as well"
+        yield Deviation(name, one.at_us, f"{what}: {changes}" if changes else what)
 
 
 def _changed(database: Database, planned: Study, first: Preregistration) -> Iterator[Deviation]:
@@ -75,7 +77,7 @@ def _changed(database: Database, planned: Study, first: Preregistration) -> Iter
 def what_changed(before: Study, after: Study) -> str:
     """Which parts of a study differ in another version: keys of the plan, and keys of the study file."""
     old, new = _plan(before), _plan(after)
-    plan = [key for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
+    plan = [_change(key, old, new) for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
     one, other = (json.loads(study.document) for study in (before, after))
     keys = dict.fromkeys((*one["file"], *other["file"]))
     file = [key for key in keys if key != "plan" and one["file"].get(key) != other["file"].get(key)]
@@ -84,6 +86,14 @@ def what_changed(before: Study, after: Study) -> str:
     if file or parts:
         found.append(f"the study differs in {', '.join(dict.fromkeys((*file, *parts)))}")
     return "; ".join(found)
+
+
+def _change(key: str, old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """A key of the plan that differs; with both numbers if it is that of participants."""
+    if key != "participants":
+        return key
+    before, after = (plan.get(key) or "none given" for plan in (old, new))
+    return f"{key} ({before} before, {after} now)"
 
 
 def _plan(study: Study) -> dict[str, object]:

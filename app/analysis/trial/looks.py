@@ -31,6 +31,8 @@ from storage.registers.study_status import operations_of
 from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
+AGAIN = ", again"
+"""How the way of a look ends that only opens again what an earlier one shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +161,29 @@ def peek(database: Database, study: str, who: str, through: str, why: str, now_u
     return True
 
 
+def open_again(database: Database, study: str, origin: str, who: str, through: str, now_us: int) -> None:
+    """Record that somebody opens the outcomes again which an unplanned look of the last day shows them; nothing where
+    outcomes are not locked. It gives no further day."""
+    lock = outcome_lock(database, study) if origin == Origin.PERSON else None
+    first = _unplanned(database, study, who, now_us) if lock is not None else None
+    if lock is not None and first is not None:
+        again = RecordedLook(now_us, None, who, f"{through}{AGAIN}", first.why, lock.complete, {})
+        record_look(database, study, again)
+
+
+def _unplanned(database: Database, study: str, who: str, now_us: int) -> RecordedLook | None:
+    """The last unplanned look of somebody within a day; those that open it again do not count."""
+    mine = (one for one in reversed(plan_events(database, study).looks) if one.number is None and one.who == who)
+    return next((one for one in mine if now_us - one.at_us < DAY_US and not one.through.endswith(AGAIN)), None)
+
+
 def locked_for(database: Database, study: str, origin: str, who: str, now_us: int) -> str:
     """Why somebody is not shown outcomes now; empty if they are. An unplanned look that is recorded shows them to that
     person for a day; nobody is `who` on a terminal, which several people may share."""
     lock = outcome_lock(database, study) if origin == Origin.PERSON else None
     if lock is None:
         return ""
-    looks = plan_events(database, study).looks
-    if any(one.number is None and one.who == who and now_us - one.at_us < DAY_US for one in looks):
+    if _unplanned(database, study, who, now_us) is not None:
         return ""
     wanted = f" of {lock.planned:,}" if lock.planned is not None else ""
     due = ""

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from app.analysis.report import build_report, html
-from app.analysis.trial.looks import locked_for
+from app.analysis.trial.looks import locked_for, open_again
 from app.web.console.background_cache import StaleWhileRevalidate
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import VISITOR
@@ -55,6 +55,7 @@ def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
         old = seen.busy and desk.clock.now_us() - (seen.as_of_us or 0) > OLD_US
         if seen.value is None or old:
             return HTMLResponse(desk.html("report_waiting.html.j2", study=study, origin=origin), NOT_YET)
+        open_again(desk.database, study, origin, visitor.name, "report", desk.clock.now_us())
         desk.audit(visitor, f"read the report ({origin})", study)
         return HTMLResponse(seen.value)
 

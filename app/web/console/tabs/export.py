@@ -8,7 +8,7 @@ from typing import Any, Literal
 import gradio as gr
 from gradio.components import Component
 
-from app.analysis.trial.looks import locked_for, peek
+from app.analysis.trial.looks import locked_for, open_again, peek
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -125,6 +125,8 @@ class ExportTab:
             return {self._none: notice, self._all: gr.update(visible=False), **self._progress(visitor)}
         blank = {self._since: "", self._until: "", self._complete: False, self._excluded: False, self._safe: False}
         blank |= {self._screen: ""}
+        _, origin = first = _first(found)
+        open_again(self._desk.database, at.study, origin, visitor.name, "export", self._desk.clock.now_us())
         return {
             self._none: "",
             self._all: gr.update(visible=True),
@@ -132,7 +134,7 @@ class ExportTab:
             **self._offer(found, next(iter(found.schemas)), ""),
             self._where: gr.update(choices=_conditions(found), value=[]),
             self._language: gr.update(choices=[("any", ""), *found.languages], value=""),
-            **self._show(visitor, ExportRequest(at.study, *_first(found))),
+            **self._show(visitor, ExportRequest(at.study, *first)),
             **self._progress(visitor),
         }
 

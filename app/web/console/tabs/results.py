@@ -17,7 +17,7 @@ from app.analysis.estimates import format_interval, format_value
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import Results, results
 from app.analysis.trial.deviations import deviations
-from app.analysis.trial.looks import locked_for, look, look_is_due, peek
+from app.analysis.trial.looks import locked_for, look, look_is_due, open_again, peek
 from app.errors import TrialError
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from app.web.console.charts import forest_chart
@@ -105,10 +105,13 @@ class ResultsTab:
         found = _origins(origins_of(self._desk.database, at.study))
         choices = [(WHOSE[origin], origin) for origin in found]
         picker = gr.update(choices=choices, value=found[0], visible=len(found) > 1)
+        open_again(self._desk.database, at.study, found[0], visitor.name, "console", self._desk.clock.now_us())
         return {self._origin: picker, **self._results_page(visitor, at.study, found[0])}
 
     def _choose(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
-        return self._results_page(visitor, study or "", _valid_origin(origin))
+        origin = _valid_origin(origin)
+        open_again(self._desk.database, study or "", origin, visitor.name, "console", self._desk.clock.now_us())
+        return self._results_page(visitor, study or "", origin)
 
     def _take_look(self, visitor: CurrentUser, study: str, origin: str) -> Mapping[Component, Any]:
         """Take the next planned look; what it shows is in the history of the plan."""
