@@ -166,7 +166,7 @@ def test_what_was_done_is_told_in_the_same_transaction(place: Place) -> None:
     place.accounts.logins.log_out(token)
     with pytest.raises(AccountError):
         place.accounts.change_role("nobody", "owner", "ada")
-    assert [(deed.who, deed.what, deed.about) for deed in place.accounts.deeds()] == [
+    assert [(deed.who, deed.what, deed.about) for deed in place.accounts.audit_log()] == [
         ("ada", "logged out", ""),
         (STRANGER, "failed to log in", f"as {NOBODY}, from {HOME}"),
         (STRANGER, "failed to log in", f"as bob, from {HOME}"),
@@ -179,7 +179,7 @@ def test_what_was_done_is_told_in_the_same_transaction(place: Place) -> None:
 
 def test_a_deed_is_one_line(empty: Place) -> None:
     empty.accounts.record("ada", "looked", "at x\n2026-01-01 bob removed everything\r\x1b[31m\u2028" + "y" * 9_999)
-    (deed,) = empty.accounts.deeds()
+    (deed,) = empty.accounts.audit_log()
     assert deed.about.startswith("at x 2026-01-01 bob removed everything [31m y")
     assert len(deed.about) == 500
 
@@ -188,4 +188,4 @@ def test_nobody_changes_or_deletes_a_deed(each_place: Place) -> None:
     for statement in ("UPDATE deed SET who = 'bob'", "DELETE FROM deed"):
         with writer(each_place.database) as connection, pytest.raises(DatabaseError, match="never"):
             connection.execute(text(statement))
-    assert len(each_place.accounts.deeds()) == 2
+    assert len(each_place.accounts.audit_log()) == 2

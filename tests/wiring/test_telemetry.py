@@ -170,9 +170,9 @@ async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(s
     (remarks,) = (fact for fact in log if fact.path == "remarks")
     assert rows["remarks"].shown_us == consent.at_us
     assert rows["remarks"].seconds == (remarks.at_us - consent.at_us) / 1e6
-    told = rows["remarks"].told
+    told = rows["remarks"].client
     assert (told.visible_s, told.first_key_s, told.left, told.away_s, told.pasted) == (8.0, 3.0, 1, 1.5, 0)
-    assert rows["consent"].told.visible_s is None
+    assert rows["consent"].client.visible_s is None
     kinds = [row["kind"] for row in telemetry.read(served.database, "short") if row["stream"] == agreed.stream]
     assert kinds == ["screen", "left", "came_back"]
     done = await asyncio.to_thread(times, served, "-o", "-")
