@@ -279,11 +279,11 @@ def test_intervals_and_tests_of_a_report_agree_and_sentences_say_with_what_a_tes
         assert f"against {one.further[RANDOM]:.2f} in random groups".replace("-", "−") in one.sentence
 
 
-def test_where_groups_are_random_intervals_hold_1_as_often_as_they_say(shared: Path) -> None:
+def test_where_groups_are_random_intervals_hold_1_as_often_as_they_say(shared: Path, soak: bool) -> None:
     """A short form of `python -m tests.bench.coverage`; an interval over conversations alone holds it in 27 to 38 %."""
-    held = coverage(deals(shared / MATRIX, range(30), permutations=200))
+    held = coverage(deals(shared / MATRIX, range(100 if soak else 10), permutations=200))
     assert set(held) == {("gai", "10"), ("gai", "24"), ("gai", "40"), ("gai", "61"), ("dsi", "2"), ("dsi", "4")}
-    assert all(0.85 <= share <= 1 for share in held.values()), held
+    assert all((0.85 if soak else 0.8) <= share <= 1 for share in held.values()), held
 
 
 def sparse(raters: int, items: int, seed: int) -> pd.DataFrame:
