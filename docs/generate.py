@@ -28,7 +28,7 @@ from app.session.service import SessionService
 from app.studies.loader import INSTRUMENTS, PROTOCOLS, read_yaml
 from app.web.participant.api import ParticipantApi
 from app.web.participant.session_cookie import SessionCookie
-from docs import asvs, gallery
+from docs import asvs, studies
 from docs.annotators import annotators
 from docs.figures import figures
 from docs.methods import methods
@@ -117,11 +117,11 @@ def files() -> dict[Path, str]:
         "reference/figures.md": lambda: _page("Figures", figures()),
         "reference/promises.md": lambda: _page("Promises", promises()),
         "decisions/index.md": decisions_page,
-        "gallery/index.md": lambda: NOTE + gallery.gallery(),
+        "gallery/index.md": lambda: NOTE + studies.gallery(),
     }
     makers |= {f"reference/columns/{name}.md": partial(_columns_of, name) for name in schemas()}
     makers |= {f"reference/columns/{tidy.NAME}.md": _tidy_columns}
-    makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in gallery.entries()}
+    makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in studies.entries()}
     made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
     return made | {
         MAP: drawn(MAP.read_text(encoding="utf-8")),
@@ -415,7 +415,7 @@ def decisions_page() -> str:
 
 
 def _gallery_page(entry: Mapping[str, Any]) -> str:
-    return NOTE + gallery.page(entry)
+    return NOTE + studies.page(entry)
 
 
 def _page(title: str, text: str) -> str:

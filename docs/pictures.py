@@ -26,8 +26,8 @@ from typing import Any
 
 from playwright.sync_api import APIRequestContext, Browser, Page, sync_playwright
 
-from docs.gallery import entries
 from docs.images import keep
+from docs.studies import entries
 from tests.browser.visitor import COMPARED, Visitor
 from tests.browser.waiting import until
 

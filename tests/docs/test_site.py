@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from app.studies.loader import INSTRUMENTS, shipped
 from app.studies.yaml_loader import parse_yaml
-from docs import gallery, site
+from docs import site, studies
 from storage.schemas.registry import schemas
 
 LISTED = "decisions/"  # the pages of decisions are named by their own index
@@ -76,10 +76,10 @@ def test_no_page_is_longer_than_ten_thousand_words():
 
 
 def test_every_shipped_study_is_in_the_gallery_with_its_picture():
-    assert [*shipped()] == sorted(entry["study"] for entry in gallery.entries())
-    for entry in gallery.entries():
+    assert [*shipped()] == sorted(entry["study"] for entry in studies.entries())
+    for entry in studies.entries():
         assert (site.DOCS / "images" / f"gallery-{entry['study']}.png").is_file(), "make screenshots"
-        assert f"\nstudy: {entry['study']}\nversion: " in gallery.page(entry)
+        assert f"\nstudy: {entry['study']}\nversion: " in studies.page(entry)
 
 
 def test_every_picture_is_on_a_page_and_small():
