@@ -237,7 +237,7 @@ def fast_server(**fate: Any) -> Iterator[FastServer]:
             yield FastServer(int(process.stdout.readline()))
         finally:
             process.stdin.close()
-            process.wait(10)
+            process.wait(60)
 
 
 def main() -> None:

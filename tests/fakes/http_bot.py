@@ -75,7 +75,7 @@ class HttpBot:
         """What was acknowledged, in order."""
         self.heard: list[bytes] = []
         """Every answer's headers and body."""
-        self.client = httpx2.AsyncClient(base_url=url, timeout=20)
+        self.client = httpx2.AsyncClient(base_url=url, timeout=60)
         self._bot = RandomBot(seed)
         self._seed = seed
         self._patience_s = patience_s

@@ -8,7 +8,7 @@ from sqlalchemy import QueuePool
 
 from storage.db.engine import Database
 
-MOST_S = 10.0
+MOST_S = 60.0
 
 
 def let_go(database: Database) -> None:

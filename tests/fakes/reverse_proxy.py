@@ -103,4 +103,4 @@ def reverse_proxy(*, strips: bool) -> Iterator[ReverseProxy]:
         yield proxy
     finally:
         stop()
-        thread.join(20)
+        thread.join(60)

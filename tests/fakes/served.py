@@ -122,7 +122,7 @@ def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
         yield served
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
+        thread.join(60)
 
 
 @dataclass
@@ -190,7 +190,7 @@ class Process:
 
     def _wait(self) -> None:
         give_up = time.monotonic() + START_S
-        with httpx2.Client(base_url=self.url, timeout=5) as client:
+        with httpx2.Client(base_url=self.url, timeout=30) as client:
             while time.monotonic() < give_up and self.alive:
                 with suppress(httpx2.TransportError):
                     if client.get("/healthz").status_code == 200:
@@ -218,4 +218,4 @@ class Process:
             return
         with suppress(ProcessLookupError):
             os.kill(running.pid, how)
-        running.wait(20)
+        running.wait(60)

@@ -19,6 +19,7 @@ from problems.errors import DISTRIBUTION
 ROOT = Path(__file__).parents[2]
 ROOMS = ("app", "experiments", "storage", "problems")
 MAX_BLANKET_EXCEPTS = 3
+LEAST_TIMEOUT_S = 30
 
 # A space after a dot or a dash is dropped, so that this file does not hold what it looks for.
 INDEX_SIGNS = (
@@ -174,15 +175,35 @@ def _is_insert_of_events(node: ast.AST) -> bool:
 
 
 def test_no_client_of_the_tests_waits_less_than_a_busy_machine_needs() -> None:
-    """httpx's own time-out is 5 s; what is asked of an application in the same process needs none."""
-    hasty = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
+    """Half a minute. httpx's own time-out is 5 s; what is asked of an application in the same process needs none. What
+    is below a second is no time-out, but how long a test looks on."""
+    calls = [
+        (f"{path.relative_to(ROOT)}:{node.lineno}", node)
         for path in (ROOT / "tests").rglob("*.py")
+        if not path.is_relative_to(ROOT / "tests/bench")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("httpx2.AsyncClient", "httpx2.Client")
-        if not {"timeout", "transport"} & {keyword.arg for keyword in node.keywords}
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    ]
+    hasty = [
+        place
+        for place, node in calls
+        if any(1 <= number < LEAST_TIMEOUT_S for number in _timeouts(node))
+        or (_is_client(node) and not {"timeout", "transport"} & {keyword.arg for keyword in node.keywords})
     ]
     assert hasty == []
+
+
+def _is_client(call: ast.Call) -> bool:
+    return ast.unparse(call.func) in ("httpx2.AsyncClient", "httpx2.Client")
+
+
+def _timeouts(call: ast.Call) -> list[float]:
+    """The numbers that stand in a call as its time-out, in seconds."""
+    name = ast.unparse(call.func).rpartition(".")[2]
+    given = [one.value for one in call.keywords if one.arg == "timeout" and _is_client(call)]
+    given += call.args[:1] if name in ("join", "wait", "result") else call.args[1:2] if name == "wait_for" else []
+    numbers = [one.value for one in given if isinstance(one, ast.Constant)]
+    return [number for number in numbers if isinstance(number, int | float)]
 
 
 def test_nobody_is_told_to_install_what_is_somebody_elses(files: list[Path]) -> None:

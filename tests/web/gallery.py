@@ -93,7 +93,7 @@ def on_stage() -> Iterator[str]:
         time.sleep(0.02)
     yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     server.should_exit = True
-    thread.join(20)
+    thread.join(60)
 
 
 if __name__ == "__main__":

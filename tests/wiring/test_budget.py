@@ -135,7 +135,7 @@ class Held(Log):
 
     def go_on(self) -> None:
         for work, waiting in self.held:
-            waiting.set_result(super().append_counted(work).result(10))
+            waiting.set_result(super().append_counted(work).result(60))
 
 
 async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tests.fakes.forked import Forked
 from tests.fakes.postgres import fresh
 from tests.wiring.reading import query
 
-SOON_S = 20
+SOON_S = 60
 NAMES = ("s", "talk"), ("s", "talk", "a"), ("st", "alk")
 """What three things are called; a claim is on all of a name, wherever it is parted."""
 

@@ -76,7 +76,7 @@ async def test_an_extreme_reply_harms_nobody(served_with: tuple[Served, int], mo
         asked = len(models.requests)
         await bot.do("say", {"text": "Prove it"})
         listener = asyncio.create_task(bot.listen())
-        neighbour = await asyncio.wait_for(whole_chat(served), 20)
+        neighbour = await asyncio.wait_for(whole_chat(served), 60)
         assert "replied" in [fact.kind for fact in facts(served.database, neighbour.stream)]
         assert neighbour.screen.ended
         heard = await listener

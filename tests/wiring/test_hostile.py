@@ -88,7 +88,7 @@ def attack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Attack]:
     with serving_aside(settings_for(folder), write(folder, study)) as served:
         streams = asyncio.run(victims(served))
         known = {stream: len(facts(served.database, stream)) for stream in streams}
-        with httpx2.Client(base_url=served.url, timeout=20) as client:
+        with httpx2.Client(base_url=served.url, timeout=60) as client:
             attack = Attack(served, known, client)
             yield attack
         check(attack)
