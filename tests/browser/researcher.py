@@ -25,6 +25,7 @@ class AtConsole:
         """What the browser's console said of errors."""
         self._at_each = at_each
         page.set_default_timeout(LONG_MS)
+        page.emulate_media(reduced_motion="reduce")  # what moves is painted again and again
         page.on("console", self._console)
         page.on("filechooser", lambda _: None)  # from the start, as a dialog that is opened before this is lost
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
