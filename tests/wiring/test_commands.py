@@ -204,6 +204,7 @@ AS_JSON = {
     "settings": (),
     "simulator-quality": None,  # in test_simulating_commands.py, which has people
     "status": ("demo", "--origin", "bot"),
+    "synergy": None,  # in tests/readers, which has numpyro
     "user list": (),
     "verify": ("demo",),
     "versions": ("demo",),
