@@ -9,6 +9,7 @@ from app.privacy.facts import PrivacyFacts, missing, stated
 from experiments.session.telemetry import disclosure
 from experiments.study.consent.check import plain, replies
 from experiments.study.fields import Checkbox, Field
+from experiments.study.sections.embed import Embed
 from experiments.study.sections.privacy import Operator, Recipient
 from experiments.study.study import Study
 from experiments.study.template import SLOT, names
@@ -111,6 +112,7 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
     if not file.recruitment.channels:
         unknown = missing("recruitment.channels")
         yield "a recruiter, if any: links of all are accepted", "who completed", unknown, unknown, unknown
+    yield from _pages_around(file.embed, others)
     for receiver in facts.alerts:
         yield (
             f"alerts: {receiver}",
@@ -121,6 +123,13 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
         )
     for one in others.values():
         yield one.name, one.receives, *_operator(one, f"privacy.recipients, {one.name}")
+
+
+def _pages_around(embed: Embed | None, others: dict[str, Recipient]) -> Iterator[tuple[str, str, str, str, str]]:
+    """The pages of other sites that an embedded study stands in, each taken out of the other recipients."""
+    for origin in embed.origins if embed else ():
+        operator, sent = others.pop(origin, Operator()), ", ".join(embed.send if embed else ())
+        yield f"the page of {origin} around the study", sent, *_operator(operator, f"privacy.recipients, {origin}")
 
 
 def _operator(one: Operator, key: str) -> tuple[str, str, str]:

@@ -232,6 +232,15 @@ def test_a_recipient_named_as_a_recruiter_describes_it() -> None:
     assert "| Prolific |" not in record
 
 
+def test_the_page_around_an_embedded_study_is_a_recipient() -> None:
+    origin = "https://survey.example.org"
+    embed = {"origins": [origin], "send": ["outcome", "about.job"]}
+    record = written(facts_of(study_of(embed=embed)))["record"]
+    row = next(line for line in record.splitlines() if f"the page of {origin}" in line)
+    assert "outcome, about.job" in plain(row)
+    assert f"the page of {origin}" not in written(facts_of(study_of()))["record"]
+
+
 def test_what_a_prompt_contains_of_a_participant_is_named() -> None:
     assert "with the values of arm" in written(facts_of(study_of()))["summary"]
 
