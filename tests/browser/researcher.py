@@ -13,6 +13,9 @@ from tests.browser.waiting import quiet
 
 LONG_MS = 180_000
 REST_MS = 100
+TIMERS = """(window.gradio_config?.dependencies ?? [])
+  .filter((event) => event.targets.some(([, on]) => on === "tick")).map((event) => event.id)"""
+"""The numbers of the events of timers."""
 
 
 class AtConsole:
@@ -48,15 +51,16 @@ class AtConsole:
             self._answered.add(self._unanswered.pop(sent))
 
     def quiet(self) -> None:
-        """Wait until every event of the page was answered once, and what came of it is painted.
+        """Wait until every event of the page was answered, those of timers once, and what came of it is painted.
 
-        Monitoring asks again and again, and on a busy machine has asked again before it is painted.
+        On a busy machine Monitoring asks again before the last answer is painted.
         """
         give_up_s = time.monotonic() + LONG_MS / 1000
+        timers = {*self.page.evaluate(TIMERS)}
         self._answered.clear()
         while True:
             quiet(self.page)
-            if self._answered.issuperset(self._unanswered.values()):
+            if (self._answered & timers).issuperset(self._unanswered.values()):
                 return
             assert time.monotonic() < give_up_s, self._unanswered
             self.page.wait_for_timeout(REST_MS)
