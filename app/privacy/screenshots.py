@@ -30,7 +30,6 @@ from app.privacy.screens import START, SeenScreen
 from app.session.service import Sessions
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.trial_links import TrialLinks
-from app.web.server import build_app
 from experiments.study.study import Study
 from problems.errors import install_line
 from storage.db.engine import Database, open_database
@@ -172,6 +171,8 @@ def stage() -> Iterator[Stage]:
 
 @contextmanager
 def _serving(stage: Stage, study: Study) -> Iterator[None]:
+    from app.web.server import build_app  # Gradio is slow to import, and other commands need none of it
+
     settings = stage.settings
     app = build_app(settings, stage.database, [study])
     quiet = {"log_config": None, "access_log": False, "log_level": "warning", "timeout_graceful_shutdown": 1}

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.i18n.negotiation import from_accept_language
+from app.web.frames import FRAMED_BY
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
 from app.web.rate_limit import GcraLimiter
 from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
@@ -37,9 +38,6 @@ CSP = (
     "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'; form-action 'self'; "
     "base-uri 'self'; frame-ancestors {framed_by}"
 )
-FRAMED_BY = "parley.framed_by"
-"""The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
-page of one study. Without it no page may."""
 APART: Mapping[str, str] = {"/": " page", "/api/telemetry": " telemetry"}
 """Paths with a separate rate limit per person, so that they do not use up the limit for actions; each with the suffix
 of its key in the limiter."""

@@ -55,6 +55,7 @@ def test_a_page_around_a_study(
         "returns": False,
         "ended": False,
         "ticket": "t",
+        "framed": "",
         "note": "Wait.",
         "recruiters": ["Prolific"],
     }

@@ -123,7 +123,7 @@ def test_labels_of_a_report_are_inert_and_stay_in_their_boxes(new_context: Calla
     labels = [*OVERFLOW, *(one for one in LIGHT if one not in OVERFLOW)]
     figures = [figure(f"x.{n}", one.text, Interval(0.3, 0.2, 0.4), model=one.text) for n, one in enumerate(labels)]
     told = html(report(finding("arena.win_rate", figures), crossed([one.text for one in OVERFLOW])))
-    policy = {"content-security-policy": CSP.format(nonce="none", more="")}
+    policy = {"content-security-policy": CSP.format(nonce="none", more="", framed_by="'none'")}
     page.route("http://report.test/", lambda route: route.fulfill(body=told, content_type="text/html", headers=policy))
     page.goto("http://report.test/")
     text = squeezed(page.locator("body").text_content() or "")

@@ -118,12 +118,12 @@ def test_what_scrolls_is_reached_by_the_keyboard(screens: Screens) -> None:
     page = screens("chat-answer")
     page.set_viewport_size({"width": 320, "height": 700})
     page.locator("#sheet-bar [aria-controls]").click()
-    formula = page.locator("#left math[tabindex]").first
+    formula = page.locator("#left .formula[tabindex]").first
     formula.focus()
     page.keyboard.press("ArrowRight")
     until(page, "() => document.activeElement.scrollLeft > 0")
     page.set_viewport_size({"width": 1280, "height": 700})
-    expect(page.locator("#left math[tabindex]")).to_have_count(0)
+    expect(page.locator("#left .formula[tabindex]")).to_have_count(0)
 
 
 # ---- Without eyes, and without motion

@@ -27,8 +27,8 @@ from app.session.budget_gate import BUDGET
 from app.session.replies.request import SCRIPTED
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
+from app.web.frames import EMBED, framed_page, is_framed, let_frame
 from app.web.open_studies import OpenStudies, OpenStudy
-from app.web.participant.framing import EMBED, framed_page, is_framed, let_frame
 from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie

@@ -11,9 +11,11 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from app.web.security import FRAMED_BY
 from experiments.study.study import Study
 
+FRAMED_BY = "parley.framed_by"
+"""The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
+page of one study. Without it no page may."""
 EMBED = "embed"
 """The parameter of `/` with the name of the embedded study."""
 FRAMES = ("iframe", "frame")
