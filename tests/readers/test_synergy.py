@@ -70,19 +70,30 @@ def near(interval: Mapping[str, float], value: float) -> bool:
     return abs(interval["value"] - value) <= half
 
 
-def test_the_command_on_a_study_of_its_own(with_numpyro: Run, tmp_path: Path) -> None:
-    """Simulated people answer alone and with a model: the estimate is near the plain difference."""
-    assert parley("simulate", "chatbench", "-n", "14", folder=tmp_path).returncode == 0
+def test_the_command_on_a_study_of_its_own_and_on_an_imported_release(
+    with_numpyro: Run, tmp_path: Path, soak: bool
+) -> None:
+    """Simulated people answer alone and with a model: the estimate is near the plain difference, also where the study's
+    data come back as a release of ChatBench."""
+    export = ("export", "chatbench", "--schema", "chatbench", "--origin", "bot", "-o", "release")
+    imported = ("import", "chatbench", "release", "--study", "again")
+    for words in (("simulate", "chatbench", "-n", "14"), export, imported):
+        done = parley(*words, folder=tmp_path)
+        assert done.returncode == 0, done.stderr
     command = "from app.cli import main; sys.argv[0] = 'parley'; main()"
-    words = ("synergy", "chatbench", "--draws", "100", "--json")
-    runs = [with_numpyro(command, *words, cwd=tmp_path) for _ in range(2)]
-    assert runs[0].returncode == 0, runs[0].stderr
-    assert runs[0].stdout == runs[1].stdout, "the same seed gives the same numbers"
-    found = json.loads(runs[0].stdout)
-    assert {one["model"] for one in found["models"]} == {"tutor-a", "tutor-b"}
-    for one in found["models"]:
-        assert abs(one["synergy"]["value"] - one["observed"]) < 0.15
-        assert one["synergy"]["low"] < one["synergy"]["value"] < one["synergy"]["high"]
+    runs = [
+        with_numpyro(command, "synergy", study, "--draws", "100", "--json", cwd=tmp_path)
+        for study in ("chatbench", *["again"] * (2 if soak else 1))
+    ]
+    assert [done.returncode for done in runs] == [0] * len(runs), runs[0].stderr + runs[1].stderr
+    assert runs[1].stdout == runs[-1].stdout, "the same seed gives the same numbers"
+    own, release = (json.loads(done.stdout) for done in runs[:2])
+    for found in (own, release):
+        assert {one["model"] for one in found["models"]} == {"tutor-a", "tutor-b"}
+        for one in found["models"]:
+            assert abs(one["synergy"]["value"] - one["observed"]) < 0.15
+            assert one["synergy"]["low"] < one["synergy"]["value"] < one["synergy"]["high"]
+    assert [own[name] for name in ("people", "questions")] == [release[name] for name in ("people", "questions")]
 
 
 def test_without_answers_alone_and_without_numpyro_it_says_what_to_do(tmp_path: Path) -> None:
