@@ -32,7 +32,7 @@ from storage.schemas.registry import released
 INSTRUMENT = "instrument"
 """What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
 ADVICE = "advice"
-"""The same for advice and confidence."""
+"""Figures of advice and confidence."""
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,

@@ -46,9 +46,9 @@ from app.errors import AnnotatorUnknown
 from app.session.service import AnnotationCount
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
+from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
 from experiments.study.study import Study
-from experiments.study.validation_errors import issues_of
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
 from storage.db.engine import Database

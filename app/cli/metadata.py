@@ -13,8 +13,8 @@ from app.cli.common import AsJson, StudyName, existing_database, name_of, out, p
 from app.clock import SystemClock
 from app.studies.loader import read_yaml
 from experiments.errors import StudyError, suggestion
+from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.dataset_info import DatasetInfo
-from experiments.study.validation_errors import issues_of
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.publication_metadata import dataset_info_of, record_dataset_info

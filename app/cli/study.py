@@ -28,8 +28,8 @@ from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
 from experiments.errors import StudyError
+from experiments.study.checks.lint import advice
 from experiments.study.json_schema import json_schema
-from experiments.study.lint import advice
 from experiments.study.study import Study
 from problems.plugins import nowhere
 from storage.db.database_url import redact_password

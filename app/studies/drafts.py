@@ -24,7 +24,7 @@ from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_o
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
-from experiments.study.lint import advice
+from experiments.study.checks.lint import advice
 from experiments.study.study import Study
 from problems.pools import load_pool
 from problems.problem import Problem

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from experiments.session.state import State
-from experiments.study.embed_check import sent_paths
+from experiments.study.checks.embed_check import sent_paths
 from experiments.study.study import Study
 
 VERSION = 1

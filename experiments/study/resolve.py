@@ -24,13 +24,13 @@ from experiments.instruments.dices_safety import COMPREHENSION_OPTIONS, REASONS
 from experiments.instruments.query_labels import LABELS, WRITE_IN
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import StrictModel
+from experiments.study.checks.validation import validate
+from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
 from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.study.validation import validate
-from experiments.study.validation_errors import drop_consequential, issues_of, parse_leniently
 from problems.pictures import Picture, PictureMap
 from problems.problem import Problem
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.study.lint import advice
+from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from app.studies.loader import load_study, shipped
 from experiments.errors import StudyError
+from experiments.study.checks.lint import advice
 from experiments.study.consent.check import consent_advice, consent_findings
 from experiments.study.consent.elements import ELEMENTS, WORDINGS, normalized
-from experiments.study.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem

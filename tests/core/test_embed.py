@@ -13,7 +13,7 @@ from experiments.errors import StudyError
 from experiments.session.disclosures import HOST_DISCLOSED, disclosures
 from experiments.session.engine import screen
 from experiments.session.host_messages import height_message, host_messages
-from experiments.study.lint import advice
+from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem

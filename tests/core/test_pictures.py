@@ -15,7 +15,7 @@ from app.ai_alone.plan import AiAloneRequest, cells
 from app.rendering import markdown
 from app.studies.loader import load_study
 from experiments.errors import StudyError
-from experiments.study.lint import advice
+from experiments.study.checks.lint import advice
 from experiments.study.resolve import restore
 from experiments.study.study import Study
 from problems.errors import ProblemError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.studies.loader import read_yaml
 from experiments.errors import StudyError, ValidationIssue
-from experiments.study.lint import advice
+from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study

@@ -18,7 +18,7 @@ from app.analysis.trial.estimator import AFTER, BEFORE, CONTROL, TREATMENT, Diff
 from app.errors import TrialError
 from experiments.events import Event
 from experiments.session.state import visited
-from experiments.study.plan_check import CONFIDENCES
+from experiments.study.checks.plan_check import CONFIDENCES
 from experiments.study.sections.plan import STEP, Hypothesis, Plan, PlannedContrast
 from experiments.study.step import Step
 from experiments.views.bonus import ATTENTION, checks_failed

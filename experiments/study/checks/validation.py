@@ -18,13 +18,13 @@ from experiments.errors import ValidationIssue, suggestion
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
-from experiments.study.dices_labels import conversation_faults, option_faults
-from experiments.study.embed_check import embed_faults
+from experiments.study.checks.dices_labels import conversation_faults, option_faults
+from experiments.study.checks.embed_check import embed_faults
+from experiments.study.checks.integrity_check import integrity_faults
+from experiments.study.checks.plan_check import plan_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
-from experiments.study.integrity_check import integrity_faults
 from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
-from experiments.study.plan_check import plan_faults
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from experiments.study.checks.embed_check import embed_advice
+from experiments.study.checks.plan_check import plan_advice
 from experiments.study.consent.check import consent_advice
-from experiments.study.embed_check import embed_advice
-from experiments.study.plan_check import plan_advice
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study

@@ -1,0 +1,1 @@
+"""Checks of a study file: errors that keep it from running, and advice."""
