@@ -44,7 +44,7 @@ from experiments.study.json_schema import json_schema
 from experiments.study.sections import ai_alone, dataset_info, integrity, plan, recruitment
 from experiments.study.sections import model_spec as replying
 from experiments.study.sections.annotators import AnnotatorSpec
-from experiments.study.sections.embed import Embed
+from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.two_step_simulator import SimulatorPrompts
 from experiments.study.step import Step, kinds
 from problems import registry as sources
@@ -77,7 +77,7 @@ STUDY_PARTS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`recruitment`", recruitment.Recruitment),
     ("`outcomes`: the page and code of each", recruitment.EndPage),
     ("`session_limits`", recruitment.SessionLimits),
-    ("`embed`: a frame in another page", Embed),
+    ("`embed`: a frame in another page", EmbedSpec),
     ("`ai_alone`: models without people", ai_alone.AiAloneSpec),
     ("`ai_alone.prompts`", ai_alone.AiAlonePrompts),
     ("`simulator_prompts`: simulated users", SimulatorPrompts),

@@ -80,7 +80,7 @@ PANELS = {
         "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub, Zenodo or OSF."),
         "metadata": Entry("metadata", "Record or show the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
-        "synergy": Entry("synergy", "Estimate how much people gain by each model, and their abilities."),
+        "synergy": Entry("synergy", "Estimate how much people gain by each model."),
         "integrity": Entry("integrity", "Show evidence on how texts came about."),
         "blinding": Entry("blinding", "Check blinding: replies that name a model, and guesses."),
         "verify": Entry("participants", "Recompute all assignments and draws from seeds."),

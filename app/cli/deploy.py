@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from app.cli.commands import command
 from app.cli.common import out, settings_in_use
-from app.deploy.deployment import Deployment, Kind, plan
+from app.deploy.deployment import HostFolder, Kind, plan
 from app.deploy.folder import render, require_free, write
 from app.deploy.package import LOCK, ROOT, build, require_source
 from app.deploy.study_files import files_of
@@ -86,7 +86,7 @@ def deploy(
     out.print(f"{planned.host.title}: {len(files) + 2} files in {folder}. Next: {folder}/README.md", highlight=False)
 
 
-def _show(folder: Path, planned: Deployment, copied: list[str]) -> None:
+def _show(folder: Path, planned: HostFolder, copied: list[str]) -> None:
     """Print each file that would be written."""
     wheel = WHEEL.format(version=planned.version)
     for path, text in render(planned, wheel).items():

@@ -17,7 +17,7 @@ from app.bots.preview_session import offline
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out, settings_in_use, with_saved
 from app.clock import SystemClock
-from app.documents.block import DocumentBlock, Picture
+from app.documents.block import DocumentBlock, DocumentPicture
 from app.documents.markdown import markdown
 from app.documents.word import docx
 from app.errors import SettingsError
@@ -98,7 +98,7 @@ def _write(folder: Path, study: Study, documents: Mapping[str, Iterable[Document
     out.print('Read them: what is called "Not stated" is for you to write.')
 
 
-def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], dict[str, tuple[Picture, ...]]]:
+def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], dict[str, tuple[DocumentPicture, ...]]]:
     """The screens of every arm, and their pictures by the screens' names; raises SettingsError without Chromium."""
     own = replace(offline(study), picture_files=study.picture_files)
     arms = asyncio.run(walk_every_arm(own, language))

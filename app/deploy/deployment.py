@@ -43,7 +43,7 @@ class Secret(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Deployment:
+class HostFolder:
     """What the templates of a host are filled with."""
 
     target: str
@@ -115,7 +115,7 @@ def plan(
     version: str,
     name: str = "",
     image: str = "",
-) -> Deployment:
+) -> HostFolder:
     """The deployment on a host, of a study as it was `named` on the command line; raises SettingsError."""
     host = TARGETS[target]
     name = name or _slug(study.name if study else "parley")
@@ -129,7 +129,7 @@ def plan(
     console_url = (settings.console_url or urlunsplit((*parts[:2], "/console", "", ""))).rstrip("/")
     if console_url == url:
         raise SettingsError(f"Participants and the console cannot both be at {url}: set {env_name('console_url')}")
-    return Deployment(
+    return HostFolder(
         target=target,
         name=name,
         title=study.file.title if study else "Parley",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.deploy.deployment import Deployment
+from app.deploy.deployment import HostFolder
 from app.errors import SettingsError
 
 TEMPLATES = Environment(
@@ -26,7 +26,7 @@ EXECUTABLE = ("start.sh",)
 BLANK_LINES = re.compile(r"\n{3,}")
 
 
-def render(deployment: Deployment, wheel: str) -> dict[str, str]:
+def render(deployment: HostFolder, wheel: str) -> dict[str, str]:
     """The files of a deployment by their path in its folder; `wheel` is the name of the file that has Parley."""
     files = {}
     for path, template in deployment.host.files.items():

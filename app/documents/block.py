@@ -72,7 +72,7 @@ class Quotation:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DocumentPicture:
     """A picture in a PNG file. `link` is the file's path from the document's folder, `width_px` that of the screen."""
 
     file: Path
@@ -89,4 +89,4 @@ class Diagram:
 
 
 Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
-DocumentBlock: TypeAlias = Block | Quotation | Picture | Diagram
+DocumentBlock: TypeAlias = Block | Quotation | DocumentPicture | Diagram

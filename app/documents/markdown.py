@@ -12,9 +12,9 @@ from app.documents.block import (
     Contents,
     Diagram,
     DocumentBlock,
+    DocumentPicture,
     Heading,
     Paragraph,
-    Picture,
     Quotation,
     TextTable,
 )
@@ -62,17 +62,17 @@ def _written(block: DocumentBlock) -> str:
             return f"    {' '.join(text.split())}"
         case TextTable():
             return _table(block)
-        case Quotation() | Picture() | Diagram():
+        case Quotation() | DocumentPicture() | Diagram():
             return _inserted(block)
         case _ as other:
             assert_never(other)
 
 
-def _inserted(block: Quotation | Picture | Diagram) -> str:
+def _inserted(block: Quotation | DocumentPicture | Diagram) -> str:
     match block:
         case Quotation(text):
             return "\n>\n".join(f"> {escaped(line)}" for line in text.splitlines() if line.strip())
-        case Picture(_, link, description, _):
+        case DocumentPicture(_, link, description, _):
             return f"![{escaped(description)}](<{link}>)"
         case Diagram(source):
             return f"```mermaid\n{source}\n```"

@@ -13,9 +13,9 @@ from app.documents.block import (
     Contents,
     Diagram,
     DocumentBlock,
+    DocumentPicture,
     Heading,
     Paragraph,
-    Picture,
     Quotation,
     TextTable,
 )
@@ -64,20 +64,20 @@ def _write(page: Page, block: DocumentBlock) -> None:
             page.add_paragraph(_text(text), style="No Spacing")
         case TextTable():
             _table(page, block)
-        case Quotation() | Picture() | Diagram():
+        case Quotation() | DocumentPicture() | Diagram():
             _insert(page, block)
         case _ as other:
             assert_never(other)
 
 
-def _insert(page: Page, block: Quotation | Picture | Diagram) -> None:
+def _insert(page: Page, block: Quotation | DocumentPicture | Diagram) -> None:
     from docx.shared import Cm
 
     match block:
         case Quotation(text):
             for line in filter(str.strip, text.splitlines()):
                 page.add_paragraph(_text(line), style="Quote")
-        case Picture(file, _, description, width_px):
+        case DocumentPicture(file, _, description, width_px):
             shape = page.add_picture(str(file), width=Cm(WIDTH_CM * min(1, width_px / FULL_PX)))
             if shape.height > Cm(HEIGHT_CM):
                 shape.width, shape.height = round(shape.width * Cm(HEIGHT_CM) / shape.height), Cm(HEIGHT_CM)

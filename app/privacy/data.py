@@ -9,7 +9,7 @@ from app.privacy.facts import PrivacyFacts, missing, stated
 from experiments.session.telemetry import disclosure
 from experiments.study.consent.check import plain, replies
 from experiments.study.fields import Checkbox, Field
-from experiments.study.sections.embed import Embed
+from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.privacy import Operator, Recipient
 from experiments.study.study import Study
 from experiments.study.template import SLOT, names
@@ -125,7 +125,7 @@ def recipients(facts: PrivacyFacts) -> Iterator[tuple[str, str, str, str, str]]:
         yield one.name, one.receives, *_operator(one, f"privacy.recipients, {one.name}")
 
 
-def _pages_around(embed: Embed | None, others: dict[str, Recipient]) -> Iterator[tuple[str, str, str, str, str]]:
+def _pages_around(embed: EmbedSpec | None, others: dict[str, Recipient]) -> Iterator[tuple[str, str, str, str, str]]:
     """The pages of other sites that an embedded study stands in, each taken out of the other recipients."""
     for origin in embed.origins if embed else ():
         operator, sent = others.pop(origin, Operator()), ", ".join(embed.send if embed else ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from app.documents.block import DocumentBlock, Heading, Paragraph, Picture, Quotation, TextTable
+from app.documents.block import DocumentBlock, DocumentPicture, Heading, Paragraph, Quotation, TextTable
 from app.privacy.data import options_of, talks, worded
 from app.privacy.facts import PrivacyFacts, bullets, listed, missing, opening, stated
 from app.privacy.screens import START, Arm, SeenScreen
@@ -28,7 +28,7 @@ NO_PICTURES = "There are no pictures: the annex was made with --no-screenshots."
 
 
 def irb_annex(
-    facts: PrivacyFacts, arms: Sequence[Arm], pictures: dict[str, tuple[Picture, ...]]
+    facts: PrivacyFacts, arms: Sequence[Arm], pictures: dict[str, tuple[DocumentPicture, ...]]
 ) -> Iterator[DocumentBlock]:
     """The document; `pictures` are those of each screen, by its name."""
     study, info, published = facts.study, facts.info, facts.study.file.dataset or DatasetInfo()
@@ -246,7 +246,7 @@ def _endings(facts: PrivacyFacts) -> Iterator[DocumentBlock]:
             yield Quotation("\n".join(filter(None, (page.title, unwrapped(page.text)))))
 
 
-def _screens(arms: Sequence[Arm], pictures: dict[str, tuple[Picture, ...]]) -> Iterator[DocumentBlock]:
+def _screens(arms: Sequence[Arm], pictures: dict[str, tuple[DocumentPicture, ...]]) -> Iterator[DocumentBlock]:
     if not pictures:
         yield Paragraph(NO_PICTURES, loud=True)
         return

@@ -23,7 +23,7 @@ from app.bots.preview_session import dated
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.documents.block import Picture
+from app.documents.block import DocumentPicture
 from app.errors import SettingsError
 from app.privacy.browser import chromium
 from app.privacy.screens import START, SeenScreen
@@ -83,10 +83,10 @@ def file_of(folder: Path, name: str, width: int) -> Path:
     return folder / f"{name}-{width}.png"
 
 
-def pictures_of(folder: Path, base: Path, name: str, title: str) -> tuple[Picture, ...]:
+def pictures_of(folder: Path, base: Path, name: str, title: str) -> tuple[DocumentPicture, ...]:
     """The pictures of a screen, for a document in `base`."""
     return tuple(
-        Picture(file, file.relative_to(base).as_posix(), f"{title}, {width} pixels wide", width)
+        DocumentPicture(file, file.relative_to(base).as_posix(), f"{title}, {width} pixels wide", width)
         for width in WIDTHS
         for file in (file_of(folder, name, width),)
     )

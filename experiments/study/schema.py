@@ -17,7 +17,7 @@ from experiments.study.base_model import Condition, Level, Slug, StrictModel
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.dataset_info import DatasetInfo
-from experiments.study.sections.embed import Embed
+from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.integrity import IntegrityChecks
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.plan import Plan
@@ -303,7 +303,7 @@ class StudyFile(StrictModel):
     are seen."""
     integrity: IntegrityChecks | None = None
     """A check of how texts were written, which `parley integrity` reports. The consent form discloses it."""
-    embed: Embed | None = None
+    embed: EmbedSpec | None = None
     """The pages of other sites in which the study may stand as a frame, and what they are sent. None by default: no
     page can frame it."""
     dataset: DatasetInfo | None = None

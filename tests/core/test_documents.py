@@ -9,15 +9,15 @@ from docx import Document
 from docx.shared import Cm
 from PIL import Image
 
-from app.documents.block import Diagram, Heading, Picture, Quotation
+from app.documents.block import Diagram, DocumentPicture, Heading, Quotation
 from app.documents.markdown import markdown
 from app.documents.word import HEIGHT_CM, WIDTH_CM, docx
 
 
-def picture(folder: Path, width: int, height: int) -> Picture:
+def picture(folder: Path, width: int, height: int) -> DocumentPicture:
     file = folder / f"{width}.png"
     Image.new("RGB", (width, height)).save(file)
-    return Picture(file, f"screens/{width}.png", f"A screen [{width}]", width)
+    return DocumentPicture(file, f"screens/{width}.png", f"A screen [{width}]", width)
 
 
 def test_markdown_has_them_and_shows_what_others_wrote_as_it_is(tmp_path: Path) -> None:

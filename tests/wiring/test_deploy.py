@@ -18,7 +18,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from app.config.settings import Settings, env_name
-from app.deploy.deployment import PORT, Deployment, plan
+from app.deploy.deployment import PORT, HostFolder, plan
 from app.deploy.folder import render, write
 from app.deploy.package import ROOT, Package, build
 from app.deploy.study_files import files_of
@@ -47,13 +47,13 @@ each_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 
 def planned(
     target: str, database: Any, settings: Settings | None = None, study: str = "demo", **more: Any
-) -> Deployment:
+) -> HostFolder:
     """The deployment of a study, at an address of its own."""
     given = settings or Settings(_env_file=None, public_url=URL)
     return plan(target, given, load_study(study), study, database=database, version="0.1.0", **more)
 
 
-def written(folder: Path, deployment: Deployment) -> Path:
+def written(folder: Path, deployment: HostFolder) -> Path:
     """Its folder, with an own study's files, and names in place of wheel and pins."""
     texts = {name: text.encode() for name, text in render(deployment, "parley_studies-0.1.0-py3-none-any.whl").items()}
     own = files_of(find(deployment.own_study)) if deployment.own_study and deployment.host.private_files else {}
@@ -96,7 +96,7 @@ def settings_in(folder: Path, target: str) -> Mapping[str, str]:
 # ---- Each host's own files
 
 
-def huggingface(folder: Path, deployment: Deployment) -> None:
+def huggingface(folder: Path, deployment: HostFolder) -> None:
     """https://huggingface.co/docs/hub/spaces-config-reference"""
     readme = (folder / "README.md").read_text(encoding="utf-8")
     _, header, text = readme.split("---\n", 2)
@@ -127,7 +127,7 @@ def huggingface(folder: Path, deployment: Deployment) -> None:
     assert ("USER", "parley") in steps
 
 
-def fly(folder: Path, deployment: Deployment) -> None:
+def fly(folder: Path, deployment: HostFolder) -> None:
     """https://fly.io/docs/reference/configuration/"""
     found = tomllib.loads((folder / "fly.toml").read_text(encoding="utf-8"))
     assert set(found) == {
@@ -144,7 +144,7 @@ def fly(folder: Path, deployment: Deployment) -> None:
     assert "fly secrets import --stage < secrets.env" in readme
 
 
-def on_render(folder: Path, deployment: Deployment) -> None:
+def on_render(folder: Path, deployment: HostFolder) -> None:
     """https://render.com/docs/blueprint-spec"""
     (found,) = documents(folder / "render.yaml")
     assert set(found) == {"services"} | ({"databases"} if deployment.database == "postgresql" else set())
@@ -167,7 +167,7 @@ def on_render(folder: Path, deployment: Deployment) -> None:
         assert (set(there), there["ipAllowList"]) == ({"name", "plan", "postgresMajorVersion", "ipAllowList"}, [])
 
 
-def server(folder: Path, deployment: Deployment) -> None:
+def server(folder: Path, deployment: HostFolder) -> None:
     """By systemd's own check, with a program that is here in place of those that are there."""
     units = sorted(path.name for path in folder.glob("parley*.*") if path.suffix in (".service", ".timer"))
     backups = ["parley-backup.service", "parley-backup.timer"] if deployment.database == "sqlite" else []
@@ -191,7 +191,7 @@ def server(folder: Path, deployment: Deployment) -> None:
     assert "Overall exposure level" in told
 
 
-def kubernetes(folder: Path, deployment: Deployment) -> None:
+def kubernetes(folder: Path, deployment: HostFolder) -> None:
     """By the schemas of Kubernetes, strictly; and by Kustomize, where there is kubectl."""
     base = folder / "base"
     (kustomization,) = documents(base / "kustomization.yaml")
@@ -224,7 +224,7 @@ def kubernetes(folder: Path, deployment: Deployment) -> None:
         assert images == {f"{deployment.image}:0.1.0"}
 
 
-OF_HOST: Mapping[str, Callable[[Path, Deployment], None]] = {
+OF_HOST: Mapping[str, Callable[[Path, HostFolder], None]] = {
     "huggingface": huggingface, "fly": fly, "render": on_render, "server": server, "kubernetes": kubernetes
 }  # fmt: skip
 

@@ -32,7 +32,7 @@ from experiments.study.schema import (
 )
 from experiments.study.sections.ai_alone import AiAloneSpec
 from experiments.study.sections.dataset_info import Author, DatasetInfo, Grant
-from experiments.study.sections.embed import Embed
+from experiments.study.sections.embed import EmbedSpec
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from experiments.study.sections.recruitment import Bonus, EndPage, Quota, Recruitment, SessionLimits
@@ -134,7 +134,7 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str], model: type[B
         "quotas": Quota,
         "bonus": Bonus,
         "dataset": DatasetInfo,
-        "embed": Embed,
+        "embed": EmbedSpec,
         "authors": Author,
         "funding": Grant,
         "plan": Plan,

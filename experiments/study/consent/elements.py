@@ -33,7 +33,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class ElementWording:
     """How an element is said in a language: a sentence as an example, and what finds such sentences."""
 
     example: str
@@ -64,16 +64,16 @@ _NUMBER = (
 _EMAIL = r"[\w.+-]+@[\w-]+\.[\w.-]+"
 
 
-def _wording(example: str, pattern: str) -> Wording:
-    return Wording(example, re.compile(pattern.replace("NUMBER", _NUMBER).replace("EMAIL", _EMAIL)))
+def _wording(example: str, pattern: str) -> ElementWording:
+    return ElementWording(example, re.compile(pattern.replace("NUMBER", _NUMBER).replace("EMAIL", _EMAIL)))
 
 
-def _arabic(example: str, pattern: str) -> Wording:
+def _arabic(example: str, pattern: str) -> ElementWording:
     """A wording in Arabic, where "and", "so" and "to" are written together with the next word."""
     return _wording(example, pattern.replace(r"\b(?:", r"\b[وفل]?(?:"))
 
 
-WORDINGS: Mapping[str, Mapping[ElementName, Wording]] = MappingProxyType(
+WORDINGS: Mapping[str, Mapping[ElementName, ElementWording]] = MappingProxyType(
     {
         "en": {
             "controller": _wording(

@@ -75,7 +75,7 @@ Sent = Annotated[
 ]
 
 
-class Embed(StrictModel):
+class EmbedSpec(StrictModel):
     """The pages of other sites in which the study may stand as a frame, such as a survey of Qualtrics."""
 
     origins: Annotated[tuple[Origin, ...], Field(max_length=MOST_ORIGINS), AfterValidator(_some)]

@@ -35,7 +35,7 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class GateFinding:
     """Something that may reveal who took part, in columns of some files; `reviews` are those of its columns."""
 
     kind: Kind
@@ -60,11 +60,11 @@ class GateReport:
     people: int
     k: int | None
     threshold: int
-    findings: tuple[Finding, ...]
+    findings: tuple[GateFinding, ...]
     simulated: bool = False
 
     @property
-    def open(self) -> tuple[Finding, ...]:
+    def open(self) -> tuple[GateFinding, ...]:
         """The findings about which nobody has decided."""
         return tuple(finding for finding in self.findings if not finding.resolved)
 
@@ -102,12 +102,12 @@ def examine(
     )
 
 
-def _with_reviews(finding: Finding, reviews: Mapping[str, Review]) -> Finding:
+def _with_reviews(finding: GateFinding, reviews: Mapping[str, Review]) -> GateFinding:
     known = tuple(reviews[column] for column in finding.columns if column in reviews)
-    return Finding(finding.kind, finding.columns, finding.files, finding.detail, known, finding.examples)
+    return GateFinding(finding.kind, finding.columns, finding.files, finding.detail, known, finding.examples)
 
 
-def _texts(files: Sequence[FolderFile]) -> list[Finding]:
+def _texts(files: Sequence[FolderFile]) -> list[GateFinding]:
     """A finding for each column of free text, and another if there are personal data in it."""
     texts: dict[str, list[str]] = {}
     personal: dict[str, Counter[str]] = {}
@@ -127,8 +127,14 @@ def _texts(files: Sequence[FolderFile]) -> list[Finding]:
                 personal.setdefault(name, Counter()).update(found[name])
                 where.setdefault(name, []).append(file.path)
     return [
-        *(Finding("personal data", (name,), tuple(where[name]), _counts(kinds)) for name, kinds in personal.items()),
-        *(Finding("free text", (name,), tuple(paths), "written by people or models") for name, paths in texts.items()),
+        *(
+            GateFinding("personal data", (name,), tuple(where[name]), _counts(kinds))
+            for name, kinds in personal.items()
+        ),
+        *(
+            GateFinding("free text", (name,), tuple(paths), "written by people or models")
+            for name, paths in texts.items()
+        ),
     ]
 
 
@@ -136,19 +142,19 @@ def _counts(kinds: Counter[str]) -> str:
     return ", ".join(f"{number:,} × {kind}" for kind, number in sorted(kinds.items()))
 
 
-def _small(cells: SmallCells, files: Sequence[FolderFile], k: int) -> Finding:
+def _small(cells: SmallCells, files: Sequence[FolderFile], k: int) -> GateFinding:
     holds = tuple(file.path for file in files if {*cells.columns} & {column.name for column in file.columns})
     one = "combination" if len(cells.columns) > 1 else "value"
     detail = f"{count(cells.cells, one)} shared by fewer than {k}: {count(cells.people, 'person', 'people')}"
-    return Finding("small cells", cells.columns, holds, detail, examples=cells.examples)
+    return GateFinding("small cells", cells.columns, holds, detail, examples=cells.examples)
 
 
-def _unknown_demographics(files: Sequence[FolderFile]) -> Finding:
+def _unknown_demographics(files: Sequence[FolderFile]) -> GateFinding:
     """The question which columns describe people, with those that could: closed ones and numbers, one row a session."""
     wide = [file for file in files if "answersWide" in file.path]
     could = [one.name for file in wide for one in file.columns if one.closed or one.type in ("integer", "number")]
     detail = f"not known which columns describe people; could be: {', '.join(could) or 'none'}"
-    return Finding("demographics", (), tuple(file.path for file in wide), detail)
+    return GateFinding("demographics", (), tuple(file.path for file in wide), detail)
 
 
 def _people(files: Sequence[FolderFile], columns: Sequence[str]) -> list[tuple[str, ...]]:
@@ -172,6 +178,6 @@ def _note(values: dict[str, str], name: str, cell: Any) -> None:
         values[name] = "" if cell is None else str(cell)
 
 
-def columns_of(findings: Collection[Finding]) -> tuple[str, ...]:
+def columns_of(findings: Collection[GateFinding]) -> tuple[str, ...]:
     """The columns of some findings, each once."""
     return tuple(dict.fromkeys(column for finding in findings for column in finding.columns))
