@@ -154,11 +154,11 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgres_server() -> Iterator[str]:
     """A PostgreSQL server of this run's own; it comes with what the tests install, so that none may skip it."""
     from tests.fakes.postgres import postgres
 
-    with postgres(tmp_path_factory.mktemp("postgres")) as address:
+    with postgres() as address:
         yield address
 
 

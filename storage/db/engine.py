@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from sqlite3 import SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_READONLY
 from sqlite3 import Error as SqliteError
@@ -137,7 +138,8 @@ def _own(file: Path | None) -> None:
     try:
         new = not file.exists()
         if new and file.absolute().parent.is_dir():  # without a folder, opening it tells why
-            create(file).close()
+            with suppress(FileExistsError):  # another process begins at this moment
+                create(file).close()
     except OSError as error:
         raise unwritable(file, error) from error
     if not new and not os.access(file, os.W_OK):  # SQLite opens it all the same, and refuses the first fact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -11,9 +12,17 @@ from uuid import UUID
 import pytest
 
 from storage.db.engine import Database
-from tests.fakes.databases import export
+from tests.fakes.databases import export, fill
+from tests.fakes.once import database_of
 
 Votes = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Database:
+    """So many sessions that some vote more than once."""
+    fill_it = lambda database: asyncio.run(fill(database, ["arena"], 60, "1"))  # noqa: E731
+    return database_of(tmp_path_factory, "arena-votes", fill_it)
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,24 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sqlalchemy import create_engine, text
 
 
 @contextmanager
-def postgres(folder: Path) -> Iterator[str]:
-    """A server whose data are in a folder; its address as SQLAlchemy writes it."""
-    with one_that_restarts(folder) as (address, _):
+def postgres() -> Iterator[str]:
+    """A server; its address as SQLAlchemy writes it."""
+    with outside() as folder, one_that_restarts(folder) as (address, _):
         yield address
+
+
+@contextmanager
+def outside() -> Iterator[Path]:
+    """A folder outside of pytest's: PostgreSQL does not run as root, and whenever another pytest starts on the machine,
+    it takes every other account's access to its folders away."""
+    with TemporaryDirectory(prefix="parley-postgres-") as folder:
+        yield Path(folder)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from storage.log.seats import last_us
 from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd, crowd
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.postgres import one_that_restarts
+from tests.fakes.postgres import one_that_restarts, outside
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.full import CALM, fill_disk, free_disk, refused, refused_at_work, small_disk
 from tests.wiring.reading import facts
@@ -165,7 +165,7 @@ async def test_postgresql_is_restarted_and_a_process_of_it_is_killed(
 ) -> None:
     """Nothing is lost or done twice; with --soak it is 100 times."""
     chance = random.Random(seed)
-    with one_that_restarts(tmp_path / "postgres") as (address, restart):
+    with outside() as folder, one_that_restarts(folder) as (address, restart):
         settings = settings_for(tmp_path, database_url=address)
         async with serving(settings, studies.short(tmp_path)) as served:
             async with crowd(served.url, "short", people, seed) as found:
@@ -178,7 +178,7 @@ async def test_postgresql_is_restarted_and_a_process_of_it_is_killed(
                     await found.more(4 * people)
             check_told(found)
             check_crowd(served.database, found)
-        assert "was terminated by signal 9" in (tmp_path / "postgres/log").read_text(encoding="utf-8")
+        assert "was terminated by signal 9" in (folder / "log").read_text(encoding="utf-8")
 
 
 def check_told(found: Crowd) -> None:
@@ -190,9 +190,8 @@ def check_told(found: Crowd) -> None:
 
 async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
     """First its tables cannot grow; then its journal cannot, where it stops itself, and is started again by hand."""
-    folder, others = tmp_path / "postgres", 0
-    folder.mkdir()
-    with small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
+    others = 0
+    with outside() as folder, small_disk(folder, 128), one_that_restarts(folder) as (address, restart):
         process = Process(tmp_path, (studies.short(tmp_path),), env={"PARLEY_DATABASE_URL": address})
         await asyncio.to_thread(process.start)
         try:
