@@ -53,7 +53,10 @@ def deploy(
     image: Annotated[
         str, typer.Option(metavar="IMAGE", help="Kubernetes: the image's name in your registry.", show_default=False)
     ] = "",
-    source: Annotated[Path, typer.Option(metavar="FOLDER", help="The source of Parley.", show_default=False)] = ROOT,
+    source: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="The source of Parley. Default: the folder from which this Parley runs."),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite the files in FOLDER.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be written, and write nothing.")] = False,
 ) -> None:
@@ -75,6 +78,7 @@ def deploy(
     if dry_run:
         _show(folder, planned, sorted(copied))
         return
+    source = source or ROOT
     require_source(source)
     require_free(folder, overwrite=overwrite)
     package = build(source)

@@ -193,10 +193,14 @@ def serve(fake: Fake) -> Iterator[Fake]:
     fake.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    fake.stop = server.server_close
+
+    def stop() -> None:
+        server.shutdown()  # first, as a socket that is waited on goes on taking connections after it was closed
+        server.server_close()
+
+    fake.stop = stop
     try:
         yield fake
     finally:
-        server.shutdown()
-        server.server_close()
+        stop()
         thread.join(30)
