@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from functools import partial
-from hashlib import file_digest
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +20,7 @@ from app.deposit.http import RepositoryClient
 from app.deposit.repository import Advance, Place, Published, Upload
 from app.errors import DepositError
 from storage.datasets.deposits.export_folder import ExportFolder
+from storage.db.checksums import sha256_of
 
 NODES = "/v2/nodes/"
 JSON_API = {"content-type": "application/vnd.api+json"}
@@ -69,7 +69,7 @@ class Osf:
             elif path.lstrip("/") in upload.gone:
                 self._client.send("DELETE", entity["links"]["delete"])
         for path, file in upload.files.items():
-            if f"/{path}" in there and _sha256_of(there[f"/{path}"]) == _sha256(file):
+            if f"/{path}" in there and _stored_sha256(there[f"/{path}"]) == sha256_of(file):
                 advance(path, file.stat().st_size)
             elif f"/{path}" in there:
                 url = there[f"/{path}"]["links"]["upload"]
@@ -77,7 +77,9 @@ class Osf:
             else:
                 self._new(path, file, folders, advance)
         there = self._there(place)
-        wrong = [name for name, file in upload.files.items() if _sha256_of(there.get(f"/{name}", {})) != _sha256(file)]
+        wrong = [
+            name for name, file in upload.files.items() if _stored_sha256(there.get(f"/{name}", {})) != sha256_of(file)
+        ]
         if wrong:
             raise DepositError(
                 f"The OSF has other checksums for {', '.join(wrong)}: the upload was damaged on its way. Nothing was "
@@ -147,11 +149,6 @@ def _place(node: Entity) -> Place:
     return Place(str(node["id"]), str(node["links"]["html"]))
 
 
-def _sha256_of(entity: Entity) -> str:
+def _stored_sha256(entity: Entity) -> str:
     """The SHA-256 that the OSF gives of a file; empty if it gives none."""
     return str(entity.get("attributes", {}).get("extra", {}).get("hashes", {}).get("sha256", ""))
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()

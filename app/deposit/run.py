@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from hashlib import file_digest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +17,7 @@ from app.errors import DepositError
 from storage.datasets.deposits.export_folder import ExportFolder
 from storage.datasets.deposits.gate import GateReport
 from storage.datasets.deposits.record import Deposit, gate_entry, read_record, write_record
+from storage.db.checksums import sha256_of
 
 Now = Callable[[], str]
 """The time, as ISO 8601 in UTC."""
@@ -75,7 +75,7 @@ def run(
             version=version,
             embargo_until=until.isoformat() if until else "",
             uploaded=now(),
-            sha256={path: _sha256(file) for path, file in files.items()},
+            sha256={path: sha256_of(file) for path, file in files.items()},
             gate=gate_entry(report),
         )
     if not request.publish:
@@ -161,8 +161,3 @@ def _save(export: ExportFolder, deposit: Deposit, **changes: object) -> Deposit:
     changed = deposit.model_copy(update=changes)
     write_record(export.path, read_record(export.path).with_deposit(changed))
     return changed
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()

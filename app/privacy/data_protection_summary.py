@@ -81,6 +81,10 @@ def flows(facts: PrivacyFacts) -> str:
         if channel not in ("lab", "open"):
             lines += [f'  {channel}["Recruiter {channel}"]', f"  {channel} -- recruiter's id --> parley"]
             lines.append(f"  parley -- completion code --> {channel}")
+    if embed := facts.study.file.embed:
+        for number, origin in enumerate(embed.origins):
+            sent = ", ".join(embed.send)
+            lines += [f'  page{number}["Page of {origin} around the study"]', f"  parley -- {sent} --> page{number}"]
     for number, receiver in enumerate(facts.alerts):
         lines += [f'  alert{number}["{_label(receiver)}"]', f"  parley -- counts and states --> alert{number}"]
     lines += ['  team["Researchers"]', "  parley -- pseudonymous data --> team"]
@@ -122,7 +126,7 @@ def _sent(facts: PrivacyFacts) -> Iterator[DocumentBlock]:
             ),
         )
     )
-    yield Paragraph("Parley never sends to a model server:")
+    yield Paragraph("With a message, Parley never sends:")
     yield bullets(
         (
             *NEVER_SENT,

@@ -108,7 +108,7 @@ def _consent(study: Study) -> Iterator[DocumentBlock]:
     if not forms:
         yield Paragraph("The study has no consent form.", loud=True)
     for path, step in forms:
-        yield Paragraph(f"The form (step {path}) is shown before anything else is recorded:")
+        yield Paragraph(f"The form (step {path}):")
         yield Quotation("\n".join((unwrapped(step.instructions()), *disclosures(study))))
         yield from map(_question, step.questions_asked())
     yield Paragraph("Whether it contains what it has to is in the check of the consent form.")

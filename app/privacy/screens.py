@@ -1,7 +1,7 @@
 """Every screen of a study, as simulated participants meet it with a scripted model: what the pictures are taken of.
 
-Conditions that show the same steps and texts are one arm. The participants act in a
-database that is thrown away, on a clock of their own; the same study gives the same screens.
+Conditions that show the same steps and texts are one arm. The participants act in a database that is thrown away, on a
+clock of their own; the same study gives the same screens.
 """
 
 from __future__ import annotations

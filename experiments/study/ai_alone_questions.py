@@ -56,7 +56,7 @@ def _slots(where: str, text: str, needed: Sequence[str], more: Sequence[str]) ->
 def questions(study: Study) -> Iterator[Problem]:
     """The study's questions with options, each once: without attention checks, and without the examples."""
     pools = (pool for name, pool in study.pools.items() if name != ai_alone_of(study).examples)
-    found = {(problem.dataset, problem.id): problem for pool in pools for problem in pool if problem.options}
+    found = {problem.id: problem for pool in pools for problem in pool if problem.options}
     return (problem for problem in found.values() if problem.dataset != ATTENTION)
 
 

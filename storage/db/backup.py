@@ -15,10 +15,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from hashlib import file_digest
 from pathlib import Path
 
-from storage.db.checksums import sums
+from storage.db.checksums import sha256_of, sums
 from storage.db.database_url import sqlite_path
 from storage.db.private_files import create, restrict_to_owner, write_private, writing
 from storage.errors import StorageError
@@ -208,16 +207,11 @@ def _copy(file: Path, to: Path, on_progress: OnProgress) -> Path:
     return part
 
 
-def _sum_of(file: Path) -> str:
-    with file.open("rb") as written:
-        return file_digest(written, "sha256").hexdigest()
-
-
 def _sum_up(written: Path, to: Path) -> None:
     """Write the checksum of a file beside where it shall be, before it has its name: who has one has both."""
     beside = to.with_name(to.name + SUM)
     with writing(beside) as file:
-        file.write(sums({to.name: _sum_of(written)}).encode())
+        file.write(sums({to.name: sha256_of(written)}).encode())
 
 
 def _compare_sum(backup: Path, unsummed: bool) -> bool:
@@ -231,7 +225,7 @@ def _compare_sum(backup: Path, unsummed: bool) -> bool:
             "Nothing was replaced. If the backup was moved, move that file too. Backups of older versions and of "
             "other tools have none: --without-checksum accepts such a file if SQLite finds no damage in it"
         )
-    was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], _sum_of(backup)
+    was, now = beside.read_text(encoding="utf-8", errors="replace").split(maxsplit=1)[:1], sha256_of(backup)
     if was != [now]:
         raise StorageError(
             f"{backup}: it was changed since it was written: its SHA-256 is {now}, but {beside.name} has "

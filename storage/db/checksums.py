@@ -24,6 +24,12 @@ def recorded(folder: Path, name: str = NAME) -> Mapping[str, str]:
     return {line[1]: line[0] for line in lines if len(line) > 1}
 
 
+def sha256_of(file: Path) -> str:
+    """The SHA-256 of a file's content, as `sha256sum` writes it."""
+    with file.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()
+
+
 def is_ours(folder: Path, name: str, known: Mapping[str, str]) -> bool:
     """Whether a file of an export's folder is as the export left it, by what was recorded there."""
     path = folder / name
@@ -33,5 +39,4 @@ def is_ours(folder: Path, name: str, known: Mapping[str, str]) -> bool:
         return bool(known)
     if name not in known:
         return False
-    with path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest() == known[name]
+    return sha256_of(path) == known[name]

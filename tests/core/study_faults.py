@@ -54,6 +54,12 @@ def of_dices(question: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def pools_of(*questions: str) -> dict[str, Any]:
+    """A pool with each question, all of one id: `a`, `b` and so on."""
+    items = [{"id": "q1", "question": text, "options": ["3", "4"], "answer": "A"} for text in questions]
+    return {name: {"items": [item]} for name, item in zip("abc", items, strict=False)}
+
+
 EACH = ("flow", 1, "flow", 0)
 INFO = {"step": "info", "text": "Read."}
 TARGET = {"each": "question", "of": "questions", "take": 2, "target": 5, "flow": [INFO]}
@@ -135,6 +141,10 @@ FAULTY = {
     "an unknown pool": (
         put(*EACH, "of", value="question"),
         ["no pool of problems is called 'question'", "Did you mean 'questions'?"],
+    ),
+    "two problems of one id": (
+        put("problems", value={**SOUND["problems"], **pools_of("1 + 2?", "1 · 3?")}),
+        ["problems.b: the id 'q1' is that of another problem in 'a'"],
     ),
     "more problems than there are": (put(*EACH, "take", value=61), ["61 is more than the 60 problems of 'questions'"]),
     "a target for groups": (

@@ -51,19 +51,6 @@ def test_what_is_asked_can_be_narrowed() -> None:
     assert {(cell.samples, cell.name, cell.terms.asked.label) for cell in found} == {(3, "free_text", "tutor-b")}
 
 
-def test_questions_of_two_datasets_with_one_id_are_both_asked(tmp_path: Path) -> None:
-    pools = {
-        name: {"items": [{"id": "q1", "dataset": name, "question": question, "options": ["3", "4"], "answer": "A"}]}
-        for name, question in (("sums", "1 + 2?"), ("products", "1 · 3?"))
-    }
-    found = cells(
-        study(tmp_path, problems={**SOUND["problems"], **pools}),
-        AiAloneRequest(methods=("free_text",), datasets=("sums", "products"), extractor="tutor"),
-    )
-    assert {(cell.problem.dataset, cell.problem.id) for cell in found} == {("sums", "q1"), ("products", "q1")}
-    assert len({cell.key for cell in found}) == len(found)
-
-
 def keys(study: Study, name: str, extractor: str = "") -> list[str]:
     return [
         cell.key for cell in cells(study, AiAloneRequest(methods=(name,), datasets=DATASETS[:1], extractor=extractor))

@@ -20,7 +20,7 @@ from experiments.errors import StudyError
 from experiments.study.json_schema import json_schema
 from experiments.study.resolve import restore
 from storage.yaml_text import yaml_text
-from tests.core.study_faults import FAULTY, SOUND
+from tests.core.study_faults import FAULTY, SOUND, pools_of
 
 
 def faults(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> str:
@@ -111,6 +111,12 @@ def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None
     (tmp_path / "small.yaml").write_text(yaml_text(SOUND), encoding="utf-8")
     with pytest.raises(StudyError, match="is that of Parley's own 'answer-first'"):
         load_study(str(tmp_path / "small.yaml"))
+
+
+def test_one_problem_may_be_in_two_pools(tmp_path: Path) -> None:
+    pools = {**SOUND["problems"], **pools_of("1 + 2?", "1 + 2?")}
+    (tmp_path / "small.yaml").write_text(yaml_text({**SOUND, "problems": pools}), encoding="utf-8")
+    assert load_study(str(tmp_path / "small.yaml")).pools["b"]
 
 
 def test_what_people_read_is_under_the_hash() -> None:

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from app.analysis.intervals import LEVEL, Values
-
-if TYPE_CHECKING:
-    from app.analysis.synergy.answers import SynergyAnswers
-    from app.analysis.synergy.posterior import Posterior
+from app.analysis.synergy.answers import SynergyAnswers
+from app.analysis.synergy.posterior import Posterior
 
 MOST_DRAWS = 1000
 """Draws whose means over all people and questions are taken, evenly spaced among all."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Values = npt.NDArray[np.float64]
+from app.analysis.intervals import Values
+from app.analysis.synergy.answers import SynergyAnswers
+
 SCALARS = ("mu", "sd_person", "sd_question", "correlation_person", "correlation_question")
 """What is diagnosed: the parameters that all answers share."""
 
@@ -46,10 +47,15 @@ class Posterior:
 
 
 def sample(
-    answers: Any, *, seed: int, draws: int = 1000, warmup: int = 1000, chains: int = 4, progress: bool = False
+    answers: SynergyAnswers,
+    *,
+    seed: int,
+    draws: int = 1000,
+    warmup: int = 1000,
+    chains: int = 4,
+    progress: bool = False,
 ) -> Posterior:
-    """Draw from the posterior of `SynergyAnswers`. The same seed gives the same draws. Raises ImportError without
-    numpyro."""
+    """Draw from the posterior. The same seed gives the same draws. Raises ImportError without numpyro."""
     import numpyro  # type: ignore[import-not-found]  # not in the developers' environment
     from jax import random  # type: ignore[import-not-found]
     from numpyro import distributions as dist

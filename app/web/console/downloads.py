@@ -18,7 +18,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import file_digest
 from pathlib import Path
 from tempfile import gettempdir, mkdtemp
 from typing import Any
@@ -36,6 +35,7 @@ from problems.errors import ParleyError
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
+from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create, hold_lock, new_folder
 from storage.errors import StorageError
@@ -253,8 +253,6 @@ class Downloads:
         """Give a file its link, and let it expire."""
         packed, sessions = made
         key = secrets.token_urlsafe(16)
-        with packed.open("rb") as file:
-            sha256 = file_digest(file, "sha256").hexdigest()
         link = Link(
             visitor=visitor.name,
             token=str(self._tokens.dumps(key)),
@@ -263,7 +261,7 @@ class Downloads:
             about=about,
             sessions=sessions,
             bytes=packed.stat().st_size,
-            sha256=sha256,
+            sha256=sha256_of(packed),
             until_us=self._clock.now_us() + LIFE_S * SECOND_US,
         )
         packed.rename(link.path)

@@ -51,7 +51,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     values |= {name: factor_values(factor, study.pools) for name, factor in study.factors.items()}
     factors = [*_factors(study)]
     cells = factors or [*_cells(study)]
-    faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study)]
+    faults = [*_fallbacks(study), *_prices(study), *factors, *cells, *_caps(study), *_bonus(study), *_same_ids(study)]
     faults += [*validate_ai_alone(study), *(conversation_faults(study.pools) if _exports_dices(study) else ())]
     faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
@@ -123,6 +123,20 @@ def _caps(study: Study) -> Iterator[ValidationIssue]:
                 yield ValidationIssue(where, f"{name!r} is not a factor{suggestion(name, list(study.factors))}")
             elif value not in (values := factor_values(factor, study.pools)):
                 yield ValidationIssue(where, f"{value!r} is not a value of {name}{suggestion(value, values)}")
+
+
+def _same_ids(study: Study) -> Iterator[ValidationIssue]:
+    """Different problems of two pools with one id: released tables and analyses know a problem by its id."""
+    first: dict[str, tuple[str, Problem]] = {}
+    for name, pool in study.pools.items():
+        for problem in pool:
+            where, known = first.setdefault(problem.id, (name, problem))
+            if (known.plain, known.options, known.answer) != (problem.plain, problem.options, problem.answer):
+                yield ValidationIssue(
+                    f"problems.{name}",
+                    f"the id {problem.id!r} is that of another problem in {where!r}; ids must differ within a study, "
+                    "as the data know a problem by its id",
+                )
 
 
 def _pool(study: Study, of: str, where: str, *, tag_needed: bool = False) -> Iterator[ValidationIssue]:

@@ -6,14 +6,14 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from storage.datasets.describe.citation_files import ZENODO
 from storage.datasets.describe.editable_files import EDITABLE, WRITTEN
 from storage.datasets.imports.records import MOST
-from storage.db.checksums import NAME, recorded
+from storage.db.checksums import NAME, recorded, sha256_of
 from storage.errors import StorageError
 
 BOOK, METADATA = "codebook.json", "metadata.json"
@@ -109,7 +109,7 @@ def open_export(folder: Path) -> ExportFolder:
         schema=str(book["schema"]),
         origins=_origins(metadata),
         files=tuple(_file(folder, entry) for entry in book["files"]),
-        checksums=dict(sorted({**known, **{name: _sha256(folder / name) for name in extra}}.items())),
+        checksums=dict(sorted({**known, **{name: sha256_of(folder / name) for name in extra}}.items())),
         data=sha256((folder / NAME).read_bytes()).hexdigest(),
         metadata=metadata,
     )
@@ -119,7 +119,7 @@ def _check(folder: Path, known: Mapping[str, str]) -> None:
     root = folder.resolve()
     outside = [name for name in known if not (folder / name).resolve().is_relative_to(root)]
     missing = [name for name in known if name in outside or not (folder / name).is_file()]
-    changed = [name for name in known if name not in missing and _sha256(folder / name) != known[name]]
+    changed = [name for name in known if name not in missing and sha256_of(folder / name) != known[name]]
     if missing or changed:
         said = [f"{', '.join(missing)} missing"] if missing else []
         said += [f"{', '.join(changed)} changed"] if changed else []
@@ -144,8 +144,3 @@ def _file(folder: Path, entry: Mapping[str, Any]) -> FolderFile:
 def _origins(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     marks = [one["value"] for one in metadata.get("additionalProperty", ()) if one.get("name") == "origin"]
     return tuple(part.strip() for mark in marks for part in str(mark).split(","))
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as opened:
-        return file_digest(opened, "sha256").hexdigest()

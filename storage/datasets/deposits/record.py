@@ -21,11 +21,11 @@ from storage.errors import StorageError
 State = Literal["creating", "draft", "published"]
 
 
-class _RecordedDeposit(BaseModel):
+class _RecordModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ReviewEntry(_RecordedDeposit):
+class ReviewEntry(_RecordModel):
     """A decision about a column of the data with this digest."""
 
     data: str
@@ -34,7 +34,7 @@ class ReviewEntry(_RecordedDeposit):
     at: str
 
 
-class DemographicsEntry(_RecordedDeposit):
+class DemographicsEntry(_RecordModel):
     """Which columns of the data with this digest describe participants; `none` if none do."""
 
     data: str
@@ -43,7 +43,7 @@ class DemographicsEntry(_RecordedDeposit):
     at: str
 
 
-class GateEntry(_RecordedDeposit):
+class GateEntry(_RecordModel):
     """The gate's result: the k-anonymity by which columns and among how many people, and each finding in words, with
     those who decided about it. No value of the data."""
 
@@ -55,7 +55,7 @@ class GateEntry(_RecordedDeposit):
     reviewed_by: tuple[str, ...]
 
 
-class Deposit(_RecordedDeposit):
+class Deposit(_RecordModel):
     """A deposit: where it is, of which data, and how far it is. Times are ISO 8601 in UTC.
 
     `state` is `creating` from before the request that creates it until the answer with its id; `version` is what the
@@ -79,7 +79,7 @@ class Deposit(_RecordedDeposit):
     gate: GateEntry | None = None
 
 
-class Record(_RecordedDeposit):
+class Record(_RecordModel):
     """All decisions about an export, and its deposits, oldest first."""
 
     reviews: tuple[ReviewEntry, ...] = ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from hashlib import file_digest
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -28,6 +27,7 @@ from storage.datasets.exports.screening import Screening
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
 from storage.datasets.exports.writers import CsvWriter, JsonWriter
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
+from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create
 from storage.errors import StorageError
@@ -179,8 +179,7 @@ def _copy(chosen: FileRows, format_: str, paths: Mapping[str, Path], rows: Itera
     path = copy_path(chosen.path, format_)
     create(paths[path]).close()
     write(format_, paths[path], chosen.columns, rows)
-    with paths[path].open("rb") as file:
-        return FileCopy(format_, path, paths[path].stat().st_size, file_digest(file, "sha256").hexdigest())
+    return FileCopy(format_, path, paths[path].stat().st_size, sha256_of(paths[path]))
 
 
 def _written(
