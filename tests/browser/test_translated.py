@@ -11,7 +11,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.conftest import CHANGE, READY
 from tests.browser.told import newest_facts
-from tests.browser.visitor import COMPARED, Visitor
+from tests.browser.visitor import COMPARED, REPLIED, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.web.screens import SCREENS
@@ -91,6 +91,7 @@ def test_a_reply_that_streams_into_a_translated_page(slow: Process, new_context:
     plain = page.context.new_page()
     plain.goto(slow.url)
     until(plain, READY)
+    until(plain, REPLIED)
     assert page.evaluate(READ)["chat"] == plain.evaluate(READ)["chat"]
     visitor.go_on()
     assert page.locator("html").get_attribute("lang") == "xx", "not set back by the page"

@@ -180,14 +180,13 @@ class Visitor:
         self._at_each(self.page)
 
     def say(self, text: str) -> None:
-        """Send a message."""
+        """Send a message, and see it in the conversation."""
         self.said.append(text)
         self.type_message(text)
+        messages = self.page.locator("#chat .message.you")
+        before = messages.count()
         self.send()
-        self.page.locator("#chat .message.you").nth(self._messages() - 1).wait_for()
-
-    def _messages(self) -> int:
-        return max(1, self.page.locator("#chat .message.you").count())
+        messages.nth(before).wait_for()
 
     def hear_out(self) -> None:
         """Wait for the whole reply."""
