@@ -5,6 +5,7 @@ import ipaddress
 import os
 import random
 import shutil
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
@@ -63,6 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = getattr(config, "workerinput", {}).get("seed", own)
     for name in [name for name in os.environ if name.startswith("PARLEY_")]:
         del os.environ[name]  # what is set on a developer's machine is not what tests set
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: Ctrl-C would reach no command
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.addaudithook(_refuse_network)
     transactions.watch()
 

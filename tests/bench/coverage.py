@@ -65,8 +65,8 @@ def coverage(results: Iterable[MeasureResult], truth: float = 1) -> Mapping[tupl
     """By measure and size (of a DSI, the number of groups): how often the interval holds the true value."""
     held = defaultdict[tuple[str, str], list[bool]](list)
     for one in results:
-        groups = len(SIZES[f"rater_{one.axis}"])
-        held[one.measure, *(one.group or (str(groups),))].append(holds(one.found, truth))
+        size = one.group[0] if one.group else str(len(SIZES[f"rater_{one.axis}"]))
+        held[one.measure, size].append(holds(one.found, truth))
     return {key: float(np.mean(several)) for key, several in held.items()}
 
 
@@ -142,7 +142,7 @@ def alphas(raters: int, items: int, number: int, seed: int = 13) -> tuple[float,
     truth, chance = alpha(true_counts((OTHERS,))[0]), np.random.default_rng(seed)
     several = [OTHERS.marks(chance, raters, chance.standard_normal((2, items))) for _ in range(number)]
     both, alone = (
-        [holds(alpha_interval(one, "nominal", raters_vary=vary), truth) for one in several] for vary in (1, 0)
+        [holds(alpha_interval(one, "nominal", raters_vary=vary), truth) for one in several] for vary in (True, False)
     )
     return float(np.mean(both)), float(np.mean(alone))
 

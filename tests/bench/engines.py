@@ -13,6 +13,7 @@ import resource
 import sqlite3
 import sys
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from storage.schemas.chatbench import ANSWER_COLUMNS, CONVERSATION_COLUMNS, FULL_STUDY
@@ -63,7 +64,7 @@ def ours(database: Path, origin: str, file: str, to: str) -> int:
 def adbc(database: Path, order: str, to: str) -> int:
     """The answers by pyarrow's writer over an ADBC stream, the fastest that we know."""
     import adbc_driver_sqlite.dbapi as driver
-    import pyarrow.csv
+    import pyarrow.csv  # type: ignore[import-untyped]
 
     count = 0
     names = ", ".join(column.name for column in ANSWER_COLUMNS)
@@ -123,7 +124,7 @@ def live(database: Path, imported: str) -> int:
     return int(count)
 
 
-TASKS = {"import": import_, "ours": ours, "adbc": adbc, "lines": lines, "live": live}
+TASKS: Mapping[str, Callable[..., int]] = {"import": import_, "ours": ours, "adbc": adbc, "lines": lines, "live": live}
 
 NEEDS = {
     "import": ("storage.datasets.imports.importer",),

@@ -64,10 +64,10 @@ def grown(facts: int, people: int) -> Path:
 
 def multiply_to(path: Path, facts: int) -> None:
     """Copy the sessions that ended until there are so many facts."""
-    with closing(sqlite3.connect(path)) as database:
-        ended = [stream for (stream,) in database.execute("SELECT stream FROM seat WHERE outcome IS NOT NULL")]
+    with closing(sqlite3.connect(path)) as file:
+        ended = [stream for (stream,) in file.execute("SELECT stream FROM seat WHERE outcome IS NOT NULL")]
         asked = "SELECT count(*) FROM event JOIN seat USING (stream) WHERE outcome IS NOT NULL"
-        (there,) = database.execute(asked).fetchone()
+        (there,) = file.execute(asked).fetchone()
     multiply(path, ended, -(-facts // there))
     database = open_database(f"sqlite:///{path}")
     with writer(database) as connection, connection.begin():

@@ -68,8 +68,9 @@ def coverage(design: Design, number: int, seed: int = 5) -> Coverage:
     chance = np.random.default_rng(seed)
     several = [design.found(chance) for _ in range(number)]
     kinds = [(one.corrected, one.people, one.model) for one in several]
-    shares = np.mean([[_holds(one, design.share) for one in row] for row in kinds], axis=0)
-    return Coverage(*map(float, shares), float(np.median([one.effective or nan for one in several])))
+    corrected, people, model = np.mean([[_holds(one, design.share) for one in row] for row in kinds], axis=0)
+    effective = np.median([one.effective or nan for one in several])
+    return Coverage(float(corrected), float(people), float(model), float(effective))
 
 
 def _holds(found: Interval, truth: float) -> bool:

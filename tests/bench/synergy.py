@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack  # type: ignore[import-untyped]
 
 from app.analysis.intervals import LEVEL, Values
 from app.analysis.synergy.answers import SynergyAnswers
@@ -61,7 +61,7 @@ def nuts(answers: SynergyAnswers, seed: int) -> Posterior:
 
 def variational(answers: SynergyAnswers, seed: int) -> Posterior:
     """Independent normal approximations of all effects."""
-    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM
+    from statsmodels.genmod.bayes_mixed_glm import BinomialBayesMixedGLM  # type: ignore[import-untyped]
 
     rows, helped = np.arange(answers.correct.size), answers.model > 0
     parts, kinds = [], []
@@ -94,7 +94,7 @@ def main(words: list[str]) -> int:
     if asked.packages:
         sys.path.append(asked.packages)
     if "nuts" in asked.engines:
-        import jax
+        import jax  # type: ignore[import-not-found]
 
         jax.config.update("jax_compilation_cache_dir", tempfile.mkdtemp())  # all data sets have the same shape
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -59,6 +60,11 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
     desk = ConsoleContext(settings_for(folder), database, SECRET, clock, accounts)
     with on_kept_page(lambda: server.build_app(desk)) as app:
         yield Room(desk, app, accounts.told)
+    _close(desk)
+
+
+def _close(desk: ConsoleContext) -> None:
+    """What the app does as it ends; these tests do not start it."""
     desk.downloads.close()
     desk.sessions.log.close()
 
@@ -66,10 +72,19 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
 @contextmanager
 def whole(settings: Settings, database: Database, clock: Clock | None = None) -> Iterator[ASGIApp]:
     """The console with its login and its gate, as it is served; it keeps passwords cheaply."""
+    desks: list[ConsoleContext] = []
+
+    def context(*known: Any) -> ConsoleContext:
+        desks.append(ConsoleContext(*known))
+        return desks[-1]
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(server, "Accounts", partial(Accounts, hasher=CHEAP))
+        patch.setattr(server, "ConsoleContext", context)
         with on_kept_page(lambda: server.build_console(settings, database, clock)) as made:
             yield made
+    for desk in desks:
+        _close(desk)
 
 
 @asynccontextmanager

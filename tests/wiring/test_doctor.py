@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
 import shutil
@@ -22,6 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import inspect
+from starlette.types import ASGIApp, Message
 
 from app.cli import console
 from app.doctor import database as database_check
@@ -244,13 +246,31 @@ def test_a_draft_that_cannot_be_written_is_found(
     assert found.errors == 1
 
 
+async def begun_and_ended(server: ASGIApp) -> None:
+    """A server starts and stops, and nobody comes."""
+    messages = iter([{"type": "lifespan.startup"}, {"type": "lifespan.shutdown"}])
+
+    async def receive() -> Message:
+        return next(messages)
+
+    async def send(message: Message) -> None:
+        assert message["type"].endswith(".complete")
+
+    await server({"type": "lifespan"}, receive, send)
+
+
 @pytest.mark.parametrize("place", ["", "mine"])
 def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     Drafts(tmp_path / "studies").create("mine", "demo")
     settings, served = settings_for(tmp_path, studies_dir=tmp_path / "studies"), []
-    monkeypatch.setattr(console, "listen", lambda *given: served.append(given))
+
+    def listen(server: ASGIApp, *_: object) -> None:
+        served.append(server)
+        asyncio.run(begun_and_ended(server))
+
+    monkeypatch.setattr(console, "listen", listen)
     database = open_database(settings.database_url)
     console.serve_console(settings, database)
     assert "drafts" not in caplog.text

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
+from app.studies.loader import read_yaml
 from app.web.participant.tickets import Tickets
 from tests.fakes import studies
 
@@ -78,7 +79,7 @@ def model_server() -> Iterator[str]:
 def study_file(folder: Path) -> Path:
     """Consent, a question about oneself, one question answered alone and then with a chatbot, the end."""
     model = {"backend": "openai", "model": "load-1", "options": {"reasoning_until": ""}}
-    raw = studies.read_yaml(studies.chat(folder, STUDY, **model, options={}))
+    raw = read_yaml(studies.chat(folder, STUDY, **model))
     raw["flow"][1]["do"] = "answer-first@1"
     raw["flow"].insert(1, {"step": "survey", "id": "about", "title": "About you", "questions": [HEARD]})
     return studies.write(folder, raw)
