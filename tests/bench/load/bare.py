@@ -167,7 +167,7 @@ async def main(port: int, folder: Path, model_url: str) -> None:
     """Serve until killed."""
     bare = Bare(folder, model_url)
     await bare.start()
-    config = uvicorn.Config(bare.app(), host="127.0.0.1", port=port, log_level="error", access_log=False)
+    config = uvicorn.Config(bare.app(), host="127.0.0.1", port=port, http="h11", log_level="error", access_log=False)
     await uvicorn.Server(config).serve()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -86,18 +88,44 @@ def measure(server: str, people: int, seconds: float) -> Run:
 
 def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
     """One server under one load, over what is in the folder."""
-    start = servers.bare if server == "bare" else servers.loadable
-    port = servers.free_port()
     with (
         servers.model_server() as model_url,
-        start(folder, port, model_url, people) as number,
+        up(folder, server, model_url, people) as there,
         servers.on_drivers_core(),
     ):
-        run = uvloop.run(loaded(Up(server, number, port), of_parley(servers.STUDY), people, seconds))
+        run = uvloop.run(loaded(there, of_parley(servers.STUDY), people, seconds))
     told = (folder / "server.log").read_text(encoding="utf-8")
     if told and server == "parley" and run.found.errors:
         print(told[-1_500:], file=sys.stderr)
     return run
+
+
+def times_bare(people: int, seconds: float) -> float:
+    """How many times the bare server's processor time a request takes at Parley. Both have half of the people at once,
+    on the same core: a machine that is slower for a while is so for both."""
+    with (
+        TemporaryDirectory() as one,
+        TemporaryDirectory() as other,
+        servers.model_server() as model_url,
+        up(Path(one), "bare", model_url, people) as bare,
+        up(Path(other), "parley", model_url, people) as parley,
+        servers.on_drivers_core(),
+    ):
+
+        async def both() -> list[Run]:
+            visit = of_parley(servers.STUDY)
+            return await asyncio.gather(*(loaded(there, visit, people // 2, seconds) for there in (bare, parley)))
+
+        of_bare, of_ours = uvloop.run(both())
+    return of_ours.request_ms / of_bare.request_ms
+
+
+@contextmanager
+def up(folder: Path, server: str, model_url: str, people: int) -> Iterator[Up]:
+    """A server, until the block ends."""
+    start, port = servers.bare if server == "bare" else servers.loadable, servers.free_port()
+    with start(folder, port, model_url, people) as number:
+        yield Up(server, number, port)
 
 
 def table_of(runs: list[Run]) -> Table:
