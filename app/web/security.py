@@ -134,10 +134,10 @@ class SecurityMiddleware:
         return None
 
     def _floods(self, scope: Scope) -> bool:
-        if self._exempt(Request(scope)):
+        request, path = Request(scope), scope["path"]
+        if self._exempt(request):
             return False
-        path = scope["path"]
-        person = self._known(Request(scope)) if path == "/" or path.startswith("/api/") else None
+        person = self._known(request) if path == "/" or path.startswith("/api/") else None
         near, now_s = client_network((scope.get("client") or ("unknown",))[0]), time.monotonic()
         if person is not None and not self._person.allow(person + APART.get(path, ""), now_s):
             return True

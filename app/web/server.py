@@ -163,10 +163,10 @@ class RedirectWithoutSession:
         self._arrival = arrival
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope) if scope["type"] == "http" else None
-        if request is None or scope["path"] != "/":
+        if scope["type"] != "http" or scope["path"] != "/":
             await self._app(scope, receive, send)
             return
+        request = Request(scope)
         try:
             embedded = await self._arrival.embedded(request)
             if embedded or self._cookies.read(request) is not None:
