@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -18,6 +18,13 @@ FIELD = "#left form .field"
 UNSAID = "document.documentElement.dataset.layout === 'chat' && !document.querySelector('#chat .message.you')"
 SHEET = "#sheet-bar [aria-controls][aria-expanded=false]"
 SIDES = [(1280, 900), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def page(firefox: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    """A window of a Firefox that runs for the whole file, as its start costs as much as a study."""
+    with running(firefox, tmp_path_factory.mktemp("firefox")) as page:
+        yield page
 
 
 def talk(page: Firefox) -> None:
@@ -44,22 +51,23 @@ def go_on(page: Firefox) -> None:
     page.until(f"{MARK} !== arguments[0] && document.activeElement?.id === 'heading'", before)
 
 
-@pytest.mark.parametrize(("width", "height"), SIDES)
-def test_the_demo_study_to_its_end(firefox: str, fast: Process, tmp_path: Path, width: int, height: int) -> None:
-    with running(firefox, tmp_path) as page:
-        page.size(width, height)
-        page.ask("WebDriver:Navigate", url=f"{fast.url}/s/demo")
-        assert page.run("return [innerWidth, innerHeight]") == [width, height]
-        page.click("button")
-        page.until(READY)
-        for _ in range(MOST_SCREENS):
-            if page.all("#completion-code"):
-                break
-            if page.run(f"return {UNSAID}"):
-                talk(page)
-            go_on(page)
-        assert page.all("#completion-code"), page.run("return document.body.innerText")
-        assert page.complaints(fast.url) == []
+@pytest.mark.parametrize("sides", [SIDES, *(pytest.param([side], marks=pytest.mark.soak) for side in SIDES)])
+def test_the_demo_study_to_its_end(page: Firefox, fast: Process, sides: Sequence[tuple[int, int]]) -> None:
+    """In short with every other screen on a phone."""
+    page.size(*sides[0])
+    page.ask("WebDriver:DeleteAllCookies")
+    page.ask("WebDriver:Navigate", url=f"{fast.url}/s/demo")
+    page.click("button")
+    page.until(READY)
+    for number in range(MOST_SCREENS):
+        if page.all("#completion-code"):
+            break
+        page.size(*sides[number % len(sides)])
+        if page.run(f"return {UNSAID}"):
+            talk(page)
+        go_on(page)
+    assert page.all("#completion-code"), page.run("return document.body.innerText")
+    assert page.complaints(fast.url) == []
 
 
 OUT_OF_REACH = """[...document.querySelectorAll(".formula, :not(.formula) > math, #box textarea")]
@@ -73,16 +81,15 @@ OUT_OF_REACH = """[...document.querySelectorAll(".formula, :not(.formula) > math
   }).map((one) => one.outerHTML.slice(0, 80))"""
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-def test_wide_formulas_and_the_box_are_within_reach(
-    firefox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
-) -> None:
+def test_wide_formulas_and_the_box_are_within_reach(page: Firefox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Firefox scrolls no MathML, and of an empty box from right to left it moves the placeholder."""
-    monkeypatch.setattr(gallery, "LOOK", StudyContext("A study", language, "study@example.org"))
-    with gallery.on_stage() as url, running(firefox, tmp_path) as page:
-        page.size(390, 844)
-        for screen in ("wide-formulas", "chat-table", "theorem"):
+    page.size(390, 844)
+    shown = [("en", "wide-formulas"), *(("ar", screen) for screen in ("wide-formulas", "chat-table", "theorem"))]
+    with gallery.on_stage() as url:
+        for language, screen in shown:
+            monkeypatch.setattr(gallery, "LOOK", StudyContext("A study", language, "study@example.org"))
             page.ask("WebDriver:Navigate", url=f"{url}/show/{screen}")
             page.until(READY)
-            assert page.run(f"return {OUT_OF_REACH}") == [], screen
-        assert page.all(".formula")
+            assert page.run("return document.documentElement.lang") == language
+            assert page.run(f"return {OUT_OF_REACH}") == [], (language, screen)
+            assert page.all(".formula" if screen != "chat-table" else ".formula, #box textarea")
