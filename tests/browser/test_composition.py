@@ -54,7 +54,6 @@ DISPATCH = """([where, events]) => {
 def sent(screens: Screens) -> Iterator[list[str]]:
     """The messages and forms that are sent from now on; each is answered by an error at once."""
     page = screens("consent")
-    page.reload()
     page.set_viewport_size({"width": 1280, "height": 800})
     sent: list[str] = []
 
