@@ -69,6 +69,7 @@ class Firefox:
         self.ask("Marionette:SetContext", value="chrome")
         self.run(SIZE, {"width": width, "height": height})
         self.ask("Marionette:SetContext", value="content")
+        self.until("innerWidth === arguments[0] && innerHeight === arguments[1]", width, height)
 
     def complaints(self, url: str) -> list[str]:
         """What the browser's console says of errors in what came from an address."""

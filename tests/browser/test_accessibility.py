@@ -1,8 +1,9 @@
 """Every screen of participants by axe-core: no violation of WCAG 2.2 A or AA, nor of its best practice, and nothing
 scrolls sideways.
 
-In short each screen is seen in one of six looks, by the run's seed; with --soak in all of them. Each is also read as a
-screen reader reads it: what can be operated has a role and a name.
+In short half of the screens, drawn by the run's seed, are seen each in one of six looks, and a third of these by
+axe-core; with --soak all in all looks. Each is also read as a screen reader reads it: what can be operated has a role
+and a name. And what is clicked or tapped is large enough.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from app.web.participant import start_page
-from tests.browser.axe import Audit
+from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
 from tests.browser.visitor import Visitor
+from tests.browser.waiting import settled
 from tests.fakes.served import Process
 from tests.web.screens import SCREENS
 
@@ -33,22 +35,47 @@ SPACED = """() => {
   return wide;
 }"""
 """How much too wide a page is with what somebody may set for themselves (WCAG 1.4.12)."""
+TURNS, BY_AXE, MOST_AROUND = 4, 1 / 3, 5
+LEAST_PX = 44
+SMALL = """(least) => {
+  const targets = "button, a.button, summary, select, textarea, label.option, input:not([type=hidden], label.option *)";
+  return [...document.querySelectorAll(targets)].filter((one) => one.checkVisibility({ visibilityProperty: true }))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, box]) => box.width && box.height && (box.width < least - 0.5 || box.height < least - 0.5))
+    .map(([one, box]) => `${one.cloneNode(false).outerHTML.slice(0, 90)} ${box.width}x${box.height}`);
+}"""
+RADIOS = """() => [...new Set([...document.querySelectorAll("#left input[type=radio], #side input[type=radio]")]
+  .filter((one) => one.checkVisibility())
+  .map((one) => `${one.offsetWidth} ${one.offsetHeight} ${getComputedStyle(one).opacity}`))]"""
 AROUND = sorted(path.name for path in Path(start_page.__file__).with_name("pages").glob("[!b]*.html.j2"))
 
 
-@pytest.mark.parametrize("name", SCREENS)
-def test_a_screen(screens: Callable[[str], Page], audit: Audit, name: str) -> None:
-    page = screens(name)
-    audit(page)
-    assert page.evaluate(SPACED) <= 0
+@pytest.mark.parametrize("turn", range(TURNS))
+def test_screens(screens: Callable[[str], Page], audit: Audit, soak: bool, seed: int, turn: int) -> None:
+    chance = random.Random(seed)
+    drawn = [*SCREENS] if soak else chance.sample([*SCREENS], len(SCREENS) // 2)
+    for name in drawn[turn::TURNS]:
+        print(name)
+        page, by_axe = screens(name), soak or chance.random() < BY_AXE
+        if by_axe:
+            audit(page)
+        for look in LOOKS if soak else [chance.choice(LOOKS)]:
+            look.put_on(page)
+            settled(page)
+            assert max(page.evaluate(TOO_WIDE), page.evaluate(SPACED)) <= 0, name
+        assert by_axe or nameless(page) == [], name
+        for width in (1280, 390) if soak else [chance.choice((1280, 390))]:
+            page.set_viewport_size({"width": width, "height": 800})
+            settled(page)
+            assert page.evaluate(SMALL, LEAST_PX) == [], name
+            assert len(page.evaluate(RADIOS)) <= 1, f"radios of {name} look alike"
 
 
-@pytest.mark.parametrize("template", AROUND)
-def test_a_page_around_a_study(
-    stage: str, new_context: Callable[..., BrowserContext], audit: Audit, soak: bool, seed: int, template: str
+def test_the_pages_around_a_study(
+    stage: str, new_context: Callable[..., BrowserContext], audit: Audit, soak: bool, seed: int
 ) -> None:
-    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on; each
-    in one of two languages, with --soak in both."""
+    """Those that are met before a study and in place of one: start, closed, once only, nobody's link, and so on; in
+    short some, each in one of two languages."""
     known: dict[str, Any] = {
         "title": "A study",
         "contact": "ann@example.org",
@@ -63,11 +90,15 @@ def test_a_page_around_a_study(
         {"tag": "en", "name": "English", "direction": "ltr", "link": "?lang=en"},
         {"tag": "ar", "name": "العربية", "direction": "rtl", "link": "?lang=ar"},
     ]
-    page = new_context().new_page()
-    for language in ("en", "ar") if soak else random.Random(f"{seed} {template}").choices(("en", "ar")):
+    page, chance = new_context().new_page(), random.Random(seed)
+    shown = [(template, language) for template in AROUND for language in ("en", "ar")]
+    if not soak:
+        shown = [(one, chance.choice(("en", "ar"))) for one in chance.sample(AROUND, MOST_AROUND)]
+    for template, language in shown:
         body = bytes(start_page.render_page(template, language, **known).body)
         page.route("**/around", lambda route, request, body=body: route.fulfill(body=body, content_type="text/html"))
         page.goto(f"{stage}/around")
+        print(template, language)
         assert page.locator("html").get_attribute("lang") == language
         audit(page)
 
@@ -76,7 +107,7 @@ def test_a_page_around_a_study(
 @pytest.mark.parametrize("study", ["demo", "arena", "short", "dices-350"])
 def test_a_whole_study(fast: Process, new_context: Callable[..., BrowserContext], audit: Audit, study: str) -> None:
     """From the start page to the completion code, on the real server with its Content-Security-Policy; the short run
-    has it in test_keyboard_and_ear."""
+    looks at its screens, and walks in test_keyboard_and_ear."""
     page = new_context(reduced_motion="reduce").new_page()
     page.goto(f"{fast.url}/s/{study}")
     audit(page)

@@ -26,7 +26,6 @@ def test_a_signed_link_goes_on_where_it_was_and_an_id_alone_begins(fast: Process
     second.arrive("short", link)
     assert (second.mark, second.heading) == (first.mark, first.heading)
     assert EXPLAIN in second.page.locator("#chat").inner_text()
-    second.hear_out()
     second.go_on()
     stranger.page.goto(f"{fast.url}/s/short?survey_code=10437")
     assert stranger.page.get_by_role("button").inner_text() == "Start"

@@ -4,7 +4,6 @@ alone what the study lists."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,23 +11,15 @@ from playwright.sync_api import BrowserContext, Frame, Page, Route, expect
 
 from app.studies.yaml_loader import parse_yaml
 from app.web.participant.session_cookie import TOKEN_HEADER
-from tests.browser.firefox import running
+from tests.browser.embedded import GRADIO, GUIDE, HEARD, MOST_LINES, PLAIN, SERVER, snippet
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
-from tests.docs.pages import ROOT, blocks
+from tests.docs.pages import blocks
 from tests.fakes import pictures, studies
 from tests.fakes.host_pages import HostPages, host_pages
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-GUIDE = ROOT / "docs" / "embedding.md"
-SERVER = "https://study.example.org"
-MOST_LINES = 12
-HEARD = "<script>heard = []; addEventListener('message', ({ origin, data }) => heard.push([origin, data]))</script>"
-HEARD_BY = {"script": "return window.heard", "args": []}
-GRADIO = ({"type": "SET_SCROLLING", "enabled": False}, "[iFrameResizerChild]Ready")
-"""What Gradio's own page sends to whoever frames it; it holds nothing of a study."""
-PLAIN = '<h1>A survey</h1><p>Before.</p>{snippet}<button id="next" disabled>Next</button>'
 QUALTRICS = """<div id="q"></div><script>
 saved = {{}}; clicked = []; const setEmbeddedData = (k, v) => {{ saved[k] = v; }};
 const question = {{ getQuestionContainer: () => document.getElementById("q") }};
@@ -57,7 +48,7 @@ def parley(host: HostPages, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     guide: dict[str, Any] = parse_yaml(block.text).value
     guide["models"]["guide"]["options"] = {"first_ms": 0, "pace_ms": 0}
     guide["embed"]["origins"] = [host.origin(), "https://another.example"]
-    longer = parse_yaml(studies.demo(folder, first_ms=30, pace_ms=1).read_text(encoding="utf-8")).value
+    longer = parse_yaml(studies.short(folder, "longer").read_text(encoding="utf-8")).value
     longer["embed"] = {"origins": [host.origin()], "send": ["ready", "height", "outcome", "remarks.age"]}
     longer["outcomes"] = {"complete": {"code": "LONG-1", "url": "https://recruiter.example/back"}}
     charts = pictures.study(folder, embed={"origins": [host.origin()]})
@@ -72,7 +63,7 @@ def parley(host: HostPages, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def page(new_context: Callable[..., BrowserContext], host: HostPages) -> Page:
     """A page in a browser that blocks cookies of third parties, as is shown by those of a third page."""
-    page = new_context(own=True).new_page()
+    page = new_context().new_page()
     block_third_parties(page)
     host.pages["/third"] = host.pages["/again"] = "<p>third</p>"
     host.cookies["/third"] = ("plain=1; SameSite=None; Secure", "own=1; SameSite=None; Secure; Partitioned")
@@ -91,14 +82,6 @@ def block_third_parties(page: Page) -> None:
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.send("Network.setCookieControls", controls)
-
-
-def snippet(language: str, server: str, study: str = "plan") -> str:
-    """A snippet of the guide, for a server and a study of the test."""
-    text = next(block.text for block in blocks(GUIDE, language))
-    assert len(text.splitlines()) <= MOST_LINES
-    assert SERVER in text
-    return text.replace(SERVER, server).replace("/s/plan", f"/s/{study}")
 
 
 def heard(page: Page) -> list[dict[str, Any]]:
@@ -130,17 +113,20 @@ def fits(frame: Frame) -> None:
     )
 
 
-@pytest.mark.parametrize("width", [1280, 390])
 def test_a_study_finishes_in_a_page_of_another_site_which_gets_its_outcome(
-    page: Page, host: HostPages, parley: Process, width: int
+    page: Page, host: HostPages, parley: Process
 ) -> None:
-    page.set_viewport_size({"width": width, "height": 800})
-    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "demo"))
+    """Each screen is seen on a desktop and on a phone, and answered on one of them."""
+    widths = [1280, 390]
+    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "longer"))
     page.goto(f"{host.origin()}/survey")
     frame = inside(page, parley.url)
     visitor = in_frame(frame, parley.url)
     while not visitor.finished:
-        fits(frame)
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 800})
+            fits(frame)
+        widths.reverse()
         assert page.locator("#next").is_disabled()
         visitor.next_screen()
         expect(page.locator("#parley")).to_be_in_viewport()
@@ -152,7 +138,7 @@ def test_a_study_finishes_in_a_page_of_another_site_which_gets_its_outcome(
     head = {"source": "parley", "version": 1}
     others = [one for one in told if one["type"] != "height"]
     assert others == [
-        head | {"type": "ready", "study": "demo"},
+        head | {"type": "ready", "study": "longer"},
         head | {"type": "answers", "answers": {"remarks.age": 42}},
         head | {"type": "outcome", "outcome": "complete"},
     ]
@@ -165,7 +151,7 @@ def test_a_study_finishes_in_a_page_of_another_site_which_gets_its_outcome(
 def test_where_no_cookie_at_all_is_kept_a_reload_of_either_page_loses_nothing(
     page: Page, host: HostPages, parley: Process
 ) -> None:
-    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "demo"))
+    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "longer"))
     page.goto(f"{host.origin()}/survey")
     visitor = in_frame(inside(page, parley.url), parley.url)
     page.context.clear_cookies()
@@ -202,40 +188,15 @@ def test_a_picture_that_no_cookie_lets_load_is_loaded_with_the_token(
     until(frame, "document.querySelector('#left img').naturalWidth === 120")
 
 
-def test_firefox_finishes_a_study_in_a_page_of_another_site(
-    firefox: str, host: HostPages, parley: Process, tmp_path: Path
-) -> None:
-    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "charts"))
-    with running(firefox, tmp_path) as window:
-
-        def enter() -> None:
-            window.ask("WebDriver:SwitchToFrame")
-            window.until("document.querySelector('iframe')")
-            window.ask("WebDriver:SwitchToFrame", element=window.all("iframe")[0])
-
-        window.ask("WebDriver:Navigate", url=f"{host.origin()}/survey")
-        enter()
-        window.until("document.querySelector('form button')")
-        window.click("form button")
-        enter()
-        window.until("document.querySelector('#left img')?.naturalWidth === 120")
-        window.click("#left [data-act=decline]")
-        window.until("document.querySelector('#heading')?.textContent === 'You are not taking part'")
-        window.ask("WebDriver:SwitchToFrame")
-        window.until("!document.getElementById('next').disabled")
-        told = [data for _, data in window.ask("WebDriver:ExecuteScript", **HEARD_BY)["value"] if data not in GRADIO]
-        assert [one["type"] for one in told if one["type"] != "height"] == ["ready", "outcome"]
-
-
 def test_a_foreign_origin_gets_an_empty_frame_and_hears_nothing(page: Page, host: HostPages, parley: Process) -> None:
     """The same site under another name, for an embedded study; and the named one, for a study that is not embedded."""
-    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "demo"))
+    host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "longer"))
     page.goto(f"{host.origin()}/survey")
     address = inside(page, parley.url).url
     assert "#session=" in address
     foreign = host.origin("survey.localhost")
     for origin, source in (
-        (foreign, f"{parley.url}/s/demo"),
+        (foreign, f"{parley.url}/s/longer"),
         (foreign, address),  # with a session
         (host.origin(), f"{parley.url}/s/short"),
         (host.origin(), f"{parley.url}/"),

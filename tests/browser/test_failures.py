@@ -24,8 +24,9 @@ HELLO = "Good day, could you help me?"
 CALM = "No reply could be generated. Your message is saved."
 CLASSES = {"refused": "connection", "500": "status_500", "drop": "connection", "flood": "too_long"}
 """A fault of each class, and the reason that the researcher is given."""
-SHORT = ("500", "drop")
-"""Before any word, and after some; of every fault wiring/test_failures looks at what a browser is sent."""
+SHORT = ("500",)
+"""Before any word; after some it is a test of its own; of every fault wiring/test_failures looks at what a browser is
+sent."""
 WAY_ON = "You can also continue without a reply."
 ACTIONS: dict[str, dict[str, Any]] = {
     "retry": {"action": "retry"},
@@ -34,6 +35,7 @@ ACTIONS: dict[str, dict[str, Any]] = {
 }
 WAYS = [(action, fault) for fault in ("500", "content-filter") for action in ACTIONS]
 """What a study says of failures, and a model that fails for good: its server does, or it refuses each message."""
+SHORT_WAYS = (("retry", "content-filter"), ("skip", "500"), ("stop", "500"))
 CAUSES = (
     "fault:", "openai", "scripted", "Backend", "httpx", "Traceback", "status_", "timeout_", "too_long", "refused with",
     "content_filter", "content filter", "boom", "Rate limit", "PARLEY_", "sk-", '"reason"', '"cause"',
@@ -210,7 +212,9 @@ def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place
     assert (tells(place, page), visitor.complaints) == ([], [])
 
 
-@pytest.mark.parametrize(("action", "fault"), WAYS)
+@pytest.mark.parametrize(
+    ("action", "fault"), [way if way in SHORT_WAYS else pytest.param(*way, marks=pytest.mark.soak) for way in WAYS]
+)
 def test_a_model_that_fails_for_good_is_walked_past_to_the_end(
     place: Place, visitor: Visitor, action: str, fault: str
 ) -> None:
@@ -253,6 +257,7 @@ def test_a_failure_leaves_a_conversation_where_somebody_scrolled_it_up(place: Pl
     expect(page.locator("#side .failed")).to_be_visible()
     expect(page.locator("html")).to_have_attribute("data-ready", "yes")
     assert log.evaluate("log => log.scrollTop") == 0
+    assert [one.split(":")[0] for one in bubbles(page)] == ["you", "bot", "you", "bot", "you"], "none of its words"
 
 
 def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, visitor: Visitor) -> None:
@@ -272,6 +277,7 @@ def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, vis
     assert (tells(place, page), visitor.complaints) == ([], [])
 
 
+@pytest.mark.soak
 def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-429-soon")
     while "fault:429-soon" not in [one.body["model"] for one in place.models.requests[-1:]]:
@@ -286,10 +292,11 @@ def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visi
 def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-length")
     visitor.hear_out()
-    for _ in range(2):
+    for reloaded in (False, True):
+        if reloaded:
+            visitor.reload()
         expect(page.locator("#chat .message.bot .not-whole")).to_have_text("This reply was cut off.")
         assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
-        visitor.reload()
 
 
 def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, new_context: NewContext) -> None:

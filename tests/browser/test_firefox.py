@@ -1,15 +1,19 @@
-"""The demo study from its link to the completion code, in Firefox."""
+"""In Firefox: the demo study from its link to the completion code, and one in a page of another site."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from app.web.participant.view import StudyContext
+from tests.browser.embedded import GRADIO, HEARD, PLAIN, snippet
 from tests.browser.firefox import Firefox, running
 from tests.browser.visitor import MARK, MOST_SCREENS, REPLIED
-from tests.fakes.served import Process
+from tests.fakes import pictures
+from tests.fakes.host_pages import host_pages
+from tests.fakes.served import Process, serving_aside, settings_for
 from tests.web import gallery
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -18,6 +22,13 @@ FIELD = "#left form .field"
 UNSAID = "document.documentElement.dataset.layout === 'chat' && !document.querySelector('#chat .message.you')"
 SHEET = "#sheet-bar [aria-controls][aria-expanded=false]"
 SIDES = [(1280, 900), (390, 844)]
+
+
+@pytest.fixture(scope="module")
+def page(firefox: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
+    """A window of a Firefox that runs for the whole file, as its start costs as much as a study."""
+    with running(firefox, tmp_path_factory.mktemp("firefox")) as page:
+        yield page
 
 
 def talk(page: Firefox) -> None:
@@ -44,22 +55,23 @@ def go_on(page: Firefox) -> None:
     page.until(f"{MARK} !== arguments[0] && document.activeElement?.id === 'heading'", before)
 
 
-@pytest.mark.parametrize(("width", "height"), SIDES)
-def test_the_demo_study_to_its_end(firefox: str, fast: Process, tmp_path: Path, width: int, height: int) -> None:
-    with running(firefox, tmp_path) as page:
-        page.size(width, height)
-        page.ask("WebDriver:Navigate", url=f"{fast.url}/s/demo")
-        assert page.run("return [innerWidth, innerHeight]") == [width, height]
-        page.click("button")
-        page.until(READY)
-        for _ in range(MOST_SCREENS):
-            if page.all("#completion-code"):
-                break
-            if page.run(f"return {UNSAID}"):
-                talk(page)
-            go_on(page)
-        assert page.all("#completion-code"), page.run("return document.body.innerText")
-        assert page.complaints(fast.url) == []
+@pytest.mark.parametrize("sides", [SIDES, *(pytest.param([side], marks=pytest.mark.soak) for side in SIDES)])
+def test_the_demo_study_to_its_end(page: Firefox, fast: Process, sides: Sequence[tuple[int, int]]) -> None:
+    """In short with every other screen on a phone."""
+    page.size(*sides[0])
+    page.ask("WebDriver:DeleteAllCookies")
+    page.ask("WebDriver:Navigate", url=f"{fast.url}/s/demo")
+    page.click("button")
+    page.until(READY)
+    for number in range(MOST_SCREENS):
+        if page.all("#completion-code"):
+            break
+        page.size(*sides[number % len(sides)])
+        if page.run(f"return {UNSAID}"):
+            talk(page)
+        go_on(page)
+    assert page.all("#completion-code"), page.run("return document.body.innerText")
+    assert page.complaints(fast.url) == []
 
 
 OUT_OF_REACH = """[...document.querySelectorAll(".formula, :not(.formula) > math, #box textarea")]
@@ -73,16 +85,44 @@ OUT_OF_REACH = """[...document.querySelectorAll(".formula, :not(.formula) > math
   }).map((one) => one.outerHTML.slice(0, 80))"""
 
 
-@pytest.mark.parametrize("language", ["en", "ar"])
-def test_wide_formulas_and_the_box_are_within_reach(
-    firefox: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, language: str
-) -> None:
+def test_wide_formulas_and_the_box_are_within_reach(page: Firefox, monkeypatch: pytest.MonkeyPatch) -> None:
     """Firefox scrolls no MathML, and of an empty box from right to left it moves the placeholder."""
-    monkeypatch.setattr(gallery, "LOOK", StudyContext("A study", language, "study@example.org"))
-    with gallery.on_stage() as url, running(firefox, tmp_path) as page:
-        page.size(390, 844)
-        for screen in ("wide-formulas", "chat-table", "theorem"):
+    page.size(390, 844)
+    shown = [("en", "wide-formulas"), ("ar", "wide-formulas"), ("ar", "chat-table")]
+    with gallery.on_stage() as url:
+        for language, screen in shown:
+            monkeypatch.setattr(gallery, "LOOK", StudyContext("A study", language, "study@example.org"))
             page.ask("WebDriver:Navigate", url=f"{url}/show/{screen}")
             page.until(READY)
-            assert page.run(f"return {OUT_OF_REACH}") == [], screen
-        assert page.all(".formula")
+            assert page.run("return document.documentElement.lang") == language
+            assert page.run(f"return {OUT_OF_REACH}") == [], (language, screen)
+            assert page.all(".formula" if screen != "chat-table" else ".formula, #box textarea")
+
+
+def test_a_study_in_a_page_of_another_site_which_gets_its_outcome(page: Firefox, tmp_path: Path) -> None:
+    def enter() -> None:
+        page.ask("WebDriver:SwitchToFrame")
+        page.until("document.querySelector('iframe')")
+        page.ask("WebDriver:SwitchToFrame", element=page.all("iframe")[0])
+
+    page.size(1280, 900)
+    with host_pages() as host:
+        study = pictures.study(tmp_path, embed={"origins": [host.origin()]})
+        with serving_aside(settings_for(tmp_path), study) as parley:
+            host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "charts"))
+            page.ask("WebDriver:Navigate", url=f"{host.origin()}/survey")
+            enter()
+            page.until("document.querySelector('form button')")
+            page.click("form button")
+            enter()
+            page.until("document.querySelector('#left img')?.naturalWidth === 120")
+            page.click("#left [data-act=decline]")
+            page.until("document.querySelector('#heading')?.textContent === 'You are not taking part'")
+            page.ask("WebDriver:SwitchToFrame")
+            page.until("!document.getElementById('next').disabled")
+            told = [data for _, data in page.run("return window.wrappedJSObject.heard") if data not in GRADIO]
+            assert [one["type"] for one in told if one["type"] != "height"] == [
+                "ready",
+                "outcome",
+            ]
+            page.ask("WebDriver:Navigate", url="about:blank")

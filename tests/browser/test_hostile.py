@@ -53,7 +53,7 @@ STEPS = {
 }
 """The screens on which texts are shown again, and the boxes that they are in there."""
 BUBBLES = "#chat .message .text"
-SOME, PIECEWISE = 10, 3
+SOME, PIECEWISE, PLACES = 4, 2, 2
 MOST_MS, HUNG_MS = 1_000, 60_000
 """A second, measured where nothing else runs; the short test, beside others, only sees that nothing hangs."""
 SAID = "n => document.querySelectorAll('#chat .message.you').length >= n"
@@ -148,13 +148,14 @@ def test_no_text_is_more_than_text_wherever_it_is_drawn(new_context: NewContext)
     assert harms == [], "\n".join(harms)
 
 
-@pytest.mark.parametrize("step", STEPS)
 def test_texts_are_inert_and_stay_in_their_boxes(
-    place: Place, new_context: NewContext, groups: list[list[Payload]], step: str
+    place: Place, new_context: NewContext, groups: list[list[Payload]], seed: int, soak: bool
 ) -> None:
     """As they are shown after a reload; and what has no mark of Markdown reads as typed."""
     context = new_context(**WINDOW)
-    for session in seeded(place.served.settings, place.quick, groups, step):
+    steps = [*STEPS] if soak else random.Random(seed).sample([*STEPS], PLACES)
+    sessions = [(step, one) for step in steps for one in seeded(place.served.settings, place.quick, groups, step)]
+    for step, session in sessions:
         watched = at(place, session, context)
         shown = squeezed("".join(watched.page.locator(", ".join(STEPS[step])).all_text_contents()))
         for payload, words in zip(session.texts, session.words, strict=True):

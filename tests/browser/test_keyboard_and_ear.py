@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.axe import LOOKS, TOO_WIDE, Audit
+from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
 from tests.browser.senses import attend
+from tests.browser.told import newest_facts
 from tests.browser.visitor import KeyboardVisitor, Visitor
 from tests.browser.waiting import until
 from tests.fakes.served import Process
@@ -29,18 +30,21 @@ STOPS = """() => {
     "study", ["short", *(pytest.param(one, marks=pytest.mark.soak) for one in ("demo", "dices-350"))]
 )
 def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
-    fast: Process, new_context: NewContext, audit: Audit, study: str
+    fast: Process, new_context: NewContext, audit: Audit, soak: bool, study: str
 ) -> None:
     """Every control is reached by Tab, and has a ring of two pixels or more, at 3:1, and nothing before it; each screen
-    begins at its heading (`arrived_from`), and is as axe-core and a screen reader want it. The language is the study's
-    and not the browser's. The first field with a fault has the focus, is said to be wrong, and described by what is.
+    begins at its heading (`arrived_from`), and is as a screen reader wants it, and with --soak axe-core, which looks at
+    screens in test_accessibility. The language is the study's and not the browser's. The first field with a fault has
+    the focus, is said to be wrong, and described by what is.
     """
     page = new_context(reduced_motion="reduce", locale="ar" if study == "short" else "ja").new_page()
     senses = attend(page)
 
     def look_at(page: Page) -> None:
-        audit(page)
-        LOOKS[0].put_on(page)
+        if soak:
+            audit(page)
+            LOOKS[0].put_on(page)
+        assert (nameless(page), page.evaluate(TOO_WIDE)) == ([], 0)
         assert page.get_by_role("heading", level=1).count() == 1
         assert page.get_by_role("main").count() == 1
         assert page.evaluate("[document.documentElement.lang, document.documentElement.dir]") == ["en", "ltr"]
@@ -73,7 +77,8 @@ def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
 def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     fast: Process, new_context: NewContext
 ) -> None:
-    """As a window of 1280 by 800 is at 200 %: half as wide and high, each pixel twice as large."""
+    """As a window of 1280 by 800 is at 200 %: half as wide and high, each pixel twice as large; neither is named, and a
+    reload keeps all."""
     page = new_context(
         viewport={"width": 640, "height": 400}, device_scale_factor=2, reduced_motion="reduce"
     ).new_page()
@@ -83,14 +88,26 @@ def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     visitor.until("Two AI assistants")
     visitor.ask_both("Please explain the Pythagorean theorem.")
     until(page, "document.querySelector('#heard').textContent.startsWith('A: ')")
+    assert (
+        len({round(box["x"]) for one in page.locator("#talk .replies .card").all() if (box := one.bounding_box())}) == 1
+    )
     visitor.vote("B is better")
+    expect(page.locator("#talk .voted")).to_contain_text("B is better")
+    visitor.ask_both("Why is that so?")
+    visitor.reload()
+    visitor.vote("Tie")
+    assert page.locator("#talk .round").count() == 2
+    assert not [name for name in ("careful", "hasty", "scripted") if name in page.content()]
     visitor.end_comparing()
     visitor.finish()
-    (told,) = [words for words in senses.said if words.startswith("A: ")]
+    assert "PARLEY-ARENA" in visitor.text
+    told, *_ = [words for words in senses.said if words.startswith("A: ")]
     assert " B: " in told
     assert senses.said.index("Writing…") < senses.said.index(told)
     assert senses.blind_spots() == []
     assert visitor.complaints == []
+    said = next(event for event in newest_facts(fast) if event.kind == "said")
+    assert sorted(said.data["models"].values()) == ["careful", "hasty"]
 
 
 def fits(page: Page) -> None:
@@ -99,7 +116,9 @@ def fits(page: Page) -> None:
     assert page.locator("#head").evaluate("one => getComputedStyle(one).position") == "static", "it covers what is read"
 
 
-@pytest.mark.parametrize("name", ["survey", "rate-turns", "rate-dialogue", "guess"])
+@pytest.mark.parametrize(
+    "name", ["survey", "rate-turns", *(pytest.param(one, marks=pytest.mark.soak) for one in ("rate-dialogue", "guess"))]
+)
 def test_a_group_of_options_is_one_stop(screens: Screens, name: str) -> None:
     page = screens(name)
     radios = page.locator("#left input[type=radio]").evaluate_all("all => [...new Set(all.map(one => one.name))]")

@@ -81,7 +81,8 @@ def test_an_arabic_participant_on_a_phone(fast: Process, new_context: Callable[.
     assert page.locator("#chat .message.you .who").inner_text() == SAY("You")
     visitor.finish()
     assert visitor.heading == SAY("Thank you")
-    assert visitor.complaints == []
+    assert "PARLEY-DEMO" in visitor.text
+    assert (visitor.complaints, visitor.elsewhere) == ([], set())
 
 
 def test_the_language_can_be_changed_before_one_begins(

@@ -1,5 +1,8 @@
-"""Each way in which a session can end, walked through in a browser: the page, the code, the way out, the log;
+"""Ways in which a session can end, walked through in a browser: the page, the code, the way out, the log;
 on a desktop in English, or on a phone in Arabic.
+
+In short the ways that look otherwise: who fails a check of attention sees what the screened out see, and a model that
+fails for good is walked to its end in test_failures.
 """
 
 import re
@@ -183,8 +186,18 @@ WAYS: dict[str, Callable[[Visitor], None]] = {
 }
 
 
-@pytest.mark.parametrize("outcome", WAYS)
-@pytest.mark.parametrize("language", ["en", "ar"])
+SHORT = (
+    ("complete", "ar"), ("no_consent", "en"), ("screened_out", "ar"), ("timed_out", "en"), ("withdrawn", "ar"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("outcome", "language"),
+    [
+        way if way in SHORT else pytest.param(*way, marks=pytest.mark.soak)
+        for way in ((outcome, language) for outcome in WAYS for language in ("en", "ar"))
+    ],
+)
 def test_each_end_has_its_page_its_code_and_its_row(
     ways: Process,
     database: Database,

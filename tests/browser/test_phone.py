@@ -128,7 +128,7 @@ def test_the_box_stays_in_view_while_a_reply_streams(slow: Process, new_context:
         until(page, "least => document.querySelector('#chat .message.bot .text').innerText.length > least", words)
         assert page.evaluate(IN_VIEW)
         expect(live).to_be_in_viewport()
+    page.get_by_role("button", name="Stop the reply").click()
     visitor.hear_out()
     assert page.evaluate(IN_VIEW)
-    visitor.go_on()
     assert visitor.complaints == []

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.axe import Audit
 from tests.browser.told import sessions
 from tests.fakes.served import Process
 
@@ -16,16 +15,15 @@ NewContext = Callable[..., BrowserContext]
 
 
 def test_a_browser_that_keeps_no_cookies_begins_nothing_and_leads_back_to_the_same_link(
-    fast: Process, new_context: NewContext, audit: Audit
+    fast: Process, new_context: NewContext
 ) -> None:
     page, before = new_context().new_page(), sessions(fast)
     link = f"{fast.url}/s/short?PROLIFIC_PID=5f3a"
     page.goto(link)
-    for _ in range(3):
+    for _ in range(2):
         page.context.clear_cookies()
         page.get_by_role("button").click()
         expect(page.locator("body")).to_have_attribute("data-page", "cookies_needed")
-        audit(page)
         page.locator("main a").click()
         expect(page.locator("body")).to_have_attribute("data-page", "start")
         assert page.url == link

@@ -59,20 +59,16 @@ def press(page: Page) -> None:
 # ---- Enter
 
 
-@pytest.mark.parametrize(
-    ("at", "leads_to"), [("age", "often"), ("gender", "education"), ("tools", "age"), ("field", "thoughts")]
-)
-def test_enter_leads_to_the_next_question_without_an_answer(
-    screens: Screens, sent: list[str], at: str, leads_to: str
-) -> None:
+def test_enter_leads_to_the_next_question_without_an_answer(screens: Screens, sent: list[str]) -> None:
     """In a line of text, a number, options to choose from and boxes to tick."""
     page = screens("survey")
-    control = field(page, at).locator("input").first
-    if at in ("age", "field"):
-        control.fill("42")
-    control.focus()
-    page.keyboard.press("Enter")
-    assert page.evaluate(FOCUSED) == leads_to
+    for at, leads_to in (("gender", "education"), ("tools", "age"), ("age", "often"), ("field", "thoughts")):
+        control = field(page, at).locator("input").first
+        if at in ("age", "field"):
+            control.fill("42")
+        control.focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate(FOCUSED) == leads_to
     assert sent == []
 
 
@@ -144,8 +140,14 @@ def test_the_button_marks_and_counts_what_is_missing(screens: Screens, sent: lis
     assert len(sent) == 1
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("screen", ["rate-dialogue", "survey"])
+@pytest.mark.parametrize(
+    ("screen", "width"),
+    [
+        ("rate-dialogue", "desktop"),
+        ("survey", "phone"),
+        *(pytest.param(*way, marks=pytest.mark.soak) for way in (("rate-dialogue", "phone"), ("survey", "desktop"))),
+    ],
+)
 def test_the_first_missing_answer_is_in_view_below_what_sticks(
     screens: Screens, sent: list[str], screen: str, width: str
 ) -> None:
@@ -161,14 +163,14 @@ def test_the_first_missing_answer_is_in_view_below_what_sticks(
     assert sent == []
 
 
-@pytest.mark.parametrize(("height", "times"), [(700, 1), (4000, 0)])
-def test_the_number_is_shown_once(screens: Screens, sent: list[str], height: int, times: int) -> None:
+def test_the_number_is_shown_once(screens: Screens, sent: list[str]) -> None:
     """At the foot of the window, unless it is in view beside the button; it is read out either way."""
     page = screens("survey")
-    page.set_viewport_size({"width": 1280, "height": height})
     answer(page, "gender")
-    press(page)
-    expect(page.locator("#note p")).to_contain_text("1")
-    expect(page.locator("#note .note")).to_have_count(times)
-    expect(page.locator("#left [data-hint]")).to_contain_text("1")
+    for height, times in ((700, 1), (4000, 0)):
+        page.set_viewport_size({"width": 1280, "height": height})
+        press(page)
+        expect(page.locator("#note p")).to_contain_text("1")
+        assert page.locator("#note .note").count() == times
+        expect(page.locator("#left [data-hint]")).to_contain_text("1")
     assert sent == []
