@@ -40,7 +40,9 @@ def environment(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFacto
     run, _, _ = (ROOT / "requirements.lock").read_text(encoding="utf-8").partition("\n# dev:")
     (folder / "run.lock").write_text(run, encoding="utf-8")
     link_packages(folder / "run.lock", site_of(folder))
-    subprocess.run([folder / "bin/pip", "install", "-q", "--no-index", "--no-deps", built[1]], check=True)
+    subprocess.run(
+        [folder / "bin/pip", "install", "-q", "--no-compile", "--no-index", "--no-deps", built[1]], check=True
+    )
     return folder
 
 
