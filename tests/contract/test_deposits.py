@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -33,9 +34,14 @@ def there(request: pytest.FixtureRequest) -> Iterator[There]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_export(tmp_path_factory.mktemp("written") / "data", "chatbench")
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return write_export(tmp_path / "data", "chatbench")
+def folder(written: Path, tmp_path: Path) -> Path:
+    return copytree(written, tmp_path / "data")
 
 
 class Progress:
@@ -275,8 +281,7 @@ def test_open_findings_stop_a_deposit(there: There, folder: Path) -> None:
     assert not there.fake.requests
 
 
-def test_zenodo_needs_authors(tmp_path: Path) -> None:
-    folder = write_export(tmp_path / "data", "chatbench")
+def test_zenodo_needs_authors(folder: Path) -> None:
     (folder / ".zenodo.json").unlink()
     with repository("zenodo") as there:
         with pytest.raises(DepositError, match=r"needs the authors.*parley metadata demo FILE"):
@@ -334,10 +339,10 @@ def test_large_files_of_the_hub_go_to_git_lfs_and_are_not_sent_twice(folder: Pat
         assert download(there.fake, tmp_path / "again").checksums == open_export(folder).checksums
 
 
-def test_a_name_that_is_taken_at_the_hub_is_not_deposited_into(folder: Path, tmp_path: Path) -> None:
+def test_a_name_that_is_taken_at_the_hub_is_not_deposited_into(folder: Path, written: Path, tmp_path: Path) -> None:
     with repository("huggingface") as there:
         deposit(folder, there)
-        other = write_export(tmp_path / "other", "chatbench")
+        other = copytree(written, tmp_path / "other")
         with pytest.raises(DepositError, match=r"409.*--name NAME chooses another name than demo; --id ID"):
             deposit(other, there)
         assert count(there) == 1

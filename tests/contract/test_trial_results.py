@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 
 import pytest
-import statsmodels.formula.api as smf
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.multitest import multipletests
 
 from app.analysis.figure_names import patterns
@@ -45,7 +45,7 @@ def test_estimate_and_p_are_those_of_statsmodels(data: TrialData, results: dict[
         result = results[name]
         rows = data.rows(result.hypothesis, data.by_session).assign(treated=lambda r: (r["arm"] == "treatment") * 1.0)
         people = rows["participant"].astype("category").cat.codes
-        fit = smf.ols(formula, rows).fit(cov_type="cluster", cov_kwds={"groups": people}, use_t=True)
+        fit = OLS.from_formula(formula, rows).fit(cov_type="cluster", cov_kwds={"groups": people}, use_t=True)
         assert result.found is not None
         assert result.found.estimate == pytest.approx(fit.params["treated"], abs=1e-9)
         assert result.found.standard_error == pytest.approx(fit.bse["treated"], abs=1e-9)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from statsmodels.formula.api import ols
+from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.weightstats import ttost_ind
 
@@ -43,7 +43,7 @@ def test_it_is_statsmodels_least_squares_with_clusters(seed: int, terms: str, co
     rows = trial(seed)
     used = rows if "question" in terms else rows.drop(columns="question")
     found = difference(used, covariates=covariates)
-    theirs = ols(f"value ~ C(arm) {terms}", rows).fit(
+    theirs = OLS.from_formula(f"value ~ C(arm) {terms}", rows).fit(
         cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["participant"])[0]}
     )
     name = "C(arm)[T.treatment]"
@@ -97,7 +97,7 @@ def test_changes_of_several_questions_are_clustered_by_participant() -> None:
     frame = pd.DataFrame({"participant": np.repeat(list("abcdef"), 3), "question": [1, 2, 3] * 6})
     frame["before"], frame["after"] = rng.normal(size=18), rng.normal(0.5, 1, 18)
     found = paired(frame.melt(["participant", "question"], var_name="moment"))
-    theirs = ols("change ~ 1", frame.assign(change=frame["after"] - frame["before"])).fit(
+    theirs = OLS.from_formula("change ~ 1", frame.assign(change=frame["after"] - frame["before"])).fit(
         cov_type="cluster", cov_kwds={"groups": pd.factorize(frame["participant"])[0]}
     )
     assert found.estimate == pytest.approx(theirs.params["Intercept"], abs=1e-9)

@@ -225,7 +225,7 @@ def estimates(design: Design, assumed: Assumptions, participants: int, effect: f
 def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
     """ANCOVA: of the variance of the difference, 4 sd^2/n, 1 - R2 is left, times (n - 3)/(n - 4) as the arms differ in
     the covariate by chance (Cox and McCullagh 1982, Biometrics 38:541)."""
-    n, runs = 60, 1500
+    n, runs = 60, 600
     found = estimates(replace(PLAIN, covariates=1), replace(SCORES, covariate_r2=r2), n, 1.0, runs)
     expected = 4 * SCORES.spread**2 / n * (1 - r2) * (n - 3) / (n - 4)
     assert abs(found.var(ddof=1) / expected - 1) < 4 * sqrt(2 / runs)
@@ -259,13 +259,13 @@ def test_covariates_explain_no_more_than_participants_differ() -> None:
 def test_with_worst_case_who_left_at_once_has_no_effect(contrast: simulation.Contrast) -> None:
     """Of those who drop out, one in m leaves before the first of m answers: the effect is that much smaller."""
     design = replace(PLAIN, contrast=contrast, answers=4, questions=4, missing="worst-case")
-    assumed, runs = Assumptions(0.5, None, 0.2, 0.05, dropout=0.4), 400
+    assumed, runs = Assumptions(0.5, None, 0.2, 0.05, dropout=0.4), 200
     found = estimates(design, assumed, 200, 0.3, runs)
     gone = assumed.dropout / design.answers
     half = gone / 2 if contrast == "within" else 0.0  # who left after one answer has none in one arm, which counts as 0
     expected = 0.3 * (1 - gone - half)
     assert abs(found.mean() - expected) < 4 * found.std(ddof=1) / sqrt(runs)
-    assert near(point(design, assumed, 120, 0.0, runs=400), 0.05)
+    assert near(point(design, assumed, 120, 0.0, runs=200), 0.05)
 
 
 @pytest.mark.parametrize("contrast", ["between", "within", "paired"])

@@ -30,8 +30,9 @@ def test_the_commands_of_a_page_lead_to_its_data(page: Path, tmp_path: Path, soa
 
 
 def _short(command: str) -> str:
-    """The command with fewer simulated participants."""
-    return re.sub(r"^(simulate .* -n) \d+", rf"\1 {FEW}", command)
+    """The command with fewer simulated participants, and in this process alone."""
+    more = {"check": f" --bots {FEW}", "power": " --workers 1"}.get(command.split()[0], "")
+    return re.sub(r"^(simulate .* -n) \d+", rf"\1 {FEW}", command) + more
 
 
 def _servers(url: str) -> dict[str, str]:

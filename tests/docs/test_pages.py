@@ -88,9 +88,9 @@ def short(lines: Iterable[str], soak: bool) -> list[str]:
         lines
         if soak
         else [
-            re.sub(r"(-n) \d+", r"\1 4", line)
+            re.sub(r"(-n) \d+", r"\1 4", line) + (" --bots 2" if line.startswith("check") else "")
             for line in lines
-            if line not in ("report demo", "report demo -o report.csv")
+            if line not in SAME
         ]
     )
 
