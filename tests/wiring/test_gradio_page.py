@@ -5,6 +5,7 @@ import gc
 import re
 from collections.abc import AsyncIterator, Iterator
 
+import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
@@ -77,6 +78,16 @@ async def test_our_head_comes_before_all_that_gradio_fetches(resident: HttpBot) 
     assert 0 < page.index(b"parley/page.js") < page.index(b"gradio_config")
     assert re.search(rb'<script\b[^>]* src="\.?/assets/', page).start() > page.index(b"parley/page.css")
     assert page.count(SCRIPT) == page.count(SCRIPT + b" nonce=")
+
+
+async def test_an_event_describes_no_part_that_it_leaves_alone(
+    researcher: Researcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def describe(_: gr.Button) -> None:
+        raise AssertionError("a button is described again")
+
+    monkeypatch.setattr(gr.Button, "get_config", describe)
+    await researcher.on("session-back", "click")
 
 
 def sessions_kept() -> int:
