@@ -145,6 +145,6 @@ async def test_nothing_chosen_anywhere_is_no_accident(at: Console) -> None:
     _, researcher = at
     event = next(event for event in researcher.events if ("b-title", "input") in event.of)
     names = [name for name, _ in event.of if name != "b-protocols"]  # Gradio itself refuses a list that is none
-    for name in names:
-        answered = await researcher.fire(event, {**researcher.place, **ANSWERS, name: None})
-        assert "builder-text" in answered, name
+    for few in (names[start::8] for start in range(8)):
+        answered = await researcher.fire(event, {**researcher.place, **ANSWERS, **dict.fromkeys(few)})
+        assert "builder-text" in answered, few

@@ -390,8 +390,6 @@ def test_the_wheel_is_all_of_parley(package: Package, tmp_path: Path) -> None:
     (tmp_path / package.name).write_bytes(package.wheel)
     pip = (sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", "site", package.name)
     run(*pip, folder=tmp_path)
-    code = "import sys; sys.path.insert(0, 'site'); import app.cli; sys.argv[1:] = ['check', 'demo']; app.cli.main()"
-    run(sys.executable, "-P", "-c", code, folder=tmp_path)
     rooms = ("app", "storage", "experiments", "problems")
     files = [path for room in rooms for path in (ROOT / room).rglob("*") if path.is_file()]
     ours = [path.relative_to(ROOT) for path in files if path.suffix not in (".pyc", ".sha256")]
