@@ -95,7 +95,7 @@ async def test_an_event_describes_no_part_that_it_leaves_alone(
     await researcher.on("session-back", "click")
 
 
-def test_a_class_of_components_is_made_without_a_look_at_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_of_components_is_made_without_a_look_at_its_file() -> None:
     found = WithoutStubs().find_spec(MAKER, gr.__path__)
     assert found is not None
     assert found.loader is not None
@@ -104,8 +104,10 @@ def test_a_class_of_components_is_made_without_a_look_at_its_file(monkeypatch: p
     def look(_: object) -> None:
         raise AssertionError("a stub is made for editors")
 
-    monkeypatch.setattr(inspect, "getfile", look)
-    assert maker.ComponentMeta("Part", (), {"EVENTS": []}).EVENTS == []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inspect, "getfile", look)
+        made = maker.ComponentMeta("Part", (), {"EVENTS": []})
+    assert made.EVENTS == []
 
 
 async def test_nothing_is_kept_of_pages_that_are_opened_and_left(
