@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import gc
+import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import chdir
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.cli import app, common
@@ -34,14 +39,31 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     common.out.width = common.err.width = WIDTH  # they were made when they were first needed, and by that environment
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
-        result = thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result()
+        done = thread.submit(_run, words, typed, env).result()
         if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
             _let_go()
-    if isinstance(result.exception, ParleyError | OSError):
-        return Done(2, result.stdout, result.stderr + str(result.exception))
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return Done(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)
+    return done
+
+
+@cache
+def _made() -> Any:
+    """The command line. Typer makes it of some hundred functions, which took longer than most of what is run by it."""
+    return get_command(app)
+
+
+def _run(words: Sequence[str], typed: str, env: Mapping[str, str]) -> Done:
+    command, code, error = _made(), 0, ""
+    with CliRunner().isolation(input=typed, env=env) as (out, err, _):
+        try:
+            command.main(args=[*words], prog_name=command.name)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except (ParleyError, OSError) as raised:
+            code, error = 2, str(raised)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        said, complained = (stream.getvalue().decode().replace("\r\n", "\n") for stream in (out, err))
+        return Done(code, said, complained + error, out.getvalue())
 
 
 def _let_go() -> None:

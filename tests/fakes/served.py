@@ -81,18 +81,26 @@ async def serving(
     """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)
     app = build_app(settings, database, [load_study(str(study)) for study in studies], clock, again=again)
+    try:
+        async with answering(app, settings, within) as url:
+            yield Served(url, app, database, settings)
+    finally:
+        let_go(database)
+
+
+@asynccontextmanager
+async def answering(app: ASGIApp, settings: Settings, within: ConnectionLimits | None = None) -> AsyncIterator[str]:
+    """Serve an application on a free port until the block ends; where it answers."""
     server = made(app, settings, 0, within)
     server.config.timeout_graceful_shutdown = 1
     task = asyncio.create_task(server.serve())
     try:
         while not server.started:
             await asyncio.sleep(0.01)
-        port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(f"http://127.0.0.1:{port}", app, database, settings)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
     finally:
         server.should_exit = True
         await task
-        let_go(database)
 
 
 @contextmanager

@@ -95,15 +95,15 @@ async def test_a_draft_is_made_and_is_the_study_from_then_on(at: Console) -> Non
     assert [about for _, _, about in room.did] == ["mine"]
 
 
-@pytest.mark.parametrize("name", ["mine", "no name!", "../up", ""])
-async def test_a_name_that_cannot_be_had_makes_nothing(at: Console, name: str) -> None:
+async def test_a_name_that_cannot_be_had_makes_nothing(at: Console) -> None:
     room, researcher = at
     await researcher.on("b-create", "click", **ANSWERS)
     before = room.desk.drafts.text("mine"), room.desk.drafts.names(), list(room.did)
-    refused = await researcher.on("b-create", "click", **{**ANSWERS, "b-name": name, "b-title": "Other"})
-    assert "note bad" in value(refused["note"])
-    assert (room.desk.drafts.text("mine"), room.desk.drafts.names(), room.did) == before
-    assert 'href="#b-name"' in value((await answer(researcher, **{"b-name": name}))["builder-verdict"])
+    for name in ("mine", "no name!", "../up", ""):
+        refused = await researcher.on("b-create", "click", **{**ANSWERS, "b-name": name, "b-title": "Other"})
+        assert "note bad" in value(refused["note"]), name
+        assert (room.desk.drafts.text("mine"), room.desk.drafts.names(), room.did) == before
+        assert 'href="#b-name"' in value((await answer(researcher, **{"b-name": name}))["builder-verdict"]), name
 
 
 async def test_the_models_are_tested_before_there_is_a_draft(
@@ -145,6 +145,6 @@ async def test_nothing_chosen_anywhere_is_no_accident(at: Console) -> None:
     _, researcher = at
     event = next(event for event in researcher.events if ("b-title", "input") in event.of)
     names = [name for name, _ in event.of if name != "b-protocols"]  # Gradio itself refuses a list that is none
-    for name in names:
-        answered = await researcher.fire(event, {**researcher.place, **ANSWERS, name: None})
-        assert "builder-text" in answered, name
+    for few in (names[start::8] for start in range(8)):
+        answered = await researcher.fire(event, {**researcher.place, **ANSWERS, **dict.fromkeys(few)})
+        assert "builder-text" in answered, few

@@ -120,7 +120,7 @@ async def test_one_machine_holds_so_many_connections_and_no_more(served: Served)
 
 
 MEGABYTE = 1024 * 1024
-WHOLE_MB, MORE_MB = 100, 20
+WHOLE_MB, MORE_MB = 50, 20
 
 
 async def pour(process: Process, head: bytes, *, chunked: bool) -> bytes:

@@ -233,7 +233,7 @@ def test_an_import_that_is_interrupted_leaves_nothing_behind(tmp_path: Path, sha
     before = dump(database)
     header = ",".join(schema_of("chatbench").tables[0].header)
     row = "w{},gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-{},very-confident,A,1"
-    big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(200_000))]) + "\n")
+    big.write_text("\n".join([header, *(row.format(n // 22, n) for n in range(50_000))]) + "\n")
     words, env = ("import", "chatbench", str(big)), {"PARLEY_DATABASE_URL": f"sqlite:///{database}"}
     written = database.with_name("parley.db-wal")
     there = written.stat().st_size if written.exists() else 0

@@ -17,10 +17,11 @@ import kubernetes_validate
 import pytest
 from ruamel.yaml import YAML
 
+from app.cli import deploy
 from app.config.settings import Settings, env_name
 from app.deploy.deployment import PORT, HostFolder, plan
 from app.deploy.folder import render, write
-from app.deploy.package import ROOT, Package, build
+from app.deploy.package import ROOT, Package
 from app.deploy.study_files import files_of
 from app.deploy.targets import TARGETS
 from app.studies.loader import find, load_study
@@ -342,22 +343,37 @@ def test_with_two_host_names_caddy_and_ingress_part_by_them(tmp_path: Path) -> N
 # ---- The command
 
 
-def test_the_command_writes_once_and_shows_before(tmp_path: Path) -> None:
-    words = ("deploy", "fly", "demo", "--url", URL)
-    shown = parley(*words, "--dry-run", folder=tmp_path)
+TO_FLY = ("deploy", "fly", "demo", "--url", URL)
+
+
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command writes."""
+    folder = tmp_path_factory.mktemp("deployed")
+    done = parley(*TO_FLY, "--into", "out", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "out"
+
+
+def test_the_command_writes_what_it_shows_before(deployed: Path, tmp_path: Path) -> None:
+    shown = parley(*TO_FLY, "--dry-run", folder=tmp_path)
     assert shown.returncode == 0, shown.stderr
     assert list(tmp_path.iterdir()) == []
-    done = parley(*words, "--into", "out", folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    for path in (tmp_path / "out").iterdir():
+    for path in deployed.iterdir():
         assert f"==> deploy-fly/{path.name}" in shown.stdout
-    lock = (tmp_path / "out/requirements.lock").read_text(encoding="utf-8")
+    lock = (deployed / "requirements.lock").read_text(encoding="utf-8")
     assert "\ngradio==" in lock
     assert "\npytest==" not in lock
-    again = parley(*words, "--into", "out", folder=tmp_path)
-    assert (again.returncode, "is not empty" in again.stderr) == (2, True)
+
+
+def test_the_command_overwrites_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deploy, "build", lambda _: Package("parley_studies-0.1.0-py3-none-any.whl", b"", ""))
+    (tmp_path / "out").mkdir()
     (tmp_path / "out/fly.toml").write_text("mine")
-    assert parley(*words, "--into", "out", "--overwrite", folder=tmp_path).returncode == 0
+    again = parley(*TO_FLY, "--into", "out", folder=tmp_path)
+    assert (again.returncode, "is not empty" in again.stderr) == (2, True)
+    assert (tmp_path / "out/fly.toml").read_text(encoding="utf-8") == "mine"
+    assert parley(*TO_FLY, "--into", "out", "--overwrite", folder=tmp_path).returncode == 0
     assert (tmp_path / "out/fly.toml").read_text(encoding="utf-8") != "mine"
 
 
@@ -380,18 +396,11 @@ def test_what_cannot_be_deployed_is_told(words: tuple[str, ...], said: str, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def package() -> Package:
-    return build(ROOT)
-
-
 @pytest.mark.slow
-def test_the_wheel_is_all_of_parley(package: Package, tmp_path: Path) -> None:
-    (tmp_path / package.name).write_bytes(package.wheel)
-    pip = (sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", "site", package.name)
+def test_the_wheel_is_all_of_parley(deployed: Path, tmp_path: Path) -> None:
+    (wheel,) = deployed.glob("*.whl")
+    pip = (sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--target", "site", wheel)
     run(*pip, folder=tmp_path)
-    code = "import sys; sys.path.insert(0, 'site'); import app.cli; sys.argv[1:] = ['check', 'demo']; app.cli.main()"
-    run(sys.executable, "-P", "-c", code, folder=tmp_path)
     rooms = ("app", "storage", "experiments", "problems")
     files = [path for room in rooms for path in (ROOT / room).rglob("*") if path.is_file()]
     ours = [path.relative_to(ROOT) for path in files if path.suffix not in (".pyc", ".sha256")]

@@ -23,7 +23,7 @@ SOMEBODY = "93.184.216.34"
 """An address of the internet, as the host's proxy writes it behind what the browser claims."""
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)])
 async def test_a_session_goes_on_after_the_disk_was_lost(
     kind: Any, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

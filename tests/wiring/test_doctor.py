@@ -37,6 +37,7 @@ from storage.db.probe import Probe
 from tests.fakes.alert_receivers import Mailbox, mailbox
 from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import Done, parley
+from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.let_go import let_go
 from tests.fakes.model_list import KEY, Listing, model_list
 from tests.fakes.postgres import fresh
@@ -223,12 +224,12 @@ def test_folders_that_cannot_be_written_are_found(
         assert found.about("disk", "error", folder, advice)
 
 
-def refusing(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Let nothing be made in one folder, as that of another user's."""
+def refusing(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
+    """Let nothing be made in these folders, as those of another user's."""
     make = tempfile.TemporaryFile
 
     def refuse(dir: Path) -> Any:
-        if Path(dir) == folder:
+        if Path(dir) in folders:
             raise OSError(errno.EACCES, "Permission denied")
         return make(dir=dir)
 
@@ -259,12 +260,12 @@ async def begun_and_ended(server: ASGIApp) -> None:
     await server({"type": "lifespan"}, receive, send)
 
 
-@pytest.mark.parametrize("place", ["", "mine"])
 def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
-    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    Drafts(tmp_path / "studies").create("mine", "demo")
-    settings, served = settings_for(tmp_path, studies_dir=tmp_path / "studies"), []
+    drafts = tmp_path / "studies"
+    Drafts(drafts).create("mine", "demo")
+    settings, served = settings_for(tmp_path, studies_dir=drafts), []
 
     def listen(server: ASGIApp, *_: object) -> None:
         served.append(server)
@@ -272,12 +273,14 @@ def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
 
     monkeypatch.setattr(console, "listen", listen)
     database = open_database(settings.database_url)
-    console.serve_console(settings, database)
-    assert "drafts" not in caplog.text
-    refusing(monkeypatch, tmp_path / "studies" / place)
-    console.serve_console(settings, database)
-    assert f"{tmp_path / 'studies' / place} cannot be written" in caplog.text
-    assert len(served) == 2
+    for unwritable in ((), (drafts,), (drafts / "mine",)):
+        caplog.clear()
+        with monkeypatch.context() as patch:
+            refusing(patch, *unwritable)
+            with on_kept_page(lambda: console.serve_console(settings, database)):
+                told = [folder for folder in (drafts, drafts / "mine") if f"{folder} cannot be written" in caplog.text]
+        assert (*told,) == unwritable
+    assert len(served) == 3
     let_go(database)
 
 

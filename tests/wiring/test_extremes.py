@@ -33,7 +33,7 @@ def models() -> Iterator[Server]:
         yield server
 
 
-@pytest.fixture(scope="module", params=[MOST, 10 * MOST], ids=["usual", "generous"])
+@pytest.fixture(scope="module", params=[MOST, 4 * MOST], ids=["usual", "generous"])
 async def served_with(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, models: Server
 ) -> AsyncIterator[tuple[Served, int]]:

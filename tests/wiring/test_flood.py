@@ -16,7 +16,9 @@ from tests.wiring.reading import query
 pytestmark = pytest.mark.anyio
 
 
-@pytest.mark.parametrize("forge", ["no cookie", "another forged cookie each time"])
+@pytest.mark.parametrize(
+    "forge", [pytest.param("no cookie", marks=pytest.mark.soak), "another forged cookie each time"]
+)
 async def test_a_flood_is_stopped_and_harms_nobody_else(tmp_path: Path, forge: str) -> None:
     settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=30, address_rate_multiplier=2)
     async with AsyncExitStack() as stack:

@@ -2,12 +2,18 @@
 
 import asyncio
 import gc
+import inspect
 import re
 from collections.abc import AsyncIterator, Iterator
+from importlib.util import module_from_spec
+from typing import Any
+from weakref import WeakSet
 
+import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
+from app.web.gradio_import import MAKER, WithoutStubs
 from app.web.gradio_page import EVENTS, HEAD, SCRIPT
 from storage.db.engine import open_database
 from tests.fakes import studies
@@ -79,17 +85,48 @@ async def test_our_head_comes_before_all_that_gradio_fetches(resident: HttpBot) 
     assert page.count(SCRIPT) == page.count(SCRIPT + b" nonce=")
 
 
-def sessions_kept() -> int:
-    gc.collect()
-    return sum(isinstance(one, SessionState) for one in gc.get_objects())
+async def test_an_event_describes_no_part_that_it_leaves_alone(
+    researcher: Researcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def describe(_: gr.Button) -> None:
+        raise AssertionError("a button is described again")
+
+    monkeypatch.setattr(gr.Button, "get_config", describe)
+    await researcher.on("session-back", "click")
 
 
-async def test_nothing_is_kept_of_pages_that_are_opened_and_left(researcher: Researcher) -> None:
-    before = sessions_kept()
+def test_a_class_of_components_is_made_without_a_look_at_its_file() -> None:
+    found = WithoutStubs().find_spec(MAKER, gr.__path__)
+    assert found is not None
+    assert found.loader is not None
+    found.loader.exec_module(maker := module_from_spec(found))
+
+    def look(_: object) -> None:
+        raise AssertionError("a stub is made for editors")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inspect, "getfile", look)
+        made = maker.ComponentMeta("Part", (), {"EVENTS": []})
+    assert made.EVENTS == []
+
+
+async def test_nothing_is_kept_of_pages_that_are_opened_and_left(
+    researcher: Researcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, begin, begun = WeakSet[SessionState](), SessionState.__init__, []
+
+    def noted(state: SessionState, *given: Any) -> None:
+        begin(state, *given)
+        kept.add(state)
+        begun.append(id(state))
+
+    monkeypatch.setattr(SessionState, "__init__", noted)
     for number in range(3):
         researcher.page = f"abandoned{number}"
         await researcher.open()
-    assert sessions_kept() <= before
+    gc.collect()
+    assert len(begun) >= 3
+    assert not kept
 
 
 def of_gradio() -> Iterator[str]:

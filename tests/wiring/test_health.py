@@ -12,11 +12,13 @@ from sqlalchemy import text
 from starlette.applications import Starlette
 from starlette.routing import Route
 
+from app.web.console import page
+from app.web.console.server import build_console
 from app.web.health import KEPT_S, NOBODY, liveness, readiness
 from storage import tables
 from storage.db.engine import Database, writer
 from storage.log.event_log import Log
-from tests.fakes.served import Process, serving, settings_for
+from tests.fakes.served import answering, serving, settings_for
 from tests.wiring.sound import rows
 
 pytestmark = pytest.mark.anyio
@@ -24,53 +26,63 @@ SOON_S = 60.0
 
 
 @pytest.fixture
-def log(each_database: Database) -> Log:
-    return Log(each_database)
+def log(database: Database) -> Log:
+    return Log(database)
+
+
+def asking(log: Log) -> httpx2.AsyncClient:
+    """A client of a server that has nothing but its health; each time that it looks at its clock is one later."""
+    times = iter(range(1_000))
+    app = Starlette(routes=[Route("/ready", readiness(log, lambda: next(times))), Route("/live", liveness)])
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://parley")
 
 
 @pytest.fixture
 async def client(log: Log) -> AsyncIterator[httpx2.AsyncClient]:
-    times = iter(range(1_000))
-    app = Starlette(routes=[Route("/ready", readiness(log, lambda: next(times))), Route("/live", liveness)])
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://parley") as client:
+    async with asking(log) as client:
         yield client
 
 
-async def check_nobody_outside_is_told(url: str, *paths: str) -> None:
-    async with httpx2.AsyncClient(base_url=url, timeout=60) as client:
-        for path in paths:
-            for outside in ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "10.0.0.1, 8.8.8.8"):
-                response = await client.get(path, headers={"x-forwarded-for": outside})
-                assert (response.status_code, response.text) == (404, "not found")
-            for near in ("127.0.0.1", "::1", "10.0.0.1", "172.31.77.1", "fd00::1", "8.8.8.8, 10.0.0.1"):
-                response = await client.get(path, headers={"x-forwarded-for": near})
-                assert (response.status_code, response.text) == (200, "ok")
+async def check_nobody_outside_is_told(client: httpx2.AsyncClient, *paths: str) -> None:
+    for path in paths:
+        for outside in ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "10.0.0.1, 8.8.8.8"):
+            response = await client.get(path, headers={"x-forwarded-for": outside})
+            assert (response.status_code, response.text) == (404, "not found")
+        for near in ("127.0.0.1", "::1", "10.0.0.1", "172.31.77.1", "fd00::1", "8.8.8.8, 10.0.0.1"):
+            response = await client.get(path, headers={"x-forwarded-for": near})
+            assert (response.status_code, response.text) == (200, "ok")
 
 
 async def test_nobody_outside_is_told(tmp_path: Path) -> None:
-    async with serving(settings_for(tmp_path, trusted_proxies="127.0.0.1")) as served:
-        await check_nobody_outside_is_told(served.url, "/healthz", "/healthz/live", "/healthz/ready")
+    async with (
+        serving(settings_for(tmp_path, trusted_proxies="127.0.0.1")) as served,
+        httpx2.AsyncClient(base_url=served.url, timeout=60) as client,
+    ):
+        await check_nobody_outside_is_told(client, "/healthz", "/healthz/live", "/healthz/ready")
 
 
-async def test_nobody_outside_is_told_of_the_console(tmp_path: Path) -> None:
-    process = Process(tmp_path, (), env={"PARLEY_TRUSTED_PROXIES": "127.0.0.1"}, command="console")
-    await asyncio.to_thread(process.start)
-    try:
-        await check_nobody_outside_is_told(process.url, "/healthz")
-    finally:
-        await asyncio.to_thread(process.kill)
+async def test_nobody_outside_is_told_of_the_console(
+    tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "routes", lambda desk: [])  # which take seconds to make, and come last
+    settings = settings_for(tmp_path, trusted_proxies="127.0.0.1")
+    async with (
+        answering(build_console(settings, database), settings) as url,
+        httpx2.AsyncClient(base_url=url, timeout=60) as client,
+    ):
+        await check_nobody_outside_is_told(client, "/healthz")
 
 
 async def test_ready_is_a_write_and_many_who_ask_are_one(
-    log: Log, client: httpx2.AsyncClient, each_database: Database
+    log: Log, client: httpx2.AsyncClient, database: Database
 ) -> None:
     answers = await asyncio.gather(*(client.get("/ready") for _ in range(50)))
     assert {answer.status_code for answer in answers} == {200}
-    (draft,) = rows(each_database, tables.drafts)
+    (draft,) = rows(database, tables.drafts)
     assert (draft.stream, draft.at_us) == (NOBODY, 0)
     await asyncio.sleep(KEPT_S)
     await client.get("/ready")
-    (draft,) = rows(each_database, tables.drafts)
+    (draft,) = rows(database, tables.drafts)
     assert draft.at_us == 1
     log.close()
 
@@ -95,11 +107,10 @@ async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client:
     log.close()
 
 
-async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(
-    log: Log, client: httpx2.AsyncClient, each_database: Database
-) -> None:
-    with writer(each_database) as connection:
-        with connection.begin():
+async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(each_database: Database) -> None:
+    log = Log(each_database)
+    async with asking(log) as client:
+        with writer(each_database) as connection, connection.begin():
             if each_database.dialect.name == "postgresql":
                 connection.execute(text("LOCK TABLE draft IN EXCLUSIVE MODE"))
             assert (await client.get("/ready")).status_code == 503

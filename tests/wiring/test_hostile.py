@@ -34,7 +34,7 @@ VICTIMS = 3
 CANARY = "zqcanaryqz"
 FITTING = {200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 413, 422}
 """What is answered to a hostile request: served, led on, or refused; never that it broke."""
-SHORT = {"near": 60, "described": 15, "anything": 150}
+SHORT = {"near": 40, "described": 10, "anything": 80}
 LONG = 34_000
 """Examples of each kind."""
 MADE = {fact: kind for kind, made in ACTS.items() for fact in made}
