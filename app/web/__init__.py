@@ -4,7 +4,3 @@ The participants' page is one gr.Blocks with few components, built empty. `Scree
 updates; static/page.js fetches these from the participant API and passes them to Gradio. Gradio runs no event on the
 server.
 """
-
-from app.web.gradio_import import make_no_stubs
-
-make_no_stubs()

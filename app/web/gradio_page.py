@@ -1,9 +1,9 @@
 """Gradio's page at `/` of an application, and everything undocumented in Gradio that Parley relies on.
 
 The page is mounted by Gradio's public `mount_gradio_app`. What Parley relies on beyond Gradio's documentation is listed
-here and, for the import, in gradio_import.py: the addresses that the page requests, the start of its HTML, and the
-selectors of its components in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` check each of them
-with the installed Gradio, so a release that changes one fails there, by its name.
+here and nowhere else: the addresses that the page requests, the start of its HTML, and the selectors of its components
+in the browser. `tests/browser/test_gradio_page.py` and `test_console.py` check each of these with the installed Gradio,
+so a release that changes one fails there, by its name.
 
 The application is meant to be mounted in another one. Starlette runs no lifespan of a mounted application, and the
 security middleware refuses `/gradio_api/startup-events`, so Gradio's queue is never started: no event of ours uses it,
@@ -13,7 +13,6 @@ and it would poll a thousand times a second.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,6 @@ def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
 
     `sub_path` is the path below which browsers find it, such as `/study`.
     """
-    _describe_once(blocks)
     app = FastAPI(middleware=[Middleware(_Shell, head=head.encode())], docs_url=None, redoc_url=None, openapi_url=None)
     gr.mount_gradio_app(
         app,
@@ -96,13 +94,6 @@ def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
         max_file_size="1kb",
     )
     return app
-
-
-def _describe_once(blocks: gr.Blocks) -> None:
-    """Let each component keep its description. For every event of a page whose state is not kept, Gradio asks all
-    components for it, which took 60 of the 75 ms of an event in the console."""
-    for block in blocks.blocks.values():
-        block.get_config = partial(dict, block.get_config())  # type: ignore[method-assign]
 
 
 def whole() -> str:

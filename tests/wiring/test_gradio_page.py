@@ -2,18 +2,14 @@
 
 import asyncio
 import gc
-import inspect
 import re
 from collections.abc import AsyncIterator, Iterator
-from importlib.util import module_from_spec
 from typing import Any
 from weakref import WeakSet
 
-import gradio as gr
 import pytest
 from gradio.state_holder import SessionState
 
-from app.web.gradio_import import MAKER, WithoutStubs
 from app.web.gradio_page import EVENTS, HEAD, SCRIPT
 from storage.db.engine import open_database
 from tests.fakes import studies
@@ -83,31 +79,6 @@ async def test_our_head_comes_before_all_that_gradio_fetches(resident: HttpBot) 
     assert 0 < page.index(b"parley/page.js") < page.index(b"gradio_config")
     assert re.search(rb'<script\b[^>]* src="\.?/assets/', page).start() > page.index(b"parley/page.css")
     assert page.count(SCRIPT) == page.count(SCRIPT + b" nonce=")
-
-
-async def test_an_event_describes_no_part_that_it_leaves_alone(
-    researcher: Researcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def describe(_: gr.Button) -> None:
-        raise AssertionError("a button is described again")
-
-    monkeypatch.setattr(gr.Button, "get_config", describe)
-    await researcher.on("session-back", "click")
-
-
-def test_a_class_of_components_is_made_without_a_look_at_its_file() -> None:
-    found = WithoutStubs().find_spec(MAKER, gr.__path__)
-    assert found is not None
-    assert found.loader is not None
-    found.loader.exec_module(maker := module_from_spec(found))
-
-    def look(_: object) -> None:
-        raise AssertionError("a stub is made for editors")
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inspect, "getfile", look)
-        made = maker.ComponentMeta("Part", (), {"EVENTS": []})
-    assert made.EVENTS == []
 
 
 async def test_nothing_is_kept_of_pages_that_are_opened_and_left(
