@@ -9,7 +9,7 @@ from contextlib import chdir
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from app.cli import app, common
 from problems.errors import ParleyError
@@ -34,9 +34,13 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     common.out.width = common.err.width = WIDTH  # they were made when they were first needed, and by that environment
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
-        result = thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result()
-        if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
-            _let_go()
+        done = _done(thread.submit(CliRunner().invoke, app, list(words), input=typed, env=env).result())
+    if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
+        _let_go()  # once nothing has the error, which has the command's connection
+    return done
+
+
+def _done(result: Result) -> Done:
     if isinstance(result.exception, ParleyError | OSError):
         return Done(2, result.stdout, result.stderr + str(result.exception))
     if result.exception is not None and not isinstance(result.exception, SystemExit):

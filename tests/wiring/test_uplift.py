@@ -20,6 +20,7 @@ from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import fill
 
 PEOPLE = 12
+SMALL = ("-n", "40", "--effect", "0.1", "--runs", "20", "--workers", "1")
 ASSUMED = ("--baseline", "0.4", "--icc-participant", "0.05", "--icc-question", "0.1", "--dropout", "0.1")
 
 
@@ -44,9 +45,7 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.
     raw["plan"] |= {"participants": PEOPLE}
     raw["quotas"] = [{"max": PEOPLE}]
     file = studies.write(tmp_path, raw)
-    power = json.loads(
-        run("power", file.name, *ASSUMED, "-n", "40", "--effect", "0.1", "--runs", "20", "--json").stdout
-    )
+    power = json.loads(run("power", file.name, *ASSUMED, *SMALL, "--json").stdout)
     assert power
 
     run("publish", file.name)
