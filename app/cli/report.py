@@ -103,6 +103,8 @@ def report_(
     from app.analysis.trial.looks import locked_for, peek
 
     chosen = _format(form, to)
+    if to not in (None, STDOUT):
+        to.parent.stat()  # before what takes long, and before a look is recorded
     if called and not against:
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = published_paper(against, called or ()) if against else None

@@ -40,8 +40,8 @@ def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
         done = thread.submit(_run, words, typed, env).result()
-        if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
-            _let_go()
+    if "postgresql" in (env["PARLEY_DATABASE_URL"] or ""):  # None: the variable is not set
+        _let_go()  # once nothing has the error, which has the command's connection
     return done
 
 

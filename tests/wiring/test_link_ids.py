@@ -45,7 +45,7 @@ LOST = [
 
 @pytest.mark.parametrize(
     ("policy", "database_url"),
-    [("report", "sqlite"), ("refuse", "sqlite"), ("report", "postgresql")],
+    [("refuse", "sqlite"), ("report", "postgresql"), pytest.param("report", "sqlite", marks=pytest.mark.soak)],
     indirect=["database_url"],
 )
 async def test_an_id_that_is_not_taken_is_refused_or_reported(

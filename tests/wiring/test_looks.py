@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,24 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def half_way(folder: Path, **keys: object) -> Database:
-    """A preregistered trial of which half of the people have completed."""
+HalfWay = Callable[..., Database]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, object]], Path]:
+    """A folder with a preregistered trial of which half of the people have completed, made once for each plan."""
+    known: dict[str, Path] = {}
+
+    def make(keys: dict[str, object]) -> Path:
+        if str(keys) not in known:
+            fill_half(folder := tmp_path_factory.mktemp("trial"), keys)
+            known[str(keys)] = folder
+        return known[str(keys)]
+
+    return make
+
+
+def fill_half(folder: Path, keys: dict[str, object]) -> None:
     path = trial(folder, plan=planned(**keys))
     database = open_database(f"sqlite:///{folder / 'parley.db'}")
     found = study(str(path))
@@ -66,11 +83,26 @@ def half_way(folder: Path, **keys: object) -> Database:
     with writer(database) as connection, connection.begin():
         for table in (tables.seats, tables.sessions):
             connection.execute(update(table).values(origin="person"))
-    return database
+    database.dispose()
 
 
-def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -> None:
-    database = half_way(folder)
+@pytest.fixture
+def half_way(made: Callable[[dict[str, object]], Path], folder: Path) -> Iterator[HalfWay]:
+    """A copy of such a trial, in the test's folder."""
+    opened: list[Database] = []
+
+    def copy(**keys: object) -> Database:
+        shutil.copytree(made(keys), folder, dirs_exist_ok=True)
+        opened.append(open_database(f"sqlite:///{folder / 'parley.db'}"))
+        return opened[-1]
+
+    yield copy
+    for database in opened:
+        database.dispose()
+
+
+def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfWay, folder: Path) -> None:
+    database = half_way()
     _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET)
     plan = study(str(folder / "trial.yaml")).file.plan
     assert plan is not None
@@ -86,8 +118,10 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(folder: Path) -
         look(database, "trial", "ada", NOW_US, secret=SECRET)
 
 
-def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(folder: Path) -> None:
-    database = half_way(folder)
+def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(
+    half_way: HalfWay, folder: Path
+) -> None:
+    database = half_way()
     _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET, unblind=True)
     bounds = boundaries((0.5, 1.0), 0.05, "pocock", 1)
     assert found.boundary == pytest.approx(bounds.nominal[0])
@@ -100,15 +134,15 @@ def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblind
     assert nominal_alpha(plan, plan.hypotheses[0], ()) == pytest.approx(0.05), "no look has spent anything"
 
 
-def test_a_confidence_sequence_is_looked_at_at_any_time(folder: Path) -> None:
-    database = half_way(folder, looks={"at": [0.25, 1], "spending": "always-valid"})
+def test_a_confidence_sequence_is_looked_at_at_any_time(half_way: HalfWay) -> None:
+    database = half_way(looks={"at": [0.25, 1], "spending": "always-valid"})
     (_, (first,)), (_, (second,)) = (look(database, "trial", "ada", NOW_US, secret=SECRET) for _ in range(2))
     assert (first.low, first.high) == (second.low, second.high)
     assert [one.number for one in plan_events(database, "trial").looks] == [1, 2]
 
 
-def test_too_early_and_without_a_preregistration_there_is_no_look(folder: Path) -> None:
-    database = half_way(folder, looks={"at": [0.75, 1], "spending": "pocock"})
+def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: HalfWay, folder: Path) -> None:
+    database = half_way(looks={"at": [0.75, 1], "spending": "pocock"})
     with pytest.raises(TrialError, match="planned at 18"):
         look(database, "trial", "ada", NOW_US, secret=SECRET)
     assert plan_events(database, "trial").looks == ()
@@ -118,8 +152,8 @@ def test_too_early_and_without_a_preregistration_there_is_no_look(folder: Path) 
         look(other, "trial", "ada", NOW_US, secret=SECRET)
 
 
-def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(folder: Path) -> None:
-    database = half_way(folder)
+def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: HalfWay) -> None:
+    database = half_way()
     assert locked_for(database, "trial", "person", "ada", NOW_US)
     assert not locked_for(database, "trial", "pilot", "ada", NOW_US)
     assert peek(database, "trial", "ada", "console", "curious", NOW_US)
@@ -130,8 +164,8 @@ def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_d
     assert (recorded.number, recorded.through, recorded.why) == (None, "console", "curious")
 
 
-def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(folder: Path) -> None:
-    database, later = half_way(folder), NOW_US + 3_600_000_000
+def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(half_way: HalfWay) -> None:
+    database, later = half_way(), NOW_US + 3_600_000_000
     open_again(database, "trial", "person", "ada", "console", NOW_US)
     assert plan_events(database, "trial").looks == (), "who is not shown them does not look"
     peek(database, "trial", "ada", "console", "curious", NOW_US)
@@ -144,21 +178,23 @@ def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(folde
     assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
 
 
-def test_a_trial_that_is_over_is_open(folder: Path) -> None:
-    database = half_way(folder, participants=PEOPLE)
+def test_a_trial_that_is_over_is_open(half_way: HalfWay) -> None:
+    database = half_way(participants=PEOPLE)
     assert outcome_lock(database, "trial") is None
     assert not peek(database, "trial", "ada", "console", "", NOW_US)
     assert plan_events(database, "trial").looks == ()
 
 
-def test_reports_and_exports_before_the_end_are_recorded(folder: Path) -> None:
-    database = half_way(folder)
+def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, folder: Path) -> None:
+    database = half_way()
 
     def run(*words: str) -> Done:
         return parley(*words, folder=folder)
 
     refused = run("report", "trial", "-o", "r.md")
     assert (refused.returncode, "--peek" in refused.stderr) == (2, True)
+    nowhere = run("report", "trial", "-o", "none/r.md", "--peek", "The funder asks.")
+    assert (nowhere.returncode, "none" in nowhere.stderr) == (2, True), "it is seen before a look is recorded"
     assert plan_events(database, "trial").looks == ()
     assert run("report", "trial", "-o", "r.md", "--peek", "The funder asks.").returncode == 0
     assert run("export", "trial", "--schema", "tidy", "-o", "data").returncode == 0
@@ -178,8 +214,10 @@ def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) ->
     assert (due.number, due.needs) == (1, -(-at[0] * 24 // 1))
 
 
-def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(folder: Path) -> None:
-    database = half_way(folder)
+def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(
+    half_way: HalfWay,
+) -> None:
+    database = half_way()
     clock = VirtualClock(NOW_US)
     desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     with gr.Blocks():
@@ -215,8 +253,8 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     desk.sessions.log.close()
 
 
-def test_the_console_previews_no_rows_of_a_locked_trial(folder: Path) -> None:
-    database = half_way(folder)
+def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> None:
+    database = half_way()
     clock = VirtualClock(NOW_US)
     desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     with gr.Blocks():
@@ -235,20 +273,22 @@ def test_the_console_previews_no_rows_of_a_locked_trial(folder: Path) -> None:
     desk.sessions.log.close()
 
 
-def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(folder: Path) -> None:
-    half_way(folder)
+def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: HalfWay, folder: Path) -> None:
+    half_way()
     refused = parley("power", "trial.yaml", "--from", "person", "--runs", "20", "-n", "40", folder=folder)
     assert (refused.returncode, "preregistered" in refused.stderr) == (2, True)
 
 
-def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypotheses_about_them(folder: Path) -> None:
-    database = half_way(folder, looks={"at": [0.25, 1], "spending": "always-valid"})
+def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypotheses_about_them(
+    half_way: HalfWay,
+) -> None:
+    database = half_way(looks={"at": [0.25, 1], "spending": "always-valid"})
     signs = {look(database, "trial", "ada", NOW_US, secret=f"{n}")[1][0].effect > 0 for n in range(8)}
     assert signs == {True, False}
 
 
-def test_two_who_take_a_look_at_once_take_one(folder: Path) -> None:
-    database = half_way(folder)
+def test_two_who_take_a_look_at_once_take_one(half_way: HalfWay) -> None:
+    database = half_way()
     taken, _ = look(database, "trial", "ada", NOW_US, secret=SECRET)
     with pytest.raises(NotPossible):
         record_look(database, "trial", replace(taken, who="bob"))

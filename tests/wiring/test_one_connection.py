@@ -80,7 +80,7 @@ async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Proc
         yield process
 
 
-@pytest.fixture(params=["serve", "console"])
+@pytest.fixture(params=["serve", pytest.param("console", marks=pytest.mark.soak)])  # one program listens for both
 async def process(request: pytest.FixtureRequest, tmp_path: Path, server: Process) -> AsyncIterator[Process]:
     if request.param == "serve":
         yield server

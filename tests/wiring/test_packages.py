@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -52,11 +53,23 @@ def installed(folder: Path, group: str, module: str, text: str) -> Path:
     return folder
 
 
-def parley(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+ALL = """
+import json, sys
+from pathlib import Path
+from tests.fakes.commanding import parley
+for words in map(str.split, sys.argv[1:]):
+    done = parley(*words, folder=Path.cwd())
+    print(json.dumps([done.returncode, done.stderr]))
+"""
+
+
+def parley(
+    folder: Path, *words: str, code: str = "from app.cli import main; main()"
+) -> subprocess.CompletedProcess[str]:
     """A command, in a process of its own in which the package is found."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
     env = {**ours, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "COLUMNS": "200", "PARLEY_SECRET": SECRET}
-    command = [sys.executable, "-c", "from app.cli import main; main()", *words]
+    command = [sys.executable, "-c", code, *words]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, encoding="utf-8", check=False)
 
 
@@ -68,11 +81,11 @@ def hello(
 
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
-    assert parley(folder, "annotate", "run", "--help").returncode == 0
-    assert parley(folder, "simulate", "demo", "-n", "1").returncode == 0
-    asked = parley(folder, "annotate", "demo", "--annotator", "user_effort", "--model", "scripted:x", "--dry-run")
-    assert asked.returncode == 2
-    assert "'mine', which the package far-lab provides for parley.annotators" in asked.stderr
+    words = "annotate demo --annotator user_effort --model scripted:x --dry-run"
+    done = parley(folder, "annotate run --help", "simulate demo -n 1", words, code=ALL)
+    helped, simulated, (refused, said) = map(json.loads, done.stdout.splitlines())
+    assert (helped[0], simulated[0], refused) == (0, 0, 2), done.stderr
+    assert "'mine', which the package far-lab provides for parley.annotators" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(

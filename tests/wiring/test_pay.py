@@ -8,8 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +22,8 @@ from storage.db.engine import open_database
 from storage.payments.payment_files import PaymentRequest, run_payments
 from storage.payments.payments import Payee, Payment, payees, record
 from storage.registers.participants import ParticipantId, Participants
-from tests.fakes.forked import forking
+from tests.fakes.commanding import parley
+from tests.fakes.forked import Forked, command_at, forking
 from tests.fakes.killed import kill_at_every_touch
 from tests.fakes.payees import Somebody, copies, erase_id, pid, take_part
 from tests.fakes.served import SECRET
@@ -134,8 +133,7 @@ def test_what_is_paid_is_in_the_log_and_the_next_run_holds_only_what_is_new(pay:
 
 
 def test_an_excluded_session_is_paid_only_if_somebody_says_so(pay: Pay, place: Path) -> None:
-    parley = CliRunner()
-    parley.invoke(app, ["exclude", "paid", "1", "--reason", "a friend, ann"])
+    CliRunner().invoke(app, ["exclude", "paid", "1", "--reason", "a friend, ann"])
     left = json.loads(pay("--dry-run", "--json").output)["sessions"][0]
     assert (left["excluded"], left["in_new_files"], left["left_out"]) == (
         "a friend, ann",
@@ -154,18 +152,15 @@ def test_an_excluded_session_is_paid_only_if_somebody_says_so(pay: Pay, place: P
 
 
 @pytest.mark.parametrize(("answer", "files"), [("n\n", 1), ("\n", 1), ("y\n", 2)])
-def test_a_terminal_asks_whether_excluded_sessions_are_paid(
-    place: Path, monkeypatch: pytest.MonkeyPatch, answer: str, files: int
-) -> None:
+def test_a_terminal_asks_whether_excluded_sessions_are_paid(place: Path, answer: str, files: int) -> None:
     """Of a terminal, as it is asked only there: a pseudo-terminal is the command's standard input."""
-    env = {**os.environ, "PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET}
-    monkeypatch.chdir(place)
-    CliRunner(env=env).invoke(app, ["exclude", "paid", "1", "--reason", "a friend"])
+    env = {"PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET}
+    parley("exclude", "paid", "1", "--reason", "a friend", folder=place)
     ours, theirs = os.openpty()
     os.write(ours, answer.encode())
-    command = [sys.executable, "-c", "from app.cli import main; main()", "payments", "paid", "-o", "out"]
-    done = subprocess.run(command, cwd=place, env=env, check=True, stdin=theirs, capture_output=True, timeout=120)
-    assert b"a friend" in done.stdout
+    words = ("payments", "paid", "-o", "out")
+    running = Forked(command_at, os.ttyname(theirs), *words, folder=place, out=place / "said.txt", env=env)
+    assert (running.wait(), "a friend" in running.said()) == (0, True), running.said()
     assert found(place / "out")[BONUS].count(b"\n") == files
 
 

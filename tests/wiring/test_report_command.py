@@ -41,8 +41,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return found
 
 
+@pytest.fixture(scope="module")
+def arena(folder: Path) -> reports.Report:
+    """The report of a study, computed once."""
+    database = open_database(f"sqlite:///{folder}/parley.db")
+    made = build_report(database, "arena", "bot", 0)
+    database.dispose()
+    return made
+
+
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_ending_of_the_file_says_the_form(folder: Path, form: str) -> None:
+def test_the_ending_of_the_file_says_the_form(
+    folder: Path, form: str, arena: reports.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reports, "build_report", lambda *_, **__: arena)
     assert parley("report", "arena", "-o", f"out.{form}", folder=folder).returncode == 0
     written = (folder / f"out.{form}").read_text(encoding="utf-8")
     assert "Win rate" in written or "arena.win_rate" in written

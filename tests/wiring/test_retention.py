@@ -27,6 +27,10 @@ from tests.wiring.reading import check_sound, exported, query
 pytestmark = pytest.mark.anyio
 ADA, BOB = "5f3a0c6e9d1b2a7c4e8f0d12", "5f3a0c6e9d1b2a7c4e8f0d34"
 DAY_S = 86_400
+one_database = pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
+)
+"""For what is the same on each kind of database, once its statements are known to work on both."""
 
 
 @pytest.fixture
@@ -91,6 +95,7 @@ async def test_neither_the_id_nor_its_digest_leads_to_the_data_any_more(visits: 
     assert (done.returncode, "no session found" in done.stderr) == (2, True)
 
 
+@one_database
 async def test_who_comes_again_is_still_known(tmp_path: Path, database: Database) -> None:
     """By a proof from any device; without one by the browser, which gets its last page."""
     visits = begin(tmp_path, database)
@@ -128,6 +133,7 @@ async def test_data_are_erased_after_their_period_as_by_a_withdrawal(visits: Vis
     assert [one.number for one in plan.data] == [2]
 
 
+@one_database
 async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path, database: Database) -> None:
     visits = begin(
         tmp_path, database, keep_ids_for="2 weeks", keep_for="1 month", bonus=[{"per": "completion", "amount": 2}]
@@ -146,6 +152,7 @@ async def test_what_waits_for_a_payment_is_kept_until_it_is_paid(tmp_path: Path,
     await visits.runtime.close()
 
 
+@one_database
 async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
     """The sessions are of January 2026, long ago for its clock."""
     async with serving(settings_for(visits.folder, database_url=visits.url), visits.folder / "short.yaml"):
@@ -154,6 +161,7 @@ async def test_a_running_server_does_it_by_itself(visits: Visits) -> None:
     assert AuditLog(visits.database, visits.clock.now_us).read(SERVER)[0].what == "deleted recruiter IDs by age"
 
 
+@one_database
 async def test_the_command_says_what_it_would_delete_and_deletes_it(visits: Visits) -> None:
     """The sessions are of January 2026, long ago for the clock of the command."""
     streams = list(visits.streams.values())

@@ -25,6 +25,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 A_WHILE_S = 0.2
 """Long enough for an answer that waits for nothing."""
 TABLES = ("event", "draft", "session")
+one_database = pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
+)
 
 
 class Gate:
@@ -64,6 +67,7 @@ class Gate:
         return [query(self._database, f"SELECT * FROM {name}") for name in TABLES]
 
 
+@one_database
 async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, database_url: str) -> None:
     """Neither the beginning, nor any click to the end, nor a draft, nor a withdrawal."""
     settings = settings_for(tmp_path, database_url=database_url)
@@ -90,7 +94,7 @@ async def test_nothing_is_acknowledged_before_its_commit(tmp_path: Path, databas
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
+@one_database
 async def test_a_server_that_dies_between_the_commit_and_the_answer_does_nothing_twice(
     tmp_path: Path, database_url: str, soak: bool
 ) -> None:

@@ -93,7 +93,7 @@ async def test_no_secret_is_in_anything_that_leaves_or_stays(tmp_path: Path, mod
         "OPENAI_LOG": "debug",
     }
     study = failing.talk(tmp_path, "talk", {"only": failing.model("401")})
-    process = Process(tmp_path, (study,), env, forked=False)
+    process = Process(tmp_path, (study,), env)
     await asyncio.to_thread(process.start)
     try:
         async with HttpBot(process.url, "secrets") as bot:

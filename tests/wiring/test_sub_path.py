@@ -28,6 +28,10 @@ from tests.fakes.served import SECRET, Process, serving, settings_for
 
 pytestmark = pytest.mark.anyio
 each_proxy = pytest.mark.parametrize("strips", [True, False], ids=["stripped", "left"])
+either_proxy = pytest.mark.parametrize(
+    "strips", [pytest.param(True, marks=pytest.mark.soak), False], ids=["stripped", "left"]
+)
+"""Where Parley itself takes the path off."""
 
 
 @pytest.fixture
@@ -36,7 +40,7 @@ def proxy(strips: bool) -> Iterator[ReverseProxy]:
         yield found
 
 
-@each_proxy
+@either_proxy
 async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, proxy: ReverseProxy) -> None:
     settings = settings_for(tmp_path, public_url=proxy.url("/study"))
     async with serving(settings, studies.demo(tmp_path)) as served:
@@ -72,7 +76,7 @@ async def test_the_way_out_leads_from_below_the_path_to_the_recruiter(tmp_path: 
     assert proxy.strays == []
 
 
-@each_proxy
+@either_proxy
 async def test_the_console_is_below_a_path_of_its_own(tmp_path: Path, proxy: ReverseProxy) -> None:
     console = Process(tmp_path, (), env={"PARLEY_CONSOLE_URL": proxy.url("/console")}, command="console")
     with ada_and_bob(console.database_url):
@@ -211,8 +215,15 @@ CLAIMS = {
 }
 
 
-@pytest.mark.parametrize("trusted", ["", "127.0.0.1"], ids=["a stranger", "through a trusted proxy"])
-@pytest.mark.parametrize("path", ["", "/study"], ids=["root", "below a path"])
+@pytest.mark.parametrize(
+    ("path", "trusted"),
+    [
+        ("/study", ""),
+        ("", "127.0.0.1"),
+        pytest.param("", "", marks=pytest.mark.soak),
+        pytest.param("/study", "127.0.0.1", marks=pytest.mark.soak),
+    ],
+)
 async def test_who_claims_another_prefix_host_or_path_gains_nothing(path: str, trusted: str, tmp_path: Path) -> None:
     settings = settings_for(tmp_path, public_url=f"http://lab.example.org{path}", trusted_proxies=trusted)
     async with serving(settings, studies.chat(tmp_path)) as served:

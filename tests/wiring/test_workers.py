@@ -141,21 +141,29 @@ async def test_people_chat_through_two_workers_and_one_is_killed_among_them(
         for bot in bots:
             for act in bot.acts:
                 assert (await bot.redo(act)).note == "", "what was acknowledged is known, and makes nothing new"
-    await asyncio.to_thread(process.stop)
+    workers = await workers_of(process)
+    process.kill()
+    await gone(workers)
     database = open_database(database_url)
     check_crowd(database, Crowd(process.url, "talk", 0, arrived=[*before, *bots]))
     database.dispose()
     assert "Traceback" not in process.log
 
 
-async def test_workers_end_with_their_supervisor(tmp_path: Path) -> None:
-    """Or they would serve on, and ask, beside the next server."""
+async def gone(workers: list[int]) -> None:
+    """Wait until they have ended with their supervisor: they would serve on, and ask, beside the next server."""
+    async with asyncio.timeout(60):
+        while any(map(lives, workers)):
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.soak
+async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path) -> None:
     process = Process(tmp_path, (studies.chat(tmp_path),), options=("--workers", f"{WORKERS}"))
     await asyncio.to_thread(process.start)
     workers = await workers_of(process)
-    process.kill()
-    while any(map(lives, workers)):
-        await asyncio.sleep(0.1)
+    process.stop()
+    await gone(workers)
 
 
 async def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
