@@ -38,6 +38,7 @@ LENGTHS = """() => {
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
+@pytest.mark.soak
 def test_the_demo_to_its_end_and_a_look_at_the_console(
     tmp_path: Path, new_context: Callable[..., BrowserContext]
 ) -> None:
@@ -112,8 +113,15 @@ def test_behind_nginx_with_tls_words_stream_and_cookies_are_of_the_path(
         ada = AtConsole(researcher.new_page(), f"{desk}/")
         ada.log_in("Ada", GOOD)
         ada.open("Sessions")
-        expect(ada.page.get_by_role("link", name="Session 1").first).to_be_visible(timeout=LONG_MS)
+        row = ada.page.get_by_role("link", name="Session 1").first
+        expect(row).to_be_visible(timeout=LONG_MS)
+        row.click()
+        ada.quiet()
+        assert ada.page.url.startswith(f"{desk}/?")
         assert {(one["path"], one["secure"]) for one in researcher.cookies()} == {("/console", True)}
+        ada.page.get_by_role("button", name="Log out").click()
+        expect(ada.page.get_by_label("Password")).to_be_visible(timeout=LONG_MS)
+        assert ada.page.url == f"{desk}/login"
         assert ada.complaints == []
         _go_on_elsewhere(link, study, new_context)
         console.stop()

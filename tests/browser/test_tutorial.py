@@ -28,6 +28,8 @@ from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
 SCREENSHOTS = "SCREENSHOTS" in os.environ
+if not SCREENSHOTS:  # its parts have tests of their own
+    pytestmark.append(pytest.mark.soak)
 PEOPLE = 12 if SCREENSHOTS else 2
 REDRAWN_MS = 15_000  # the charts follow the counts with the next look
 PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
