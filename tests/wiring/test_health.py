@@ -18,6 +18,7 @@ from app.web.health import KEPT_S, NOBODY, liveness, readiness
 from storage import tables
 from storage.db.engine import Database, writer
 from storage.log.event_log import Log
+from tests.fakes.one_database import one_database
 from tests.fakes.served import answering, serving, settings_for
 from tests.wiring.sound import rows
 
@@ -26,8 +27,8 @@ SOON_S = 60.0
 
 
 @pytest.fixture
-def log(database: Database) -> Log:
-    return Log(database)
+def log(each_database: Database) -> Log:
+    return Log(each_database)
 
 
 def asking(log: Log) -> httpx2.AsyncClient:
@@ -73,20 +74,22 @@ async def test_nobody_outside_is_told_of_the_console(
         await check_nobody_outside_is_told(client, "/healthz")
 
 
+@one_database
 async def test_ready_is_a_write_and_many_who_ask_are_one(
-    log: Log, client: httpx2.AsyncClient, database: Database
+    log: Log, client: httpx2.AsyncClient, each_database: Database
 ) -> None:
     answers = await asyncio.gather(*(client.get("/ready") for _ in range(50)))
     assert {answer.status_code for answer in answers} == {200}
-    (draft,) = rows(database, tables.drafts)
+    (draft,) = rows(each_database, tables.drafts)
     assert (draft.stream, draft.at_us) == (NOBODY, 0)
     await asyncio.sleep(KEPT_S)
     await client.get("/ready")
-    (draft,) = rows(database, tables.drafts)
+    (draft,) = rows(each_database, tables.drafts)
     assert draft.at_us == 1
     log.close()
 
 
+@one_database
 async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
     assert (await client.get("/ready")).status_code == 200
     log.close()
@@ -96,6 +99,7 @@ async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, clie
     assert (await client.get("/live")).status_code == 200
 
 
+@one_database
 async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
     """The writer keeps its own connection, so it may work where nobody else's does."""
     reading = log.draft

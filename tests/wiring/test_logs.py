@@ -99,7 +99,7 @@ def test_nothing_that_a_process_logs_makes_a_second_line(format_: str) -> None:
     assert max(map(len, lines)) < MOST_BYTES
 
 
-@pytest.mark.parametrize("command", ["serve", pytest.param("console", marks=pytest.mark.soak)])
+@pytest.mark.parametrize("command", ["serve", "console"])
 def test_no_line_of_a_start_shows_the_databases_password(postgres_server: str, tmp_path: Path, command: str) -> None:
     url = fresh(postgres_server, f"parley_{uuid4().hex}").replace("postgres:@", f"postgres:{KEY}@")
     process = Process(tmp_path, (), env={"PARLEY_DATABASE_URL": url}, command=command)

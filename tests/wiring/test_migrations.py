@@ -30,16 +30,13 @@ from storage.schemas.registry import schemas
 from storage.tables import attempts, metadata, seats, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
+from tests.fakes.one_database import one_database
 from tests.fakes.served import settings_for
 
 FOLLOWS = {seats.name, usage.name} | {table.name for schema in schemas().values() for table in schema.tables}
 MERGED = "ai_reply"
 """The table of the first Parley that is no more."""
 Naming = Callable[[str], Path]
-one_database = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
-)
-"""For what is the same on each kind of database once the revisions are known to work on both."""
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from storage.payments.payments import Payment, payees, record
 from storage.registers.participants import UNLINKED, ParticipantId
 from tests.fakes.commanding import Done, parley
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.one_database import one_database
 from tests.fakes.proofs import signed
 from tests.fakes.served import SECRET, serving, settings_for
 from tests.fakes.visits import Visits, begin
@@ -27,10 +28,6 @@ from tests.wiring.reading import check_sound, exported, query
 pytestmark = pytest.mark.anyio
 ADA, BOB = "5f3a0c6e9d1b2a7c4e8f0d12", "5f3a0c6e9d1b2a7c4e8f0d34"
 DAY_S = 86_400
-one_database = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
-)
-"""For what is the same on each kind of database, once its statements are known to work on both."""
 
 
 @pytest.fixture

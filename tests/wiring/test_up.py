@@ -44,7 +44,7 @@ def until(port: int, path: str, wanted: int) -> None:
         time.sleep(0.2)
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_participants_and_the_console_are_served_until_the_command_ends(how: int, tmp_path: Path) -> None:
     study = studies.chat(tmp_path)
     port, console_port = free_ports()

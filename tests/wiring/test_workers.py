@@ -157,12 +157,11 @@ async def gone(workers: list[int]) -> None:
             await asyncio.sleep(0.1)
 
 
-@pytest.mark.soak
 async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path) -> None:
     process = Process(tmp_path, (studies.chat(tmp_path),), options=("--workers", f"{WORKERS}"))
     await asyncio.to_thread(process.start)
     workers = await workers_of(process)
-    process.stop()
+    await asyncio.to_thread(process.stop)
     await gone(workers)
 
 
