@@ -83,9 +83,9 @@ class HuggingFace:
             for path, file in upload.files.items():
                 if there.get(path) not in _checksums(file):
                     changes.append(CommitOperationAdd(path, opened.enter_context(file.open("rb"))))
-            if changes:
+            if changes:  # one file at a time: of files with the same content the client reads the same one, at once
                 self._api.create_commit(
-                    place.id, changes, commit_message="Deposit an export of Parley", repo_type=KIND, num_threads=2
+                    place.id, changes, commit_message="Deposit an export of Parley", repo_type=KIND, num_threads=1
                 )
             there, version = self._there(place), str(self._api.repo_info(place.id, repo_type=KIND).sha)
         for path, file in upload.files.items():
