@@ -1,11 +1,8 @@
-"""Every room of the console, and the pages around it, by axe-core, as test_accessibility does for participants; with
-the same console a rehearsal, which is shown where its origin is chosen and nowhere else, and the alerts above the tabs,
-which come without a reload and are put away by the keyboard."""
+"""Every room of the console, and the pages around it, by axe-core; as test_accessibility does for participants."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from jinja2 import Environment, FileSystemLoader
@@ -13,44 +10,19 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from app.analysis.report import html
 from app.web.console.auth import TEMPLATES
-from storage.db.engine import Database, open_database
-from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts
 from tests.browser.axe import Audit
 from tests.browser.filled import DRAFT, STUDY, filled
-from tests.browser.hostile import aside
-from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.researcher import AtConsole
 from tests.fakes.accounts import GOOD
-from tests.fakes.databases import busy
 from tests.fakes.reports import accuracy, by_turn, crossed, report
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
-REHEARSED = 5
-BANNER = "[data-rehearsal]"
-AT_US = 1_790_000_000_000_000
-REASONS = {"calls": 12, "failed": 9, "reasons": {"circuit_open": 5, "status_503": 4}}
-FOUND = {
-    AlertKey("models", STUDY, "person", "tutor-a"): REASONS,
-    AlertKey("stuck", STUDY, "person"): {"sessions": [3, 4, 6], "longest_s": 2_040},
-    AlertKey("disk", subject="/srv/parley"): {"free": 1_200_000_000, "size": 80_000_000_000},
-}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("filled")
-
-
-@pytest.fixture(scope="module")
-def database(folder: Path) -> Iterator[Database]:
-    made = open_database(f"sqlite:///{folder}/parley.db")
-    yield made
-    made.dispose()
-
-
-@pytest.fixture(scope="module")
-def ada(browser: Browser, folder: Path, database: Database) -> Iterator[AtConsole]:
+def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
+    folder = tmp_path_factory.mktemp("filled")
     with filled(folder) as console:
-        aside(busy(database, STUDY, "rehearsal"))
         context = browser.new_context(reduced_motion="reduce")
         made = AtConsole(context.new_page(), console.url)
         made.log_in("Ada", GOOD)
@@ -140,58 +112,3 @@ def test_the_report_and_the_page_that_waits_for_it(new_context: Callable[..., Br
     for made in (waiting, html(report(accuracy(), by_turn(), crossed()))):
         page.set_content(made)
         audit(page)
-
-
-def choose_rehearsal(ada: AtConsole) -> None:
-    ada.page.get_by_role("radiogroup", name="Session origin").get_by_role("radio", name="Rehearsal").check()
-
-
-def test_a_rehearsal_in_monitoring(ada: AtConsole, audit: Audit) -> None:
-    enter(ada, *ROOMS["monitoring"])
-    expect(ada.at("live-head").locator(BANNER)).to_have_count(0)
-    choose_rehearsal(ada)
-    ada.at("live-head").locator(BANNER).wait_for()
-    expect(ada.at("live-head").locator("[data-count=started] b")).to_have_text(f"{REHEARSED}", timeout=LONG_MS)
-    audit(ada.page)
-
-
-def test_a_rehearsal_among_the_sessions(ada: AtConsole) -> None:
-    enter(ada, *ROOMS["sessions"])
-    expect(ada.at("sessions-list").locator(BANNER)).to_have_count(0)
-    ada.choose("sessions-origin", "rehearsal")
-    ada.at("sessions-list").locator(BANNER).wait_for()
-    expect(ada.at("sessions-list").locator("tbody tr")).to_have_count(REHEARSED, timeout=LONG_MS)
-    ada.at("sessions-list").locator("tbody a").first.click()
-    ada.at("session-head").locator(BANNER).wait_for()
-
-
-def test_a_rehearsal_in_an_export(ada: AtConsole) -> None:
-    enter(ada, *ROOMS["export"])
-    expect(ada.at("data-outlook").locator(BANNER)).to_have_count(0)
-    ada.choose("data-origin", "Rehearsal")
-    ada.at("data-outlook").locator(BANNER).wait_for()
-
-
-def test_a_rehearsal_in_the_results(ada: AtConsole) -> None:
-    enter(ada, *ROOMS["results"])
-    choose_rehearsal(ada)
-    ada.at("results-said").get_by_role("note").wait_for()
-
-
-def test_alerts_come_and_are_put_away(ada: AtConsole, audit: Audit, database: Database) -> None:
-    page = ada.page
-    expect(ada.at("alerts")).to_be_hidden()
-    new = [
-        Alert(key, data, AT_US, AT_US, AT_US, undelivered={"mail": "it answered 550"}) for key, data in FOUND.items()
-    ]
-    change_alerts(database, lambda _: new)
-    expect(page.locator("[data-alert]")).to_have_count(len(FOUND))  # by itself
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    audit(page)
-    page.get_by_role("button", name="Mark as seen").focus()
-    page.keyboard.press("Enter")
-    expect(ada.at("alerts")).to_be_hidden()
-    assert {alert.seen_by for alert in open_alerts(database)} == {"ada"}
-    assert ada.complaints == []
