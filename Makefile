@@ -28,7 +28,7 @@ demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the d
 docs: $(VENV)/.stamp-dev  ## build the documentation's site in build/site, offline
 	$(BIN)/python -m docs.site
 
-test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 20 minutes on two cores)
+test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 15 minutes on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint tests
 
 tests: $(VENV)/.stamp-dev tools

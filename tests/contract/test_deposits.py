@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from shutil import copytree
+from threading import Event
 
 import pytest
 
@@ -201,6 +205,23 @@ def test_damage_on_the_way_is_found_and_never_published(there: There, folder: Pa
     deposit(folder, there, PUBLISH)
     assert is_public(there)
     assert download(there.fake, tmp_path / "again").checksums == open_export(folder).checksums
+
+
+def test_the_hub_gets_one_file_at_a_time(folder: Path) -> None:
+    """Its client reads one open file for all that have the same content: two at once read each other's bytes."""
+    with repository("huggingface") as there, ThreadPoolExecutor(1) as thread:
+        there.fake.large_from = 1  # type: ignore[attr-defined]
+        go_on = Event()
+        there.fake.faults.append(Fault("PUT", "/lfs/", held=go_on))
+        first = thread.submit(deposit, folder, there)
+        while there.fake.faults:
+            time.sleep(0.01)
+        time.sleep(0.5)
+        assert there.fake.sent("PUT") == []
+        go_on.set()
+        with suppress(DepositError):  # the connection was closed
+            first.result(60)
+        deposit(folder, there)
 
 
 def test_a_wrong_token_says_which_setting(folder: Path) -> None:

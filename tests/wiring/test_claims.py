@@ -88,8 +88,9 @@ class Process:
         """The number of its connection's process: whose locks become more when it claims something."""
         if not isinstance(self.claims, PostgresLocks):
             return None
-        before, name = self._locks(), uuid4().hex
-        self.claims.acquire(name).result(SOON_S)
+        self.claims.acquire(uuid4().hex).result(SOON_S)  # what was released before is released by then
+        before = self._locks()
+        self.claims.acquire(uuid4().hex).result(SOON_S)
         (pid,) = (self._locks() - before).elements()
         return int(pid)
 
