@@ -42,7 +42,7 @@ class NotYaml(ParleyError):
 
 
 class ArgumentInvalid(ParleyError):
-    """A word of a command line that is no text."""
+    """A word of a command line that is no text, or names a place that is not there."""
 
 
 class NotAllowed(ParleyError):

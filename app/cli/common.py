@@ -19,6 +19,7 @@ from app.cli.safe_console import EscapingConsole
 from app.config import settings as configuration
 from app.config.saved_servers import with_saved_servers
 from app.config.settings import Settings
+from app.errors import ArgumentInvalid
 from app.studies.loader import find, read_yaml
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
@@ -106,6 +107,12 @@ def print_rehearsal(origin: str | None) -> None:
 def iso(us: int | None) -> str | None:
     """A time in microseconds since 1970 as ISO 8601."""
     return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).isoformat(timespec="milliseconds")
+
+
+def require_folder(file: Path | None) -> None:
+    """Raise ArgumentInvalid if the folder is missing in which a command writes its result: before what takes long."""
+    if file is not None and not file.parent.is_dir():
+        raise ArgumentInvalid(f"-o {file}: there is no folder {file.parent}. Make it, or name a file elsewhere")
 
 
 def name_of(study: str) -> str:

@@ -235,7 +235,8 @@ COLLECT_AFTER = 50_000
 """After how many new objects Python looks for garbage: with its own 700 that took 5 % of a busy server's time."""
 NOT_STARTED = 3
 BEHIND = 10
-"""By how much a process gives way, from 0 to 19. With 10, Linux gives it a tenth of a processor that others want."""
+"""By how much a process gives way, from 0 to 19. With 10, Linux gives it a tenth of the time that it gives to
+another process."""
 PORTS = {"port": 7870, "console_port": 7871}
 """The settings that say where a server listens, each with another port to try."""
 

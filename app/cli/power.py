@@ -19,7 +19,7 @@ from rich.table import Table
 
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.commands import command
-from app.cli.common import AsJson, err, existing_database, out, print_json, settings_in_use
+from app.cli.common import AsJson, err, existing_database, out, print_json, require_folder, settings_in_use
 from app.clock import SystemClock
 from app.errors import TrialError
 from app.studies.loader import load_study
@@ -111,6 +111,7 @@ def power_(
     from app.analysis.trial.planned_design import chosen_hypotheses, plan_of
     from app.analysis.trial.power_plan import PowerOptions, plan_power
 
+    require_folder(to)
     found = load_study(study)
     plan = plan_of(found)
     given = {

@@ -15,7 +15,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, settings_in_use
+from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, require_folder, settings_in_use
 from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown, TrialError
 from experiments.errors import suggestion
@@ -103,8 +103,7 @@ def report_(
     from app.analysis.trial.looks import locked_for, peek
 
     chosen = _format(form, to)
-    if to not in (None, STDOUT):
-        to.parent.stat()  # before what takes long, and before a look is recorded
+    require_folder(to)
     if called and not against:
         raise PublishedUnknown(f"--match-model {called[0]}: needs --compare-with, such as --compare-with {PAPERS[0]}")
     papers = published_paper(against, called or ()) if against else None

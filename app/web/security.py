@@ -100,7 +100,7 @@ class SecurityMiddleware:
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
             scripts = COMPILES if scope["path"] == "/" else ""
-            await self._http(scope, receive, HeaderInjector(scope, send, _protect, scripts))
+            await self._http(scope, receive, HeaderInjector(scope, send, headers_of, scripts))
 
     async def _http(self, scope: Scope, receive: Receive, answer: HeaderInjector) -> None:
         refusal = self._refusal(scope)
@@ -203,7 +203,8 @@ class HeaderInjector:
         await self._send({"type": "http.response.body", "body": page})
 
 
-def _protect(path: str, status: int) -> Mapping[bytes, bytes]:
+def headers_of(path: str, status: int) -> Mapping[bytes, bytes]:
+    """The headers that a response gets at a path, beside those of the application."""
     if path.startswith("/s/"):
         return OWN_FORM
     if path.startswith("/assets/") and status == 200:

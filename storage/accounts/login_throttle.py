@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import threading
 from collections.abc import Callable
-from functools import lru_cache
 from typing import NamedTuple
 
 MINUTE_US = 60_000_000
@@ -75,7 +74,6 @@ def limits(name: str, near: str, browser: str) -> tuple[TryLimit, ...]:
     )
 
 
-@lru_cache(maxsize=10_000)
 def client_network(address: str) -> str:
     """What one computer can choose from: an IPv4 address, or the 64 bits of a network of IPv6."""
     try:

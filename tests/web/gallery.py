@@ -9,7 +9,7 @@ import secrets
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from threading import Thread
 
@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from app.web.gradio_page import COMPILES
 from app.web.participant.page import routes
 from app.web.participant.view import StudyContext, render_page
-from app.web.security import FOREVER, HEADERS, PRIVATE, HeaderInjector
+from app.web.security import HeaderInjector, headers_of
 from tests.web.screens import SCREENS
 
 LOOK = StudyContext("Working with a chatbot", "en", "study@example.org")
@@ -75,15 +75,8 @@ async def _nothing() -> AsyncIterator[str]:
 async def served(scope: Scope, receive: Receive, send: Send) -> None:
     """All of it, with the headers that the real gate sets, so that the gallery fails where it would."""
     if scope["type"] == "http":
-        send = HeaderInjector(scope, send, _headers, COMPILES if scope["path"] == "/" else "")
+        send = HeaderInjector(scope, send, headers_of, COMPILES if scope["path"] == "/" else "")
     await app(scope, receive, send)
-
-
-def _headers(path: str, status: int) -> Mapping[bytes, bytes]:
-    """As the gate has it: a browser keeps Gradio's parts."""
-    if path.startswith("/assets/") and status == 200:
-        return {**HEADERS, b"cache-control": FOREVER.encode()}
-    return HEADERS if path.startswith(("/parley/", "/static/", "/theme.css")) else PRIVATE
 
 
 app.router.routes += routes()

@@ -53,6 +53,8 @@ def test_what_lacks_is_said(tmp_path: Path) -> None:
         (("power", "demo"), "no `plan:`"),
         ((*SMALL, "--from", "nowhere"), "no database"),
         ((*SMALL[:2], *FLAGS), "several"),
+        ((*SMALL, *FLAGS, "-o", "none/power.svg"), "there is no folder none"),
     ):
         done = parley(*words, folder=tmp_path)
         assert (done.returncode, part in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "trial-power.jsonl").exists(), "nothing was simulated"

@@ -18,6 +18,7 @@ from tests.fakes import studies
 from tests.fakes.crowd import Crowd, check_crowd
 from tests.fakes.dying import DIED, command_that_dies, command_that_dies_at_every_act
 from tests.fakes.http_bot import HttpBot
+from tests.fakes.one_database import one_database
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -25,9 +26,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.timeout(600)]
 A_WHILE_S = 0.2
 """Long enough for an answer that waits for nothing."""
 TABLES = ("event", "draft", "session")
-one_database = pytest.mark.parametrize(
-    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True
-)
 
 
 class Gate:

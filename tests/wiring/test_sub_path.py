@@ -28,10 +28,10 @@ from tests.fakes.served import SECRET, Process, serving, settings_for
 
 pytestmark = pytest.mark.anyio
 each_proxy = pytest.mark.parametrize("strips", [True, False], ids=["stripped", "left"])
-either_proxy = pytest.mark.parametrize(
+leaving_proxy = pytest.mark.parametrize(
     "strips", [pytest.param(True, marks=pytest.mark.soak), False], ids=["stripped", "left"]
 )
-"""Where Parley itself takes the path off."""
+"""The proxy that leaves the path on, so that Parley takes it off; with --soak also the one that strips it."""
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def proxy(strips: bool) -> Iterator[ReverseProxy]:
         yield found
 
 
-@either_proxy
+@leaving_proxy
 async def test_a_participant_takes_part_to_the_end_below_a_path(tmp_path: Path, proxy: ReverseProxy) -> None:
     settings = settings_for(tmp_path, public_url=proxy.url("/study"))
     async with serving(settings, studies.demo(tmp_path)) as served:
@@ -76,7 +76,7 @@ async def test_the_way_out_leads_from_below_the_path_to_the_recruiter(tmp_path: 
     assert proxy.strays == []
 
 
-@either_proxy
+@leaving_proxy
 async def test_the_console_is_below_a_path_of_its_own(tmp_path: Path, proxy: ReverseProxy) -> None:
     console = Process(tmp_path, (), env={"PARLEY_CONSOLE_URL": proxy.url("/console")}, command="console")
     with ada_and_bob(console.database_url):
