@@ -178,15 +178,23 @@ class Log:
             if self._unkept and self._commit(connection, [_Queued(work) for work in self._unkept]):
                 self.fault = ""
 
-    def _commit(self, connection: Connection, batch: Sequence[_Queued]) -> bool:
-        """Write a batch; False if it cannot be written. `fault` is set then, until `_try_again` succeeds."""
-        error = _commit(connection, batch)
-        if error is None:
-            return True
-        self.fault, self._again_s = f"the database could not be written: {cause(error)}", time.monotonic() + AGAIN_S
+    def _commit(self, connection: Connection, items: Sequence[_Queued]) -> bool:
+        """Write a batch in one transaction and complete the futures of its requests; cancelled requests are left out.
+
+        False if it cannot be written. Before anybody is told so, `fault` is set, until `_try_again` succeeds.
+        """
+        batch = [item for item in items if item.future.set_running_or_notify_cancel()]
+        outcomes, error = _written(connection, batch)
+        if error is not None:
+            self.fault, self._again_s = f"the database could not be written: {cause(error)}", time.monotonic() + AGAIN_S
         if isinstance(error, AWAY):
-            self._unkept += [item.work for item in batch if isinstance(item.work, AttemptRow)]
-        return False
+            self._unkept += [item.work for item in items if isinstance(item.work, AttemptRow)]
+        for item, outcome in zip(batch, outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                item.future.set_exception(outcome)
+            else:
+                item.future.set_result(outcome)
+        return error is None
 
     def _try_again(self, connection: Connection) -> None:
         """Probe whether writing works again; if so, write the attempts kept meanwhile."""
@@ -246,29 +254,18 @@ def facts(connection: Connection, stream: str) -> tuple[Event, ...]:
     return tuple(Event(*row) for row in found)
 
 
-def _commit(connection: Connection, items: Sequence[_Queued]) -> Exception | None:
-    """Write a batch in one transaction and complete the futures of its requests; cancelled requests are left out.
-
-    Returns the exception if the whole batch could not be written.
-    """
-    failed: Exception | None = None
-    batch = [item for item in items if item.future.set_running_or_notify_cancel()]
-    outcomes: Sequence[Append | BaseException | None] = []
+def _written(
+    connection: Connection, batch: Sequence[_Queued]
+) -> tuple[Sequence[Append | BaseException | None], Exception | None]:
+    """Write a batch; the outcome of each request, and the exception if the whole batch could not be written."""
     try:
-        outcomes = _outcomes(connection, batch)
+        return _outcomes(connection, batch), None
     except Exception as error:  # whatever it was, the thread must go on to write for others
-        failed = error
         log.exception("a batch of %d could not be written", len(batch))
         if connection.in_transaction():
             connection.rollback()
         kind = Unwritable if isinstance(error, AWAY) else StorageError
-        outcomes = [kind(f"the database could not be written: {cause(error)}") for _ in batch]
-    for item, outcome in zip(batch, outcomes, strict=True):
-        if isinstance(outcome, BaseException):
-            item.future.set_exception(outcome)
-        else:
-            item.future.set_result(outcome)
-    return failed
+        return [kind(f"the database could not be written: {cause(error)}") for _ in batch], error
 
 
 def _outcomes(connection: Connection, batch: Sequence[_Queued]) -> list[Append | BaseException | None]:

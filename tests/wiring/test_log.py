@@ -12,9 +12,10 @@ import pytest
 
 from experiments.events import Event
 from storage.db.engine import Database, open_database
-from storage.errors import Conflict, StorageError
+from storage.errors import Conflict, StorageError, Unwritable
 from storage.log.event_log import Log, last_seq
-from storage.log.write_requests import Append, ClearedDraft, DraftRow
+from storage.log.quota import StudyCounts
+from storage.log.write_requests import Append, AppendWithCounts, ClearedDraft, DraftRow
 
 
 @pytest.fixture
@@ -69,6 +70,26 @@ def test_who_no_longer_waits_does_not_stop_the_writer(log: Log) -> None:
         future.cancel()
     log.append(fact("t", 1)).result(60)
     assert len(log.load("t")) == 1
+
+
+def test_that_nothing_can_be_written_is_known_before_anybody_is_told(database: Database, log: Log) -> None:
+    with database.connect() as connection:
+        connection.exec_driver_sql("DROP TABLE draft")
+        connection.commit()
+    asked, known = threading.Event(), list[str]()
+
+    def make(_: StudyCounts) -> Append:
+        assert asked.wait(60)
+        return fact("s", 1)
+
+    log.append_counted(AppendWithCounts("s", 0, make))
+    draft = log.save_draft(DraftRow("s", "here", {}, 0))
+    draft.add_done_callback(lambda _: known.append(log.fault))  # is called by the writer, as it is still at the first
+    asked.set()
+    assert isinstance(draft.exception(60), Unwritable)
+    log.close()
+    assert len(known) == 1
+    assert "no such table" in known[0]
 
 
 def test_a_draft_that_comes_after_what_was_sent_is_dropped(log: Log) -> None:

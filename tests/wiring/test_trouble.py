@@ -100,6 +100,7 @@ async def test_a_full_disk(
         ):
             for number in range(5 if soak else 1):
                 bot = await found.one(f"{seed}:{number}")
+                await bot.until(path="remarks")
                 await found.more(4 * people)
                 fill(process)
                 others += sum(answer.status_code == 303 for answer in await refused(client, soon_s))
@@ -201,6 +202,7 @@ async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int,
             ):
                 for number, journal in enumerate((False, True) * (5 if soak else 1)):
                     bot = await found.one(f"{seed}:{number}")
+                    await bot.until(path="remarks")
                     await found.more(4 * people)
                     fill_disk(folder)
                     if journal:
