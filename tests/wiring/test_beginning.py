@@ -137,10 +137,10 @@ async def test_a_draft_is_what_the_screen_asks_for(tmp_path: Path) -> None:
             {"agreed": ["x"] * 9_000},
         ):
             told = await bot.send("POST", "/api/draft", {"path": bot.screen.path, "values": values})
-            assert told.json() == {"saved": True}
+            assert told.json() == {"saved": False}
         assert query(served.database, "SELECT data FROM draft") == [("{}",)]
         kept = {"path": bot.screen.path, "values": {"agreed": "on", "invented": "x"}}
-        await bot.send("POST", "/api/draft", kept)
+        assert (await bot.send("POST", "/api/draft", kept)).json() == {"saved": False}, "not all of it"
         assert query(served.database, "SELECT data FROM draft") == [('{"agreed":"on"}',)]
 
 

@@ -228,14 +228,15 @@ class ParticipantApi:
         return _json(response)
 
     async def draft(self, body: SaveDraft, request: Request) -> Response:
-        """Save the values that belong to the current screen; respond whether they were saved."""
+        """Save the values that belong to the current screen; respond whether all of them were saved."""
         live = await self._session_of(request)
         if live is None:
             return _nobody(request)
-        present = body.path == live.screen.path and not _is_anothers(body.whose, live)
-        if present:
-            await self._runtime.save_draft(live.stream, body.path, typed(live.screen, body.values))
-        return JSONResponse({"saved": present})
+        if body.path != live.screen.path or _is_anothers(body.whose, live):
+            return JSONResponse({"saved": False})
+        kept = typed(live.screen, body.values)
+        await self._runtime.save_draft(live.stream, body.path, kept)
+        return JSONResponse({"saved": all(name in kept for name, value in body.values.items() if value)})
 
     async def preview(self, body: PreviewMessage, request: Request) -> Response:
         """Respond with the HTML of a message that is not sent yet."""
