@@ -47,6 +47,8 @@ ALLOWED = "PNG, JPEG, GIF or WebP"
 ORIENTATION, TURNED = 0x0112, 5
 """The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4)."""
 _DATA = re.compile(r"data:[\w-]+/[\w.+-]+(?:;[\w.=-]+)*,[\w+/=%.~-]*", re.IGNORECASE)
+_DESTINATION = re.compile(rf"(\](?:\(|:)\s*<?)({_DATA.pattern})", re.IGNORECASE)
+"""A data URI where Markdown has the address of a picture or link; elsewhere it is a part of the text."""
 _KEY = re.compile(r"data-[0-9a-f]{64}")
 _INLINE = re.compile(
     r"!\[((?:[^\[\]\\]|\\.|\[[^\[\]]*\])*)\]\(\s*(?:<([^<>\n]*)>|([^\s()<>]+))(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*\)"
@@ -110,8 +112,10 @@ class Embed:
 
 
 def shortened(text: str) -> str:
-    """The text with each data URI replaced by its key: a picture has thousands of letters."""
-    return _DATA.sub(lambda match: key_of(match[0]), text) if "data:" in text.lower() else text
+    """The text with the data URI of each picture replaced by its key: a picture has thousands of letters."""
+    if "data:" not in text.lower():
+        return text
+    return _DESTINATION.sub(lambda match: f"{match[1]}{key_of(match[2])}", text)
 
 
 def key_of(source: str) -> str:
@@ -140,7 +144,7 @@ def described_problem(problem: Problem, pictures: PictureMap) -> Problem:
 
 def embeds(text: str) -> list[Embed]:
     """The pictures that a Markdown text asks for, in their order; none within code."""
-    uris = {key_of(match[0]): match[0] for match in _DATA.finditer(text)}
+    uris = {key_of(match[2]): match[2] for match in _DESTINATION.finditer(text)}
     tokens = _tokens(shortened(text)) if "![" in text else ()
     sources = ((token.content, str(token.attrs["src"])) for token in tokens if token.type == "image")
     return [Embed(alt, _KEY.sub(lambda key: uris.get(key[0], key[0]), source)) for alt, source in sources]

@@ -179,6 +179,13 @@ def test_a_model_reads_the_alternative_text_and_never_an_address() -> None:
     assert described("See ![a [line]](x.png 'no') and `![b](y.png)`.", there) == "See ![a [line]] and `![b](y.png)`."
 
 
+@pytest.mark.parametrize("form", ["{}", "`{}`", '<a href="{}">', "[see]: <x> {}"])
+def test_an_address_that_is_no_pictures_stays_as_it_was_written(form: str) -> None:
+    written = form.format("data:text/html;charset=utf-8,0")
+    assert "data:text/html;charset=utf-8,0" in markdown.html(written)
+    assert embeds(written) == []
+
+
 def found_in(folder: Path, text: str, **more: Any) -> list[str]:
     """The errors of a study with this text."""
     raw = {
