@@ -263,7 +263,7 @@ async function save() {
   try {
     const typed = draft();
     if (JSON.stringify(typed) === JSON.stringify(kept)) return;
-    if (!(await post("api/draft", typed)).saved) return; // one is elsewhere, in another tab: a click tells
+    if (!(await post("api/draft", typed)).saved) return; // not all of it, or one is elsewhere, in another tab: a click tells
     kept = typed;
     const mark = $("#saved");
     const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
