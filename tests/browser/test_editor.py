@@ -24,6 +24,7 @@ flow:
   - step: consent
     text: Agree.
 """
+CORRECT = DRAFT.replace("scribted", "scripted") + "  - {step: finish, code: X}\n"
 FLOW = "flow:\n  - step: survey\n    questions:\n      - type: slider\n        "
 SCHEMA = """async ([text, ask]) => {
   const { explained, placeAt, suggestions } = await import("/console/study_schema.js");
@@ -90,6 +91,20 @@ def test_faults_are_marked_in_the_text_and_beside_it(editor: AtConsole) -> None:
     text = editor.at("study-text")
     expect(text.locator(".cm-lintRange-error").first).to_have_text("backend: scribted")
     assert text.locator(".cm-lint-marker-error").count() == 2
+
+
+def test_passing_the_picker_of_studies_puts_no_question_away(editor: AtConsole) -> None:
+    """Gradio says that a study was chosen each time that the focus leaves the picker."""
+    editor.rewrite("study-text", CORRECT)
+    expect(editor.at("faults").locator(".verdict.good")).to_be_visible(timeout=LONG_MS)
+    editor.press("publish-ask")
+    expect(editor.at("publishing")).to_be_focused(timeout=LONG_MS)
+    editor.at("study").get_by_role("combobox").focus()
+    editor.page.keyboard.press("Tab")
+    editor.quiet()
+    expect(editor.at("publishing")).to_be_visible()
+    editor.press("publish-no")
+    expect(editor.at("publishing")).to_have_count(0, timeout=LONG_MS)
 
 
 def test_keys_and_values_are_completed(editor: AtConsole) -> None:

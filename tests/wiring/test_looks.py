@@ -222,7 +222,7 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     with gr.Blocks():
         desk.note.render()
-        room = ResultsTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox()), Held())
+        room = ResultsTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox()), Held())
         room.build()
 
     def named(painted: Mapping[Any, Any]) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> No
     desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
     with gr.Blocks():
         desk.note.render()
-        room = ExportTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox()))
+        room = ExportTab(desk, TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox()))
         room.build()
 
     def shown() -> str:

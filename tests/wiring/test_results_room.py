@@ -46,7 +46,7 @@ class Seat:
         self.desk = ConsoleContext(Settings(), database, SECRET, self.clock, Witnessed(database, self.clock.now_us))
         with gr.Blocks():
             self.desk.note.render()
-            self.place = TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox())
+            self.place = TabLocation(gr.Dropdown(), gr.Textbox(), gr.Textbox(), gr.Textbox())
             self.room = ResultsTab(self.desk, self.place, self.workers)
             self.room.build()
         self.named = {component.elem_id: component for component in self.room.outputs if component.elem_id}

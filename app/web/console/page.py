@@ -77,7 +77,7 @@ def build(desk: ConsoleContext) -> gr.Blocks:
             who = gr.HTML(elem_id="who", padding=False, apply_default_css=False)
         tab = gr.Textbox(elem_id="tab", visible="hidden")
         session = gr.Textbox(elem_id="session", visible="hidden")
-        place = TabLocation(study, tab, session)
+        place = TabLocation(study, tab, session, gr.Textbox(elem_id="painted", visible="hidden"))
         banner = AlertBanner(desk)
         banner.build()
         desk.note.render()  # type: ignore[no-untyped-call]
@@ -124,12 +124,18 @@ def _wire(
 ) -> None:
     """Wire the page as a whole: loading, changing the study, and keeping the address."""
     named = {room.name: room for room in rooms}
-    outputs = [component for room in rooms for component in room.outputs]
+    outputs = [place.painted, *(component for room in rooms for component in room.outputs)]
     inputs = [place.study, place.tab, place.session]
 
     def paint(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Component, Any]:
         room = named.get(tab, rooms[0])
-        return room.paint(visitor, LocationValues(study or "", session or ""))
+        return {place.painted: study or "", **room.paint(visitor, LocationValues(study or "", session or ""))}
+
+    def choose(visitor: CurrentUser, study: str, tab: str, session: str, painted: str) -> Mapping[Component, Any]:
+        if (study or "") == painted:
+            # Gradio also sends this whenever the focus leaves the picker; to paint would undo what a person has begun
+            return {desk.note: gr.skip()}
+        return paint(visitor, study, tab, session)
 
     def load(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = desk.names()
@@ -146,6 +152,7 @@ def _wire(
         }
 
     desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
-    desk.bind(place.study.input, paint, inputs, outputs, shuts=f"{PANELS}, sent[0]")
+    shuts = f"(sent[0] ?? '') === sent[3] ? '' : {PANELS}"
+    desk.bind(place.study.input, choose, [*inputs, place.painted], outputs, shuts=shuts)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

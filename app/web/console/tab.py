@@ -33,11 +33,13 @@ def text(value: Any) -> str:
 @dataclass(frozen=True, slots=True)
 class TabLocation:
     """The user's position in the console: components whose values are also in the page's address, so that a reload or a
-    link restores it. `session` is a session's number, or empty."""
+    link restores it. `session` is a session's number, or empty. `painted` is the study that the page shows; only
+    while another was chosen and is being painted is it not the chosen one."""
 
     study: gr.Dropdown
     tab: gr.Textbox
     session: gr.Textbox
+    painted: gr.Textbox
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,12 @@ window.parleyConsole = {
     return FIELDS.map((name) => query.get(name) ?? "");
   },
   keep(...values) {
-    shown = values[0];
     const query = new URLSearchParams();
     FIELDS.forEach((name, i) => { if (values[i]) query.set(name, values[i]); });
     history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
   },
-  // Nothing can be done in the parts of the page with this selector until `open`. The picker of studies also
-  // sends the study that is shown, when it loses the focus.
-  shut(selector, study) {
-    if (study !== undefined && study === shown) return;
+  // Nothing can be done in the parts of the page with this selector until `open`.
+  shut(selector) {
     shut = selector || shut;
     keepShut();
   },
@@ -155,7 +152,7 @@ document.addEventListener("keydown", (event) => {
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
 
-let shown = null, shut = "";
+let shut = "";
 
 function keepShut() {
   const parts = new Set(shut && document.querySelectorAll(shut));
