@@ -60,6 +60,7 @@ CONSOLE: Mapping[str, str] = {
     ".gradio-container .wrap > .wrap-inner": "the frame of a list",
     ".gradio-container .input-container > input": "the frame of a field",
     "fieldset.block [data-testid=block-info]": "what is asked, as the name of its options",
+    "[data-testid=textbox]": "tells the server of keys, and so not of what is pasted, cut, deleted or dictated",
     ".gradio-container .min_value": "the ends of a slider",
     ".gradio-container .max_value": "the ends of a slider",
     "#people-account .wrap": "a frame around a choice",

@@ -77,6 +77,24 @@ def test_the_form_and_what_is_left_to_do_which_leads_to_its_field(ada: AtConsole
     audit(page)
 
 
+def test_what_is_pasted_deleted_and_cut_is_in_the_file_like_what_is_typed(ada: AtConsole) -> None:
+    page, title = ada.page, ada.at("b-title").locator("input, textarea").first
+    ada.press("new-build")
+    ada.at("builder-verdict").locator("ul.todo").wait_for(timeout=LONG_MS)
+    ada.write("b-consent", "You agree to all of it.")  # as a paste does, without a key
+    ada.reads("builder-text", "You agree to all of it.")
+    title.click()
+    page.keyboard.type("Tones")
+    ada.reads("builder-text", "title: Tones")
+    page.keyboard.press("Backspace")
+    expect(ada.at("builder-text")).not_to_contain_text("Tones", timeout=LONG_MS)
+    page.keyboard.press("Control+A")
+    page.keyboard.press("Control+X")
+    expect(ada.at("builder-text")).not_to_contain_text("Tone", timeout=LONG_MS)
+    page.keyboard.press("Control+V")
+    ada.reads("builder-text", "title: Tone")
+
+
 def test_a_reload_loses_no_answer(ada: AtConsole) -> None:
     page = ada.page
     ada.press("new-build")
@@ -84,7 +102,7 @@ def test_a_reload_loses_no_answer(ada: AtConsole) -> None:
     prompt = ada.at("b-models-0-system").locator("textarea")
     prompt.wait_for()
     ada.quiet()
-    prompt.press_sequentially("Be brief.")
+    prompt.fill("Be brief.")
     ada.quiet()
     page.reload()
     ada.quiet()

@@ -127,7 +127,6 @@ def build(ada: AtConsole) -> None:
     ada.write("b-codes-no_consent", "PENS-NO")
     ada.write("b-title", "Forty sums, with two assistants")
     ada.write("b-contact", "you@university.example")
-    ada.quiet()  # what comes within milliseconds is sent at once, and the older answer could be the last
     ada.write("b-consent", CONSENT)
     ada.reads("builder-text", "twelve minutes")
     ada.press("b-create")

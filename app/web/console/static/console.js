@@ -148,6 +148,14 @@ document.addEventListener("keydown", (event) => {
   if (["Tab", "Shift"].includes(event.key) && event.target.matches("[role=combobox]")) event.stopPropagation();
 }, true);
 
+// Gradio's text fields listen to the keys that write, not to what was written: nobody heard of what was pasted, cut,
+// deleted, dictated or filled in. So each change is a key to them, and a key is none but Enter, which submits.
+const isText = (field) => field.matches("[data-testid=textbox]");
+document.addEventListener("input", ({ target }) => isText(target) && target.dispatchEvent(new KeyboardEvent("keypress")));
+document.addEventListener("keypress", (event) => {
+  if (event.isTrusted && event.key !== "Enter" && isText(event.target)) event.stopPropagation();
+}, true);
+
 // ---- Gradio sets some of it back when it paints, so it is mended after each change of the page.
 
 const within = (selector, inner) => [...document.querySelectorAll(selector)].map((one) => [one, one.querySelector(inner)]);
