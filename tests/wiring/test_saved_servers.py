@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.backends.model_ref import parse_model_ref
+from app.backends.providers import PROVIDERS
 from app.calls.model_pool import ModelPool
 from app.clock import SystemClock
 from app.config.saved_servers import SavedServers
@@ -141,6 +142,23 @@ async def test_what_cannot_be_a_server_is_refused(
     _, researcher = at
     assert said in text((await save(researcher, url, name=name))["note"])
     assert query(database, "SELECT * FROM model_server") == []
+
+
+async def test_a_kind_fills_in_what_nobody_typed(at: Console) -> None:
+    """Gradio says that a kind was chosen each time that the focus leaves the list of kinds."""
+    _, researcher = at
+    vllm, ollama = PROVIDERS["vllm"].url, PROVIDERS["ollama"].url
+
+    async def filled(kind: str, name: str, url: str) -> tuple[str, ...]:
+        typed = {"server-name": name, "server-url": url}
+        answer = await researcher.on("server-kind", "input", **{"server-kind": kind, **typed})
+        return tuple(old if (new := value(answer[field])) is None else new for field, old in typed.items())
+
+    assert await filled("vllm", "", "") == ("vllm", vllm)
+    assert await filled("ollama", "vllm", vllm) == ("ollama", ollama)
+    assert await filled("other", "ollama", ollama) == ("", "")
+    assert await filled("other", "lab", "http://lab.example/v1") == ("lab", "http://lab.example/v1")
+    assert await filled("vllm", "vllm", "http://lab.example/v1") == ("vllm", "http://lab.example/v1")
 
 
 async def test_an_analyst_sees_servers_and_changes_none(at: Console, database: Database) -> None:

@@ -73,7 +73,8 @@ class ServersTab:
         changed = [self._list, *typed, self._old, self._sure]
         self.outputs = [*changed, self._forms]
         desk = self._desk
-        desk.bind(self._kind.input, self._fill, [self._kind], [self._name, self._url], owner=True)
+        known = [self._name, self._url]
+        desk.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
         desk.bind(self._save.click, self._keep, typed, changed, owner=True)
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
@@ -113,10 +114,13 @@ class ServersTab:
             return "the key cannot be opened with this secret: enter it again", "bad"
         return "key stored", "good"
 
-    def _fill(self, _: CurrentUser, kind: Any) -> Mapping[Any, Any]:
-        """Fill in what is known of a provider."""
-        provider = PROVIDERS.get(text(kind))
-        return {self._name: text(kind), self._url: provider.url} if provider else {self._name: "", self._url: ""}
+    def _fill(self, _: CurrentUser, kind: Any, name: Any, url: Any) -> Mapping[Any, Any]:
+        """Fill in what is known of a provider, where nobody typed anything else: Gradio sends this whenever the focus
+        leaves the kinds."""
+        filled = {"": "", **{known: provider.url for known, provider in PROVIDERS.items()}}
+        kind = kind if kind in PROVIDERS else ""
+        fills_name, fills_url = text(name) in filled, text(url) in filled.values()
+        return {**({self._name: kind} if fills_name else {}), **({self._url: filled[kind]} if fills_url else {})}
 
     def _keep(self, visitor: CurrentUser, kind: Any, name: Any, url: Any, key: Any) -> Mapping[Any, Any]:
         name, url, key = text(name).strip(), text(url).strip(), text(key).strip()
