@@ -116,6 +116,21 @@ async def test_each_filter_acts_at_once_and_a_recruiters_id_replaces_them_all(at
     assert (_listed(found), value(found["sessions-text"])) == (["1"], "")
 
 
+async def test_passing_a_filter_leaves_the_list_as_it_is(at: Console) -> None:
+    """Gradio says that something was chosen each time that the focus leaves a list of choices."""
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions")
+    found = await researcher.on("sessions-find", "click", study="short", **{"sessions-person": PID})
+    shown = {name: value(found[name]) for name in ("sessions-listed", *(f"sessions-{name}" for name in NAMES))}
+    passed = await researcher.on("sessions-flag", "input", study="short", **shown)
+    assert value(passed["sessions-list"]) is None
+    assert value(passed["sessions-person"]) is None
+    chosen = await researcher.on("sessions-flag", "input", study="short", **{**shown, "sessions-flag": "leak"})
+    assert _listed(chosen) == []
+    again = await researcher.on("sessions-newest", "click", study="short", **shown)
+    assert _listed(again) == ["1"]
+
+
 async def test_a_date_that_is_being_typed_does_not_filter_yet(at: Console) -> None:
     _, researcher = at
     await researcher.open(study="short", tab="sessions")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -86,9 +87,10 @@ class SessionsTab:
                     self._newest = gr.Button("Newest", elem_id="sessions-newest", size="sm", scale=0)
                     self._older = gr.Button("Older", elem_id="sessions-older", size="sm", scale=0)
                 self._next = gr.Textbox(elem_id="sessions-next", visible="hidden")
+                self._listed = gr.Textbox(elem_id="sessions-listed", visible="hidden")
             with gr.Column(elem_id="sessions-right", min_width=420, scale=7):
                 self._build_session()
-        listed = [self._list, self._older, self._next, self._person]
+        listed = [self._list, self._older, self._next, self._listed, self._person]
         filters = [*self._filters.values(), self._find]
         self._shown = [
             self._head,
@@ -148,7 +150,8 @@ class SessionsTab:
         place, filters = self._place, list(self._filters.values())
         changes = [one.input for one in filters]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
         on, inputs = self._desk.bind, [place.study, *filters]
-        on([*changes, self._newest.click], self._list_newest, inputs, listed)
+        on(changes, self._filter, [self._listed, *inputs], listed)
+        on(self._newest.click, self._list_newest, inputs, listed)
         on(self._older.click, self._list_older, [*inputs, self._next], listed)
         cleared = [*listed, *filters]
         on(self._clear.click, self._list_all, [place.study], cleared)
@@ -188,6 +191,11 @@ class SessionsTab:
         """The newest sessions, with every filter as it is at first."""
         return {**self._listing(study, _first_filters()), **self._reset(DEFAULTS)}
 
+    def _filter(self, _: CurrentUser, listed: str, study: str, *sent: Any) -> Updates:
+        """The newest sessions that other filters than those of the list let through; Gradio sends this as well whenever
+        the focus leaves a filter."""
+        return {} if listed == _mark(sent) else self._listing(study, sent)
+
     def _list_newest(self, _: CurrentUser, study: str, *sent: Any) -> Updates:
         return self._listing(study, sent)
 
@@ -201,7 +209,12 @@ class SessionsTab:
         self._desk.audit(visitor, "searched for a recruiter ID", study)
         query = SessionQuery(streams=self._desk.participants.called(study, id_.strip()))
         said = {"applied": [("Recruiter ID", id_.strip())], "filtered": True, "no_dates": (), "hidden": 0}
-        return {**self._page_of(study, query, "", said), **self._reset({}), self._person: gr.skip()}
+        return {
+            **self._page_of(study, query, "", said),
+            **self._reset({}),
+            self._listed: _mark([ANY] * len(NAMES)),
+            self._person: gr.skip(),
+        }
 
     def _reset(self, values: Mapping[str, str]) -> dict[Component, Any]:
         return {component: gr.update(value=values.get(name, ANY)) for name, component in self._filters.items()}
@@ -213,7 +226,8 @@ class SessionsTab:
         hidden = sum(number for origin, number in counted.items() if origin not in OF_PEOPLE)
         filtered = bool(before) or tuple(sent) != _first_filters()
         said = {"applied": found.applied, "filtered": filtered, "no_dates": found.no_dates, "hidden": hidden}
-        return {**self._page_of(study, found.query, before, said), self._person: gr.update(value="")}
+        page = self._page_of(study, found.query, before, said)
+        return {**page, self._listed: _mark(sent), self._person: gr.update(value="")}
 
     def _page_of(self, study: str, query: SessionQuery, before: str, said: Mapping[str, Any]) -> dict[Component, Any]:
         found = sessions(self._desk.database, study, query, self._desk.clock.now_us(), _number(before))
@@ -328,6 +342,11 @@ def _cell(value: Any) -> str:
 
 def _first_filters() -> tuple[str, ...]:
     return tuple(DEFAULTS.get(name, ANY) for name in NAMES)
+
+
+def _mark(sent: Sequence[Any]) -> str:
+    """The filters of the list that is shown, as the page keeps them."""
+    return json.dumps(sent)
 
 
 def _number(text: str) -> int | None:
