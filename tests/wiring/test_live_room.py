@@ -140,6 +140,8 @@ async def test_an_owner_lets_nobody_new_into_a_cell_and_everybody_again(olga: Re
     for cell, quota in ((cell_key(where), 0), ("condition: direct-to-AI", None)):
         shown = await olga.on("live-cell", "input", **{"study": NAME, "live-cell": cell})
         assert shown["live-most"]["value"] == quota
+        typed = await olga.on("live-cell", "input", **{"study": NAME, "live-cell": cell, "live-most": 40})
+        assert "value" not in typed["live-most"], "the focus left the list, and nothing was chosen"
     assert console.did[-1] == ("olga", "set the quota to 0", f"{NAME}: condition: answer-first")
     said = await limit(olga, cell_key(where), None)
     assert "removed" in said["note"]

@@ -88,7 +88,7 @@ class MonitorTab:
         self._desk.bind(self._origin.input, self._choose, [study, self._origin], now)
         inputs = [study, self._place.tab, self._origin]
         self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
-        self._desk.bind(self._cell.input, self._held, [study, self._cell], [self._most])
+        self._desk.bind(self._cell.input, self._held, [study, self._cell, self._most], [self._most])
         decided = [study, self._origin, self._cell, self._most]
         self._desk.bind(self._set.click, self._limit, decided, now, owner=True)
 
@@ -130,11 +130,14 @@ class MonitorTab:
             self._body: self._desk.html("live.html.j2", **values),
         }
 
-    def _held(self, visitor: CurrentUser, study: str, cell: Any) -> Mapping[Component, Any]:
-        """Show the quota of the chosen condition; nothing if it has none."""
+    def _held(self, visitor: CurrentUser, study: str, cell: Any, most: Any) -> Mapping[Component, Any]:
+        """Show the quota of the chosen condition, or that it has none; a number that a person typed stays, as Gradio
+        sends this whenever the focus leaves the conditions."""
         found = self._desk.studies.newest(str(study))
         where = where_of(found, cell)
         held = operations_of(self._desk.database, found.name).quotas_of(found.file.quotas)
+        if most not in (None, *(quota.max for quota in held)):
+            return {}
         return {self._most: gr.update(value=next((quota.max for quota in held if quota.where == where), None))}
 
     def _limit(self, visitor: CurrentUser, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
