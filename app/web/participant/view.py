@@ -308,10 +308,8 @@ class ScreenView:
             if marks[name] not in shown_marks
         }
         updates |= labels(study.words) if shown is None else {}
-        if panel.chat:
-            text = str(draft.get("text") or panel.chat.refused)
-            box = _box(panel.chat, None if marks["box"] in shown_marks else text)
-            updates["box"] = {**updates.get("box", {}), **box}
+        if panel.chat and marks["box"] not in shown_marks:
+            updates["box"] = {**updates.get("box", {}), "value": str(draft.get("text") or panel.chat.refused)}
         return PageUpdate(
             path=screen.path,
             seen=screen.seen,
@@ -438,11 +436,6 @@ def _sent_messages(chat: ChatView) -> int:
 def _refused(chat: ChatView | None) -> tuple[Any, ...]:
     """The refused message that the box holds again, and which one it is: the next one may have the same text."""
     return (chat.refused, _sent_messages(chat)) if chat and chat.refused else ()
-
-
-def _box(chat: ChatView, text: str | None) -> Update:
-    box: dict[str, Any] = {"max_length": chat.max_chars}
-    return box if text is None else box | {"value": text}
 
 
 def _views(fields: Sequence[Field], draft: Draft, paste: Paste = "allow") -> list[FieldView]:

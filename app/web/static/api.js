@@ -8,7 +8,8 @@ export const RETRY_MS = [1000, 2000, 4000];
 export const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
 // Posts, and retries while there is no connection or the server is down; `slow` is called before each retry. Each try
-// has the same body with the same key, so an action is performed only once. Throws an Error with a text to show.
+// has the same body with the same key, so an action is performed only once. Throws an Error with a text to show, which
+// `passes` if a later try may succeed.
 // From a response of server-sent events it returns the first event, with the others as `rest`.
 export async function post(path, body, slow = null) {
   for (let attempt = 0; ; attempt++) {
@@ -26,7 +27,7 @@ export async function post(path, body, slow = null) {
     }
     if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
-    if (!slow || attempt >= RETRY_MS.length) throw failure((await noteOf(response)) ?? WORDS.offline, status);
+    if (!slow || attempt >= RETRY_MS.length) throw failure((await noteOf(response)) ?? WORDS.offline, status, true);
     slow();
     await sleep(RETRY_MS[attempt]);
   }
@@ -77,7 +78,7 @@ export async function send(path, body, keepalive = false) {
 // The session's language; before there is a session, the browser's.
 const spoken = () => language || navigator.languages.join();
 
-const failure = (words, status) => Object.assign(new Error(words), { status });
+const failure = (words, status, passes = false) => Object.assign(new Error(words), { status, passes });
 
 // An idempotency key: 128 random bits. (crypto.randomUUID is missing on plain http.)
 export function newKey() {

@@ -15,12 +15,15 @@ import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300;
-const DRAFT_MS = 2000; // most screens are answered before, which spares the server their drafts
+const DRAFT_MS = 2000; // after the last key; most screens are answered before, which spares the server their drafts
+const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
 const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // The server's last response.
 let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
+let unsavedSince = null; // when the first of what is not saved yet was typed
+let unanswered = null; // an action whose answer did not come, and its key
 let tried = null; // the action whose form was to be sent with answers missing
 
 const box = () => $("#box textarea");
@@ -141,19 +144,25 @@ async function look() {
   }
 }
 
-async function act(kind, values, from, key = newKey()) {
+// What is sent again as it was has the same key: the server may have it, though its answer did not come.
+async function act(kind, values, from) {
   if (busy) return;
   setBusy(true, from);
   const { path, seen, whose, shown } = now;
+  const same = JSON.stringify([kind, path, values]);
+  if (unanswered?.same !== same) unanswered = { same, key: newKey() };
+  const { key } = unanswered;
   try {
     const painting = await post("api/act", { kind, path, seen, whose, shown, key, values, follow: true }, slow);
+    unanswered = null;
     if (!painting.refused) { accepted(values); tried = null; }
+    if (painting.refused && kind === "stop") painting.note = ""; // the reply has ended by itself
     await show(painting);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
     if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
     if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
   } catch (error) {
-    failed(error, () => act(kind, values, from, key));
+    failed(error, () => (from.isConnected ? from.click() : act(kind, values, from))); // what is on the screen by then
   }
   setBusy(false, from);
 }
@@ -240,9 +249,16 @@ function draft() {
 
 function forgetDraft() {
   clearTimeout(unsaved);
-  unsaved = null;
+  unsaved = unsavedSince = null;
+  markSaved("");
+}
+
+// The mark is not seen while something is unsaved. It keeps its words, as it would be read out at every pause otherwise.
+function markSaved(words) {
   const mark = $("#saved");
-  if (mark) setText(mark, "");
+  if (!mark) return;
+  mark.toggleAttribute("data-behind", unsaved !== null);
+  if (words !== undefined) setText(mark, words);
 }
 
 // The draft as the server has it. Accepted values are no longer part of it, even if they are entered again.
@@ -252,29 +268,36 @@ function accepted(values) {
   for (const name of Object.keys(values)) if (kept) kept.values[name] = "";
 }
 
-function saveSoon() {
+const isKept = (typed) => JSON.stringify(typed) === JSON.stringify(kept);
+
+function saveSoon(ms = DRAFT_MS) {
   clearTimeout(unsaved);
-  unsaved = setTimeout(save, DRAFT_MS);
+  unsavedSince ??= performance.now();
+  unsaved = setTimeout(save, Math.min(ms, Math.max(0, unsavedSince + MOST_UNSAVED_MS - performance.now())));
+  markSaved();
 }
 
 async function save() {
-  unsaved = null;
+  clearTimeout(unsaved);
+  unsaved = unsavedSince = null;
   if (!now.path || now.ended) return;
+  const typed = draft();
+  if (isKept(typed)) return markSaved();
   try {
-    const typed = draft();
-    if (JSON.stringify(typed) === JSON.stringify(kept)) return;
-    if (!(await post("api/draft", typed)).saved) return; // not all of it, or one is elsewhere, in another tab: a click tells
+    const { saved } = await post("api/draft", typed);
+    if (typed.path !== now.path) return;
+    if (!saved) return markSaved(""); // not all of it, or one is elsewhere, in another tab: a click tells
     kept = typed;
-    const mark = $("#saved");
-    const words = Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "";
-    if (mark) setText(mark, words); // not anew if it is the same: it would be read out at every pause
-  } catch { /* the next pause in typing tries again */ }
+    markSaved(Object.values(typed.values).some((value) => value.length) ? WORDS.saved : "");
+  } catch (error) {
+    markSaved("");
+    if (error.passes) saveSoon(RETRY_MS.at(-1));
+  }
 }
 
+// The page may be closed now, and nobody would hear whether this arrived. If it stays open, it is saved as always.
 function saveAtOnce() {
-  if (unsaved === null) return;
-  forgetDraft();
-  send("api/draft", draft(), true);
+  if (kept && now.path && !now.ended && !isKept(draft())) send("api/draft", draft(), true);
 }
 
 // Unsent answers are saved as a draft, which the server records; then its next screen is loaded.

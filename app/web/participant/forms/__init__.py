@@ -118,8 +118,8 @@ def view_of(item: Field, value: Any, paste: Paste = "allow") -> FieldView:
             ends = (item.left, item.right) if item.left or item.right else ()
             return FieldView(*common, value="".join(given[:1]), limits=line, ends=ends)
         case TextField():
-            limits = (("maxlength", str(item.max_chars)),)
-            return FieldView(*common, value="".join(given[:1]), limits=limits, paste=item.paste or paste)
+            # no maxlength: the browser would cut a pasted text without a word
+            return FieldView(*common, value="".join(given[:1]), paste=item.paste or paste)
         case _:
             raise TypeError(f"no control is known for the field {item.name!r} of kind {type(item).__name__}")
 

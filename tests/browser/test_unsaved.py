@@ -1,0 +1,161 @@
+"""What the page says of what is saved, and what is sent after an answer did not come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Route, expect
+
+from tests.browser.told import count, newest_facts
+from tests.browser.visitor import Visitor
+from tests.browser.waiting import until
+from tests.fakes.served import Process
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(900)]
+NewContext = Callable[..., BrowserContext]
+LONG_MS, KEY_MS, MOST_KEYS = 120_000, 300, 400
+SEEN = (
+    "getComputedStyle(document.querySelector('#saved')).opacity === '1' && document.querySelector('#saved').innerText"
+)
+DRAFTS, ACTS = "**/api/draft", "**/api/act"
+
+
+@pytest.fixture
+def visitor(fast: Process, new_context: NewContext) -> Visitor:
+    """Somebody at the survey with a text to write."""
+    visitor = Visitor(new_context(permissions=["clipboard-read", "clipboard-write"]).new_page(), fast.url)
+    visitor.arrive("short")
+    visitor.until("What do you think")
+    return visitor
+
+
+@pytest.fixture
+def chatting(fast: Process, new_context: NewContext) -> Visitor:
+    """Somebody who may send a message."""
+    visitor = Visitor(new_context(permissions=["clipboard-read", "clipboard-write"]).new_page(), fast.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    return visitor
+
+
+def refused(route: Route) -> None:
+    """An answer that never comes: nothing arrives at the server."""
+    route.fulfill(status=400, body="{}")
+
+
+def lost(route: Route) -> None:
+    """An answer that never comes, though the server has all of it."""
+    route.fetch()
+    route.fulfill(status=400, body="{}")
+
+
+def again(page: Page) -> None:
+    page.locator("#note [data-again]").wait_for(timeout=LONG_MS)
+
+
+def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again(visitor: Visitor) -> None:
+    page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
+    comment.fill("First words.")
+    until(page, SEEN)
+    page.route(DRAFTS, lambda route: route.abort())
+    comment.fill("First words. Second words, offline.")
+    assert not page.evaluate(SEEN)
+    expect(page.locator("#saved")).to_be_empty(timeout=LONG_MS)
+    page.unroute(DRAFTS)
+    until(page, SEEN)
+    page.route(DRAFTS, lambda route: route.abort())  # nothing is left to be sent as the page is left
+    visitor.reload()
+    expect(comment).to_have_value("First words. Second words, offline.")
+
+
+def test_whoever_types_without_a_pause_is_saved_too(visitor: Visitor) -> None:
+    page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
+    drafts: list[str] = []
+    page.on("request", lambda request: drafts.append(request.url) if request.url.endswith("/api/draft") else None)
+    comment.click()
+    for _ in range(MOST_KEYS):
+        page.keyboard.type("a")
+        page.wait_for_timeout(KEY_MS)
+        if drafts:
+            return
+    raise AssertionError(f"nothing was saved in {MOST_KEYS * KEY_MS / 1000} s")
+
+
+def test_what_is_sent_again_is_what_is_on_the_screen(visitor: Visitor, fast: Process) -> None:
+    page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
+    visitor.fill_in()
+    comment.fill("An old answer.")
+    page.route(ACTS, refused)
+    visitor.press(page.locator("#left form [type=submit]"))
+    again(page)
+    comment.fill("A new answer.")
+    page.unroute(ACTS)
+    before = visitor.mark
+    page.locator("#note [data-again]").click()
+    visitor.arrived_from(before)
+    *_, submitted = (event for event in newest_facts(fast) if event.kind == "submitted")
+    assert submitted.data["comment"] == "A new answer."
+
+
+def test_a_page_whose_answer_was_lost_is_sent_once_by_its_own_button(visitor: Visitor, fast: Process) -> None:
+    page = visitor.page
+    visitor.fill_in()
+    sent = count(fast, "submitted")
+    page.route(ACTS, lost)
+    submit = page.locator("#left form [type=submit]")
+    visitor.press(submit)
+    again(page)
+    page.unroute(ACTS)
+    before = visitor.mark
+    visitor.press(submit)
+    visitor.arrived_from(before)
+    assert visitor.note == ""
+    assert count(fast, "submitted") == sent + 1
+
+
+def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chatting: Visitor, fast: Process) -> None:
+    page = chatting.page
+    chatting.type_message("Is it my question?")
+    page.route(ACTS, lost)
+    chatting.send()
+    again(page)
+    page.unroute(ACTS)
+    chatting.send()
+    chatting.hear_out()
+    expect(page.locator("#box textarea")).to_have_value("", timeout=LONG_MS)
+    assert chatting.note == ""
+    assert count(fast, "said") == 1
+    chatting.rate()
+    chatting.say("Is it my question?")  # the same words once more are another message
+    chatting.hear_out()
+    assert count(fast, "said") == 2
+
+
+def test_a_reply_that_ends_while_it_is_being_stopped_is_no_fault_of_theirs(
+    slow: Process, new_context: NewContext
+) -> None:
+    visitor = Visitor(new_context().new_page(), slow.url)
+    visitor.arrive("demo")
+    visitor.until("chat")
+    held: list[Route] = []
+    visitor.say("Yes?")
+    visitor.page.route(ACTS, lambda route: held.append(route))
+    visitor.page.get_by_role("button", name="Stop the reply").click()
+    until(visitor.page, "!document.querySelector('#chat [aria-busy=true]')")
+    with visitor.page.expect_response(ACTS):
+        held[0].continue_()
+    until(visitor.page, "!document.querySelector('#chat [data-busy]')")
+    assert visitor.note == ""
+
+
+def test_a_text_that_is_too_long_is_pasted_whole_and_refused_with_its_length(chatting: Visitor) -> None:
+    page, box = chatting.page, chatting.page.locator("#box textarea")
+    text = "far too long " * 400 + "and now my question"
+    page.evaluate("text => navigator.clipboard.writeText(text)", text)
+    box.click()
+    page.keyboard.press("Control+V")
+    expect(box).to_have_value(text)
+    chatting.send()
+    expect(page.locator("#note")).to_contain_text("at most 4,000", timeout=LONG_MS)
+    expect(box).to_have_value(text)
