@@ -25,6 +25,7 @@ from app.analysis.trial import results as trial
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.study import Study
 from storage.db.engine import Database
+from storage.registers.imported_rows import streams_of_nobody
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded
 from storage.schemas.registry import released
@@ -79,7 +80,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """The findings about a study's sessions of one origin; `analysed` is the number of sessions with any rows."""
+    """The findings about a study's sessions of one origin; `analysed` is the number of participants with any rows."""
 
     study: str
     origin: str
@@ -118,7 +119,8 @@ def results(
     order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
     ordered = (in_order(finding, order) for finding in _told_apart(found))
     figures = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
-    return Results(study, origin, schemas, len(analysed), figures)
+    people = analysed.difference(streams_of_nobody(study))
+    return Results(study, origin, schemas, len(people), figures)
 
 
 def _asks_for_judgements(study: Study) -> bool:

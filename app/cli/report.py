@@ -166,6 +166,8 @@ def _stepping() -> Iterator[Steps]:
 def _print_summary(path: Path, made: Report) -> None:
     number = sum(len(finding.estimates) for finding in made.results.findings)
     people = "1 participant" if made.results.analysed == 1 else f"{made.results.analysed:,} participants"
+    if made.origin == Origin.IMPORT and not made.flow.arrived:
+        people = "rows that belong to no participant"
     out.print(f"{path}: {number:,} figures of {people} ({made.whose})", highlight=False)
     if made.warning:
         out.print(f"[yellow]{made.warning}[/yellow]")

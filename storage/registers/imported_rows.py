@@ -19,7 +19,7 @@ from experiments.events import Event
 from experiments.session.annotations import ANNOTATED, ConversationRef, values
 from storage import tables
 from storage.schemas.base import ReleasedRow, ReleasedTable
-from storage.schemas.registry import released
+from storage.schemas.registry import released, schemas
 
 NAMESPACE = UUID("6a1c4f3e-6f0e-5b7e-9a55-1f0a6d2c9b11")
 """Parley's namespace for these ids, generated once."""
@@ -33,6 +33,14 @@ def study_stream(study: str) -> str:
 def person_stream(schema: str, study: str, person: str) -> str:
     """The stream of a person's imported rows."""
     return str(uuid5(NAMESPACE, f"{schema}\n{study}\n{person}"))
+
+
+def streams_of_nobody(study: str) -> tuple[str, ...]:
+    """The streams of a study's imported rows that belong to no participant, such as labels of messages: their tables
+    have no column of a person. They are in the register of sessions, as every row has a session, but are nobody's and
+    count nowhere as one."""
+    found = (one.name for one in schemas().values() if any(not (it.person or it.of_study) for it in one.tables))
+    return tuple(person_stream(name, study, "") for name in found)
 
 
 def imported_event(row: ReleasedRow) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from storage.db.engine import Database
 from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE
-from storage.registers.imported_rows import imports, study_stream
+from storage.registers.imported_rows import imports, streams_of_nobody, study_stream
 from storage.registers.origins import Origin
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
@@ -154,7 +154,8 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
     """Who took part in a study. Raises StorageError if it has no such part."""
     parts = parts_of(database, study, origin)
     part = part_of(parts, study, part)
-    conditions = (_session.study == study, _session.origin == origin)
+    somebody = _session.stream.not_in(streams_of_nobody(study))
+    conditions = (_session.study == study, _session.origin == origin, somebody)
     with database.connect() as connection:
         arrived = connection.execute(select(func.count()).where(*conditions)).scalar_one()
         seats = connection.execute(_seats(study, origin)).all()

@@ -22,7 +22,7 @@ from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log import seats
 from storage.log.event_log import facts
-from storage.registers.imported_rows import row_of
+from storage.registers.imported_rows import row_of, streams_of_nobody
 from storage.registers.origins import ORIGINS, Origin
 from storage.registers.participants import Participants
 from storage.registers.studies import Studies
@@ -111,7 +111,8 @@ def sessions(
 ) -> SessionPage:
     """The newest sessions that are wanted, of those with a smaller number than `before`."""
     with database.connect() as connection:
-        wanted = _entries(study, now_us).where(*_conditions(connection, study, query, now_us))
+        somebody = _session.stream.not_in(streams_of_nobody(study))
+        wanted = _entries(study, now_us).where(somebody, *_conditions(connection, study, query, now_us))
         matching = connection.execute(wanted.with_only_columns(func.count())).scalar_one()
         older = wanted.where(_session.ordinal < before) if before else wanted
         statement = older.order_by(_session.ordinal.desc()).limit(PAGE + 1)
@@ -121,7 +122,8 @@ def sessions(
 
 def count_by_origin(database: Database, study: str) -> Mapping[str, int]:
     """How many sessions of each origin a study has, imported ones included."""
-    counted = select(_session.origin, func.count()).where(_session.study == study).group_by(_session.origin)
+    somebody = _session.stream.not_in(streams_of_nobody(study))
+    counted = select(_session.origin, func.count()).where(_session.study == study, somebody).group_by(_session.origin)
     with database.connect() as connection:
         return {origin: number for origin, number in connection.execute(counted)}
 

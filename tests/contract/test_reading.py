@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import random
 import shutil
 from dataclasses import replace
@@ -18,12 +19,14 @@ from app.analysis import frame, results, screen_times
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
 from app.analysis.forest_plot import forest
+from app.analysis.report import as_file, build_report
 from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import data_version, flow, origins_of, recorded
+from storage.reports.sessions import SessionQuery, count_by_origin, sessions
 from storage.schemas.registry import released, schema
 from tests.fakes.databases import Mould, export, fill
 from tests.fakes.figures import pattern_of
@@ -191,6 +194,28 @@ def test_the_published_rows_are_analysed_after_their_import(database: Database, 
         import_files(database, name, [path], "old")
     found = check(database, "old", "import")
     assert {name for about in notebook.mathconverse.QUESTIONS.values() for name in about} <= found
+
+
+@pytest.mark.parametrize("talks", [False, True], ids=["labels alone", "labels and conversations"])
+def test_rows_of_nobody_are_no_participant_anywhere(every: Database, talks: bool, tmp_path: Path) -> None:
+    """Labels of messages are about no person: the session that holds them was one more participant of a report."""
+    people = 0
+    if talks:
+        people = export(every, "mathconverse", "mathconverse", tmp_path).sessions
+        import_files(every, "mathconverse", [tmp_path / schema("mathconverse").tables[0].file], "old")
+    labels = schema("taxonomy").tables[0]
+    path = tmp_path / labels.file
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([labels.header, ["0"] * len(labels.header)])
+    import_files(every, "taxonomy", [path], "old")
+    assert len(frame(every, "old", labels.name, "import")) == 1
+    report = build_report(every, "old", "import", 0)
+    assert (report.flow.arrived, report.results.analysed) == (people, people)
+    assert count_by_origin(every, "old").get("import", 0) == people
+    assert sessions(every, "old", SessionQuery(), 0).matching == people
+    told = as_file(report, "md").decode()
+    assert f"{people} in the release" in told
+    assert ("belong to no participant" in told) == (not people)
 
 
 def test_what_models_answered_alone_reaches_an_imports_figures(database: Database, tmp_path: Path) -> None:

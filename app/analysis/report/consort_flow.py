@@ -12,6 +12,7 @@ from storage.registers.origins import Origin
 
 FEW_ARMS = 4
 """The flow shows the values of a factor that has at most this many."""
+NOBODY = "its rows belong to no participant"
 ANALYSED = "not excluded, and at least one answer, rating or vote"
 
 
@@ -53,16 +54,16 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
 
 def _released(report: Report) -> Iterator[FlowStage]:
     people, analysed = report.flow, report.results.analysed
-    yield FlowStage(people.arrived, "are in the release")
+    yield FlowStage(people.arrived, "in the release", "" if people.arrived else NOBODY)
     others = tuple((number, part) for part, number in people.elsewhere.items())
     elsewhere = sum(people.elsewhere.values())
     if others:
-        other = FlowExit(elsewhere, "are in other parts of the release only", others)
-        yield FlowStage(people.arrived - elsewhere, f"are in {people.part}", out=other)
+        other = FlowExit(elsewhere, "in other parts of the release only", others)
+        yield FlowStage(people.arrived - elsewhere, f"in {people.part}", out=other)
     reasons = [(number, why) for why, number in people.excluded.items()]
     silent = people.arrived - elsewhere - analysed - sum(number for number, _ in reasons)
     reasons += [(silent, "no answer, rating or vote")] if silent else []
-    out = FlowExit(sum(number for number, _ in reasons), "are left out", tuple(reasons)) if reasons else None
+    out = FlowExit(sum(number for number, _ in reasons), "left out", tuple(reasons)) if reasons else None
     yield FlowStage(analysed, "analysed", ANALYSED, out)
 
 
