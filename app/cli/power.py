@@ -30,7 +30,7 @@ from storage.registers.origins import ORIGINS, Origin
 
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
     from app.analysis.trial.outcomes import TrialData
-    from app.analysis.trial.power import PowerPoint
+    from app.analysis.trial.power import ParticipantsNeeded, PowerPoint
     from app.analysis.trial.power_plan import HypothesisPower, Pilot, PowerOptions
     from experiments.study.sections.plan import Hypothesis, Plan
 
@@ -242,8 +242,9 @@ def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
         for point in one.points
     ]
     needed = [
-        {"effect": effect, "power": power, "participants": number} | (costs.of(number) if number is not None else {})
-        for effect, power, number in one.needed()
+        {"effect": effect, "power": power, **asdict(need)}
+        | (costs.of(need.participants) if need.participants is not None else {})
+        for effect, power, need in one.needed()
     ]
     return {
         "id": one.hypothesis.id,
@@ -281,8 +282,8 @@ def _print(one: HypothesisPower, costs: _Costs) -> None:
         looked = [f"{by[size, wanted].mean_participants:,.0f}"] if design.looks is not None else []
         table.add_row(f"{size:,}", *cells, *looked)
     out.print(table)
-    for effect, power, number in one.needed():
-        out.print(_need(effect, power, number, costs), highlight=False)
+    for effect, power, need in one.needed():
+        out.print(_need(effect, power, need, costs), highlight=False)
     out.print()
 
 
@@ -298,12 +299,15 @@ def _cell(point: PowerPoint) -> str:
     return f"{100 * point.power:.1f} % [dim]({100 * low:.1f} to {100 * high:.1f})[/dim]"
 
 
-def _need(effect: float, power: float, number: int | None, costs: _Costs) -> str:
+def _need(effect: float, power: float, need: ParticipantsNeeded, costs: _Costs) -> str:
+    number, aim = need.participants, f"Effect {effect:g}, power {100 * power:.0f} %:"
     if number is None:
-        return f"Effect {effect:g}, power {100 * power:.0f} %: more participants than simulated; give a larger -n."
+        return f"{aim} more participants than simulated; give a larger -n."
+    if need.at_most:
+        return f"{aim} at most {number:,} participants, the smallest number simulated; give a smaller -n."
     cost = costs.of(number)
     paid = "" if cost["rewards"] is None else f", {cost['rewards']:,.2f} {costs.currency} of rewards"
     return (
-        f"Effect {effect:g}, power {100 * power:.0f} %: [bold]{number:,} participants[/bold], {cost['hours']:,.0f} "
-        f"hours, {cost['model_cost']:,.2f} {costs.currency} for models{paid}."
+        f"{aim} [bold]{number:,} participants[/bold], {cost['hours']:,.0f} hours, {cost['model_cost']:,.2f} "
+        f"{costs.currency} for models{paid}."
     )

@@ -16,6 +16,7 @@ from app.analysis.trial.estimator import Difference
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
 from app.analysis.trial.power import (
     GridPoint,
+    ParticipantsNeeded,
     PowerPoint,
     approximate_participants,
     null_effect,
@@ -180,9 +181,9 @@ def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
 def test_the_number_for_a_power_is_interpolated() -> None:
     line = [PowerPoint(n, 1.0, 1_000_000, round(1_000_000 * norm.cdf(sqrt(n) / 4 - 1.96)), n) for n in (64, 100, 196)]
     exact = (4 * (norm.ppf(0.8) + 1.96)) ** 2  # 125.6
-    assert participants_for(line, 0.8) == int(exact) + 1
-    assert participants_for(line[:2], 0.8) is None
-    assert participants_for(line[2:], 0.8) == 196
+    assert participants_for(line, 0.8) == ParticipantsNeeded(int(exact) + 1)
+    assert participants_for(line[:2], 0.8) == ParticipantsNeeded(None)
+    assert participants_for(line[2:], 0.8) == ParticipantsNeeded(196, at_most=True)
 
 
 def test_the_grid_is_laid_around_the_closed_form() -> None:

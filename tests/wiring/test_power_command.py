@@ -38,6 +38,16 @@ def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
     assert "effect 0 (null)" in table.stdout
 
 
+def test_the_smallest_size_is_only_a_bound(tmp_path: Path) -> None:
+    """With a power far above the wanted one, it stood there as the number of participants for that power."""
+    trial(tmp_path)
+    large = (*SMALL[:4], "-n", "80", "--effect", "0.45", *SMALL[6:], *FLAGS)
+    told = parley(*large, folder=tmp_path)
+    assert "power 80 %: at most 40 participants, the smallest number simulated; give a smaller -n." in told.stdout
+    (right,) = json.loads(parley(*large, "--resume", "--json", folder=tmp_path).stdout)["hypotheses"]
+    assert {(one["participants"], one["at_most"]) for one in right["needed"]} == {(40, True)}
+
+
 def test_assumptions_can_come_from_the_sessions_there_are(tmp_path: Path) -> None:
     trial(tmp_path)
     assert parley("simulate", "trial.yaml", "-n", "24", folder=tmp_path).returncode == 0

@@ -184,23 +184,32 @@ def sizes_around(participants: int) -> tuple[int, ...]:
     return tuple(sorted({max(FEWEST, round(share * participants / step) * step) for share in AROUND}))
 
 
-def participants_for(points: Sequence[PowerPoint], power: float) -> int | None:
-    """The number of participants for a power, between the points of one effect; None if no point reaches it.
+@dataclass(frozen=True, slots=True)
+class ParticipantsNeeded:
+    """The number of participants for a power; None if no simulated number reaches it."""
+
+    participants: int | None
+    at_most: bool = False
+    """Whether it is only known that so many are enough: it is the smallest number that was simulated."""
+
+
+def participants_for(points: Sequence[PowerPoint], power: float) -> ParticipantsNeeded:
+    """The number of participants for a power, between the points of one effect.
 
     Interpolated between the first point that reaches the power and the one before it: the normal quantile of power is
-    about a straight line over the root of the number. If the smallest point reaches it, its number.
+    about a straight line over the root of the number. If the smallest point reaches it, that is a bound.
     """
     before: PowerPoint | None = None
     for point in sorted(points, key=lambda one: one.participants):
         if point.power >= power:
             if before is None:
-                return point.participants
+                return ParticipantsNeeded(point.participants, at_most=True)
             ends = [_quantile(before), _quantile(point)]
             share = (NORMAL.inv_cdf(power) - ends[0]) / (ends[1] - ends[0])
             roots = sqrt(before.participants), sqrt(point.participants)
-            return ceil((roots[0] + share * (roots[1] - roots[0])) ** 2)
+            return ParticipantsNeeded(ceil((roots[0] + share * (roots[1] - roots[0])) ** 2))
         before = point
-    return None
+    return ParticipantsNeeded(None)
 
 
 def _quantile(point: PowerPoint) -> float:

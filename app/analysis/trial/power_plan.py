@@ -15,6 +15,7 @@ from app.analysis.trial.outcomes import TrialData
 from app.analysis.trial.planned_design import BINARY, planned_design, wanted_effect
 from app.analysis.trial.power import (
     GridPoint,
+    ParticipantsNeeded,
     PowerPoint,
     approximate_participants,
     null_effect,
@@ -61,8 +62,8 @@ class HypothesisPower:
     grid: tuple[GridPoint, ...]
     points: tuple[PowerPoint, ...] = ()
 
-    def needed(self) -> Iterator[tuple[float, float, int | None]]:
-        """For each effect but the null's, and each power: the number of participants, None if the grid ends before."""
+    def needed(self) -> Iterator[tuple[float, float, ParticipantsNeeded]]:
+        """For each effect but the null's, and each power: the number of participants."""
         for effect in self.effects[1:]:
             own = [point for point in self.points if point.effect == effect]
             for power in POWERS:
