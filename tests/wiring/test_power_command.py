@@ -41,7 +41,7 @@ def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
 def test_the_smallest_size_is_only_a_bound(tmp_path: Path) -> None:
     """With a power far above the wanted one, it stood there as the number of participants for that power."""
     trial(tmp_path)
-    large = (*SMALL[:4], "-n", "80", "--effect", "0.45", *SMALL[6:], *FLAGS)
+    large = (*SMALL[:4], "-n", "80", "--effect", "0.35", *SMALL[6:], *FLAGS)
     told = parley(*large, folder=tmp_path)
     assert "power 80 %: at most 40 participants, the smallest number simulated; give a smaller -n." in told.stdout
     (right,) = json.loads(parley(*large, "--resume", "--json", folder=tmp_path).stdout)["hypotheses"]
