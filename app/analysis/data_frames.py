@@ -1,6 +1,6 @@
 """Released tables as data frames, for the functions of this package and for notebooks.
 
-    from app.analysis import frame
+    from parley_studies.analysis import frame, open_database
     answers = frame(open_database("sqlite:///parley.db"), "chatbench", "user_answers", "person")
 
 The columns are the released ones, by their released names; `_session` identifies the session. Whole numbers are pandas'
@@ -19,7 +19,7 @@ from experiments.views.instrument_scores import limits
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import excluded_sessions, origins_of, part_of, parts_of, rows
+from storage.reports.analysis_data import excluded_sessions, origins_of, part_of, parts_of, require_origin, rows
 from storage.reports.instrument_scores import scored_sessions
 from storage.reports.screen_times import screens
 from storage.schemas.registry import released, schemas
@@ -46,7 +46,7 @@ def frame(
     """The rows of a study in a released table, or some columns; excluded sessions only with `excluded`.
 
     `origin` is person, pilot, bot or import, `part` a part of an imported release, by default the first one that it
-    has. Raises StorageError if there is no such table or part.
+    has. Raises StorageError if there is no such table or part, or the study has nothing of that origin.
     """
     known = [item.name for schema in schemas().values() for item in schema.tables]
     if table not in known:
@@ -57,6 +57,8 @@ def frame(
     if origin == Origin.IMPORT and schema_table.parts != ("",):
         part = part_of(parts_of(database, study, origin), study, part)
     found = rows(database, study, schema_table, origin, names, excluded=excluded, part=part)
+    if not found:
+        require_origin(database, study, origin)
     data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
     return data.astype({name: DTYPES[kinds[name]] for name in names})
 
@@ -65,7 +67,9 @@ def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
     """How long each screen of a study's own sessions was shown: `path` (without loop indices), `step`, `seconds`.
 
     `seconds` is NaN if the screen was not left. Excluded sessions are left out, and imports have no times.
+    Raises StorageError if the study has nothing of that origin.
     """
+    require_origin(database, study, origin)
     there = origin in origins_of(database, study) and origin != Origin.IMPORT
     out = excluded_sessions(database, study, origin)
     found = [
@@ -82,8 +86,10 @@ def instrument_frame(database: Database, study: str, origin: str) -> pd.DataFram
     scale), `items` (a tuple of the answers, reverse items turned, NaN where unanswered) and `arms` (a mapping of
     factors to values).
 
-    Excluded and withdrawn sessions are left out, and imports have no scores.
+    Excluded and withdrawn sessions are left out, and imports have no scores. Raises StorageError if the study has
+    nothing of that origin.
     """
+    require_origin(database, study, origin)
     out = excluded_sessions(database, study, origin)
     found = [
         (

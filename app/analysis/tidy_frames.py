@@ -106,12 +106,16 @@ def load(
 
 def open_settings_database() -> Database:
     """The database of the settings; raises StorageError if it is not there."""
-    url = settings().database_url
+    return open_existing_database(settings().database_url, f"{env_name('database_url')}=sqlite:///FILE")
+
+
+def open_existing_database(url: str, another: str = 'open_database("sqlite:///FILE")') -> Database:
+    """A database by its address; raises StorageError if it is not there, as what only reads has nothing to make.
+    `another` is how another one is named."""
     file = sqlite_path(url)
     if file is not None and not file.exists():
         raise StorageError(
-            f"There is no database {file.resolve()}. Is this the right folder? Another database: "
-            f"{env_name('database_url')}=sqlite:///FILE"
+            f"There is no database {file.resolve()}. Is this the right folder? Another database: {another}"
         )
     return open_database(url)
 

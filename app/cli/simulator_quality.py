@@ -54,12 +54,12 @@ def simulators_(
     human_database = open_database(against) if "://" in against else database
     other = against if against and human_database is database else name
     origin = _origin_of_people(human_database, other)
-    people, bots = _data(human_database, other, origin), _data(database, name, Origin.BOT)
     who = {stream: str(user) for stream, user in simulated(database, name).items()}
     if not who:
         raise StorageError(
             f"{name!r} has no simulated sessions. Run: parley simulate {name} --user two_step --user-model MODEL"
         )
+    people, bots = _data(human_database, other, origin), _data(database, name, Origin.BOT)
     found = list(quality(people, bots, who, least))
     for held, its_origin in ((database, Origin.BOT), (human_database, origin)):
         rows = frame(held, name if its_origin == Origin.BOT else other, "ai_alone_answers", its_origin)

@@ -10,9 +10,9 @@ ChatBench's paper printed.
 from app import analysis
 from app.analysis import *  # noqa: F403
 from app.analysis.chatbench.published import TABLE as CHATBENCH_TABLE
+from app.analysis.tidy_frames import open_existing_database as open_database
 from app.analysis.tidy_frames import open_settings_database
 from app.analysis.trial.results import trial_findings
-from storage.db.engine import open_database
 from storage.registers.studies import Studies
 
 __all__ = ["CHATBENCH_TABLE", "Studies", "open_database", "open_settings_database", "trial_findings"]

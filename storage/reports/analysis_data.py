@@ -15,6 +15,7 @@ from sqlalchemy import Select, func, select
 
 from experiments.errors import suggestion
 from storage import tables
+from storage.ai_alone.answers import asked_alone
 from storage.datasets.exports.chatbench_filter import ATTENTION, passing_filter, sessions_passing_filter
 from storage.datasets.exports.rows import RowSelection
 from storage.db.engine import Database
@@ -22,7 +23,7 @@ from storage.db.recorded_schemas import recorded_schemas
 from storage.errors import StorageError
 from storage.log.seats import COMPLETE
 from storage.registers.imported_rows import imports, streams_of_nobody, study_stream
-from storage.registers.origins import Origin
+from storage.registers.origins import Origin, origins
 from storage.schemas.base import ReleasedTable
 from storage.schemas.registry import released, schemas
 
@@ -102,6 +103,15 @@ def origins_of(database: Database, study: str) -> tuple[str, ...]:
     """Whose sessions a study has."""
     with database.connect() as connection:
         return tuple(connection.execute(select(_session.origin).where(_session.study == study).distinct()).scalars())
+
+
+def require_origin(database: Database, study: str, origin: str) -> None:
+    """Raise StorageError if a study has nothing of an origin. Rows of no session count too: imported ones, and what
+    models answered alone."""
+    with database.connect() as connection:
+        read = {Origin.IMPORT} if imports(connection, study) else ()
+        alone = {Origin.PERSON} if asked_alone(connection, study) else ()
+        origins(connection, study, origin, read, instead=alone)
 
 
 def parts_of(database: Database, study: str, origin: str) -> Mapping[str, frozenset[str]]:

@@ -6,8 +6,9 @@ import asyncio
 import csv
 import random
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ import pytest
 from sqlalchemy import insert, select, update
 
 import app.analysis as notebook
-from app.analysis import frame, results, screen_times
+from app.analysis import frame, instrument_frame, results, screen_times
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
 from app.analysis.forest_plot import forest
@@ -24,6 +25,7 @@ from app.analysis.results import NAMES as NAMES_OF
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
+from storage.errors import StorageError
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import data_version, flow, origins_of, recorded
 from storage.reports.sessions import SessionQuery, count_by_origin, sessions
@@ -99,8 +101,16 @@ def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
     assert frame(every, "demo", "user_answers", "bot")["question_id"].nunique() > 0
     streams = [set(frame(every, name, "user_answers", "bot")[SESSION]) for name in ("demo", "chatbench")]
     assert not streams[0] & streams[1]
+
+
+@pytest.mark.parametrize("read", [partial(frame, table="user_answers"), screen_times, instrument_frame])
+def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., pd.DataFrame]) -> None:
+    """As on the command line; a notebook was given a table without rows."""
     for origin in ("person", "pilot", "import"):
-        assert frame(every, "demo", "user_answers", origin).empty
+        with pytest.raises(StorageError, match=f"'demo' has no sessions of origin '{origin}'; allowed: bot"):
+            read(every, "demo", origin=origin)
+    with pytest.raises(StorageError, match=r"no sessions of the study 'dmo'.*'demo'"):
+        read(every, "dmo", origin="bot")
 
 
 def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
@@ -239,7 +249,6 @@ def test_times_are_of_the_sessions_that_are_not_excluded(own: Database) -> None:
     assert set(found[SESSION]) == set(rest)
     assert (found["seconds"].dropna() >= 0).all()
     assert len(found["seconds"].dropna())
-    assert screen_times(own, "demo", "import").empty
 
 
 def test_the_flow_adds_up(own: Database) -> None:

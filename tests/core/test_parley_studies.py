@@ -1,5 +1,6 @@
 """The one importable name: what it has, and that a notebook's own files do not get in its way."""
 
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from problems.plugins import GROUPS
+from storage.errors import StorageError
 
 MODULES = ("analysis", *(group.removeprefix("parley.") for group in GROUPS))
 
@@ -49,3 +51,10 @@ def test_a_file_that_was_imported_before_is_named(tmp_path: Path) -> None:
         f"ImportError: {tmp_path / 'app.py'} was imported as 'app', and Parley has a package of that"
     )
     assert "Rename the file and restart Python" in last
+
+
+def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
+    file = tmp_path / "nope.db"
+    with pytest.raises(StorageError, match=f"There is no database {re.escape(str(file))}.*open_database"):
+        import_module("parley_studies.analysis").open_database(f"sqlite:///{file}")
+    assert not file.exists()
