@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -75,7 +77,7 @@ def sample(
     drawn = LabelSample(label.name, name, model, whose, seed, tuple(sorted(population)), tuple(ids))
     record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
     out.print(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}", highlight=False)
-    out.print(f"[dim]Next, let people label them: parley serve {path}[/dim]", highlight=False)
+    out.print(f"[dim]Next, let people label them: parley serve {escape(quote(str(path)))}[/dim]", highlight=False)
     for then in ("agreement", "estimate"):
         out.print(
             f"[dim]Then: parley annotate {then} {study} --annotator {name} --label-study {label.name}[/dim]",

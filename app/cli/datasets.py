@@ -86,8 +86,11 @@ def import_(
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(130) from None
     for file in done:
-        count = f"{file.new:,} new" if file.new else "all imported before" if file.rows else "no rows"
-        out.print(f"{file.path}: {file.rows:,} rows, {count}", highlight=False)
+        count = f"{file.new:,} new" if file.new else "all imported before"
+        rows = f"{file.rows:,} rows, {count}" if file.rows else "it has no rows, so nothing was imported from it"
+        out.print(f"{file.path}: {rows}", highlight=False, soft_wrap=True)
+    if not any(file.rows for file in done):
+        return
     origin = " --origin import" if own else ""
     out.print(f"[dim]To write them again: parley export {name} --schema {schema}{origin} -o FOLDER[/dim]")
 
@@ -253,6 +256,9 @@ def export_(
 
 
 def _check_schema(request: ExportRequest, to: Path, ids: Path | None) -> None:
+    known = (*schemas(), TIDY, NAME)
+    if request.schema not in known:
+        raise StorageError(f"no schema is called {request.schema!r}{suggestion(request.schema, known)}")
     if request.schema == NAME and (request.without or request.rounded):
         raise StorageError(f"--without and --round-down go with the export of a released dataset or of {TIDY}")
     if ids is not None and (to == STDOUT or request.schema == NAME):

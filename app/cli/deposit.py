@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 import typer
@@ -48,6 +49,8 @@ TOKENS: Mapping[To, str] = {
     "osf": "https://osf.io/settings/tokens/ (scope: osf.full_write)",
 }
 """Where the tokens are made."""
+NUMBERS = ("integer", "number")
+"""The types of columns that an export can round."""
 
 
 @command("deposit")
@@ -233,8 +236,16 @@ def _print_advice(export: ExportFolder, report: GateReport) -> None:
     if "personal data" in kinds:
         _say(f"  Mask personal data in free text: {again} --screen mask")
     if columns:
-        _say(f"  Leave a column out, or round its numbers: {again} --without {columns[0]} (or --round-down COLUMN=10)")
-        _say(f"  Or look at a column, and say that it can be published: --reviewed {columns[0]}")
+        _say(f"  Leave a column out: {again} --without {quote(columns[0])}")
+        if numbers := _open_numbers(export, columns):
+            _say(f"  Or round its numbers: {again} --round-down {quote(f'{numbers[0]}=10')}")
+        _say(f"  Or look at a column, and say that it can be published: --reviewed {quote(columns[0])}")
+
+
+def _open_numbers(export: ExportFolder, names: Sequence[str]) -> list[str]:
+    """Those of the columns whose numbers an export can round."""
+    found = {one.name for file in export.files for one in file.columns if one.type in NUMBERS and not one.closed}
+    return [name for name in names if name in found]
 
 
 def _print_done(export: ExportFolder, done: Done) -> None:
@@ -249,7 +260,7 @@ def _print_done(export: ExportFolder, done: Done) -> None:
         _say(f"Deposited as a draft that only you see: {made.url}")
         if made.reserved_doi:
             _say(f"Reserved DOI, which works once it is published: {made.reserved_doi}")
-        _say(f"Look at it there, then publish it: parley deposit {export.path} --to {made.to} --publish")
+        _say(f"Look at it there, then publish it: parley deposit {quote(str(export.path))} --to {made.to} --publish")
     if done.next:
         _say(done.next)
     _say(f"Recorded in {record_file(export.path)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from shlex import quote
 from typing import Annotated
 
 import httpx2
@@ -146,7 +147,7 @@ def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[
         try:
             studies.append(load_study(reference))
         except ParleyError as fault:
-            faults.append(error(str(fault), f"`parley check {reference}` lists all errors of the study."))
+            faults.append(error(str(fault), f"`parley check {quote(reference)}` lists all errors of the study."))
     try:
         known, database = with_saved(settings)
         if database is not None and not references:

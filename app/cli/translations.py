@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -57,7 +58,7 @@ def print_languages(study: Study, reference: str) -> None:
         if lacking:
             out.print(
                 f"[yellow]{tag}: {_count(lacking)} of the study without a translation: {_first(lacking)}. "
-                f"To list all: parley translations {escape(reference)} --language {tag}[/yellow]"
+                f"To list all: parley translations {escape(quote(reference))} --language {tag}[/yellow]"
             )
         if vain:
             out.print(f"[yellow]{tag}: translates {_count(vain)} that the study does not have: {_first(vain)}[/yellow]")

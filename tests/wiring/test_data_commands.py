@@ -93,6 +93,21 @@ def test_a_wrong_file_is_not_imported_and_exits_with_2(tmp_path: Path, shared: P
     assert dump(tmp_path / "parley.db") == before
 
 
+def test_a_wrong_schema_is_told_with_all_that_an_export_takes(tmp_path: Path) -> None:
+    parley(tmp_path, "simulate", "demo", "-n", "1")
+    for wrong, meant in (("tidi", "tidy"), ("simulator-finetunig", "simulator-finetuning"), ("arenna", "arena")):
+        told = parley(tmp_path, "export", "demo", "--schema", wrong, "-o", "out", code=2).decode()
+        assert all(f", {name}" in told for name in ("chatbench", "simulator-finetuning", "tidy"))
+        assert f"Did you mean '{meant}'?" in told
+
+
+def test_a_file_without_rows_cannot_be_written_again(tmp_path: Path) -> None:
+    table = schema_of("mathconverse").tables[0]
+    (tmp_path / FILE).write_text(",".join(table.header) + "\n")
+    told = parley(tmp_path, "import", "mathconverse", FILE).decode()
+    assert told == f"{FILE}: it has no rows, so nothing was imported from it\n"
+
+
 def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> None:
     parley(tmp_path, "simulate", "chatbench", "-n", "2", "--seed", "1")
     parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "out", "--zip")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from experiments.instruments.query_labels import WRITE_IN_HEADER
 from storage.datasets.deposits.record import read_record, record_file
 from storage.db.engine import Database, open_database
 from storage.registers.publication_metadata import dataset_info_of
+from storage.schemas.registry import schema
 from tests.conftest import ROOT
 from tests.fakes.commanding import Done, parley
 from tests.fakes.repositories.deposited import download, write_export
@@ -61,6 +64,27 @@ def test_without_a_repository_only_the_gate_is_shown(data: Path, zenodo: ZenodoF
     assert "parley export demo --schema chatbench -o ANOTHER_FOLDER --without chat_history" in done.stdout
     assert not zenodo.requests
     assert not record_file(data).exists()
+
+
+def test_what_is_advised_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    """The column of taxonomy's texts has parentheses, and ends in two spaces that nobody sees."""
+    table = schema("taxonomy").tables[0]
+    with (tmp_path / table.file).open("w", newline="") as file:
+        row = ["Ask Anna" if name == WRITE_IN_HEADER else "0" for name in table.header]
+        csv.writer(file).writerows([table.header, row])
+    parley("import", "taxonomy", table.file, folder=tmp_path)
+    parley("export", "taxonomy", "--schema", "taxonomy", "-o", "my data", folder=tmp_path)
+    told = parley("deposit", "my data", "--reviewed", "user_query", "--by", "Ada", folder=tmp_path).stdout
+    assert "--round-down" not in told, "no open column has numbers"
+    (_, *words), (_, *review) = (
+        shlex.split(line.partition(": ")[2], comments=True)
+        for line in told.splitlines()
+        if f"{WRITE_IN_HEADER}'" in line
+    )
+    assert parley(*words, folder=tmp_path).returncode == 0
+    assert WRITE_IN_HEADER not in (tmp_path / "ANOTHER_FOLDER" / table.file).read_text()
+    done = parley("deposit", "my data", "--reviewed", *review, "--by", "Ada", folder=tmp_path)
+    assert (done.returncode, "The gate is passed" in done.stdout) == (0, True), done.stdout
 
 
 def test_open_findings_stop_the_deposit(data: Path, zenodo: ZenodoFake) -> None:
@@ -152,6 +176,7 @@ async def test_the_findings_of_peoples_tidy_data_are_resolved_by_another_export(
     few = deposit(tmp_path / "data", zenodo, "--demographics", "age")
     assert "k-anonymity of age: k = " in few.stdout
     assert "small cells" in few.stdout
+    assert "-o ANOTHER_FOLDER --round-down age=10" in few.stdout
 
     done = parley(*words, "less", "--screen", "mask", "--without", "age", folder=tmp_path)
     assert done.returncode == 0, done.stderr

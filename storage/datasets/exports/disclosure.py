@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import floor
+from shlex import quote
 from typing import Any
 
 from experiments.errors import suggestion
@@ -26,9 +27,11 @@ def check_names(columns: Sequence[Column], without: Sequence[str], rounded: Mapp
                 raise StorageError(f"{option} {name}: no file of this export has this column{suggestion(name, known)}")
     for name, width in rounded.items():
         if known[name].kind not in ("integer", "number") or known[name].form.labels:
-            raise StorageError(f"--round-down {name}: the column has no open numbers. Leave it out: --without {name}")
+            instead = f"Leave it out: --without {quote(name)}"
+            raise StorageError(f"--round-down {name}: the column has no open numbers. {instead}")
         if width < 2:
-            raise StorageError(f"--round-down {name}={width}: give a whole number from 2, such as {name}=10")
+            such = quote(f"{name}=10")
+            raise StorageError(f"--round-down {name}={width}: give a whole number from 2, such as {such}")
         if name in without:
             raise StorageError(f"{name} is both left out and rounded: give either --without or --round-down")
 
