@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from problems.errors import ParleyError, did_you_mean
 
@@ -20,6 +21,25 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     words = sorted({str(item) for item in known})
     listed = ", ".join(words[:12]) + (", ..." if len(words) > 12 else "") if words else "nothing is defined"
     return f"; allowed: {listed}.{did_you_mean(str(word), words)}"
+
+
+LIST = "should be a list, such as `[one, two]`"
+MAPPING = "should be keys with values, such as `key: value`"
+PLAIN = {
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), LIST),
+    **dict.fromkeys(("dict_type", "mapping_type"), MAPPING),
+    **dict.fromkeys(("model_type", "model_attributes_type", "dataclass_type", "named_tuple_type"), MAPPING),
+    "none_required": "should have no value",
+}
+"""What a file should have, by the validator's type of error, where the validator says it in Python's words."""
+
+
+def plain_message(fault: Mapping[str, Any]) -> str:
+    """The message of a validator's error without Python's words: who writes a file knows no tuples."""
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    if fault["type"] in ("too_short", "too_long"):  # "Tuple should have at least 2 items after validation, not 1"
+        message = message.partition(" ")[2].replace(" after validation", "")
+    return PLAIN.get(fault["type"], message)
 
 
 LONGEST_PATH = 100

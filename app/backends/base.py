@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.errors import BackendRejected
+from experiments.errors import plain_message
 from problems.errors import did_you_mean
 
 Role = Literal["system", "user", "assistant"]
@@ -180,7 +181,8 @@ def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> 
 
 def _fault(fault: ErrorDetails, allowed: list[str]) -> str:
     place = ".".join(str(part) for part in fault["loc"])
-    said = fault["msg"].removeprefix("Value error, ")
+    said = plain_message(fault)
+    said = said[:1].upper() + said[1:]
     if fault["type"] == "extra_forbidden":
         return f"options.{place}: no such option; allowed: {', '.join(allowed)}.{did_you_mean(place, allowed)}"
     if fault["type"] == "missing" or not place:

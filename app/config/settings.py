@@ -35,6 +35,7 @@ from pydantic_settings import (
 
 from app.config.model_servers import Key, Server, ServerAddress, SiteAddress, read_servers
 from app.errors import SettingsError
+from experiments.errors import plain_message
 from problems.errors import did_you_mean
 from problems.text import NotText, checked, decoded, encoding_of
 from storage.db.database_url import redact_password
@@ -539,7 +540,7 @@ def _is_secret(field: FieldInfo) -> bool:
 
 def _fault(error: ErrorDetails) -> str:
     field, *inside = (str(part) for part in error["loc"])
-    said = error["msg"].removeprefix("Value error, ")
+    said = plain_message(error)
     if field == "secret":
         said = f"needs at least {SECRET_LENGTH} characters"
     if error["type"] == "extra_forbidden":

@@ -74,6 +74,14 @@ FAULTY = {
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
     "a missing title": (put("title", value=...), ["title: is missing"]),
+    "one author where a list of them goes": (
+        put("dataset", value={"authors": "Foo"}),
+        ["dataset.authors: 'Foo': should be a list, such as `[one, two]`"],
+    ),
+    "a text where keys go": (
+        put("dataset", value={"authors": ["Foo"]}),
+        ["dataset.authors[0]: 'Foo': should be keys with values, such as `key: value`"],
+    ),
     "an annotator's unknown model": (
         put("annotators", value={"tone": HEDGING | {"model": "tuter"}}),
         ["annotators.tone.model: no model is called 'tuter'", "Did you mean 'tutor'?", "BACKEND:NAME"],

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import jsonschema
 import pytest
+from pydantic import BaseModel, ValidationError
 
 from app.bots.dry_run import estimate_by_simulation
 from app.studies.drafts import create_draft
 from app.studies.loader import PROTOCOLS, STUDIES, find, load_study, shipped
 from app.studies.yaml_loader import parse_yaml
 from experiments.errors import StudyError
+from experiments.study.checks.validation_errors import issues_of
 from experiments.study.json_schema import json_schema
 from experiments.study.resolve import restore
+from experiments.study.schema import StudyFile
+from experiments.study.sections.dataset_info import DatasetInfo
+from experiments.study.sections.plan import Plan
+from experiments.study.sections.recruitment import Bonus, Recruitment
 from storage.yaml_text import yaml_text
 from tests.core.study_faults import FAULTY, SOUND, pools_of
 
@@ -96,6 +104,21 @@ def test_what_looks_like_a_text_and_is_none_is_told(value: str, tmp_path: Path) 
     path.write_text(f"study: x\ntitle: {value}\nflow: []\n", encoding="utf-8")
     with pytest.raises(StudyError, match=r"line 2, column \d+: .*`{{` unquoted"):
         load_study(str(path))
+
+
+def test_no_fault_of_form_is_told_in_pythons_words() -> None:
+    """Who wrote `authors: Foo` was told that it should be a valid tuple."""
+    parts: tuple[type[BaseModel], ...] = (StudyFile, DatasetInfo, Plan, Recruitment, Bonus)
+    for part in parts:
+        for name in part.model_fields:
+            for value in ("Foo", 3, ["a"], {"a": 1}, [], {}):
+                with suppress(ValidationError):
+                    part.model_validate({name: value})
+                    continue
+                with pytest.raises(ValidationError) as failed:
+                    part.model_validate({name: value})
+                told = "\n".join(map(str, issues_of(failed.value, {name: value}, part)))
+                assert not re.search("tuple|dictionary|mapping|instance|validation", told, re.IGNORECASE), told
 
 
 def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from experiments.errors import ValidationIssue, suggestion
+from experiments.errors import ValidationIssue, plain_message, suggestion
 from experiments.study.answer_key import Range
 from experiments.study.base_model import NAMES, ONE_LINE
 from experiments.study.instrument import InstrumentUse, Item, Points, Score
@@ -65,7 +65,7 @@ def _fault(item: Mapping[str, Any], raw: Any, model: type[BaseModel]) -> Validat
         return ValidationIssue(where, "is missing")
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         return ValidationIssue(where, _tag_fault(item, given))
-    message = item["msg"].removeprefix("Value error, ")
+    message = plain_message(item)
     message = PATTERNS.get(item.get("ctx", {}).get("pattern"), message)
     if isinstance(given, Mapping | Sequence) and not isinstance(given, str):
         return ValidationIssue(where, message[:1].lower() + message[1:])
