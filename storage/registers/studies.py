@@ -19,7 +19,7 @@ from storage import tables
 from storage.db.engine import writer
 from storage.db.upsert import RowOwner, upsert, upsert_rows
 from storage.errors import StorageError
-from storage.registers.imported_rows import study_stream
+from storage.registers.imported_rows import imports, study_stream
 from storage.schemas.registry import schemas
 
 MOST_CHARS = 32_000_000
@@ -98,6 +98,12 @@ class Studies:
             last = select(t.hash).where(t.name == name).order_by(t.registered_us.desc()).limit(1)
             found = data["hash"] if data else connection.execute(last).scalar()
             known = [] if found else connection.execute(select(t.name).distinct()).scalars().all()
+            imported = not found and bool(imports(connection, name))
+        if imported:
+            raise StorageError(
+                f"{name!r} was imported and never ran here, and this is for studies that ran here. Its figures: "
+                f"`parley report {name}`"
+            )
         if found is None:
             hint = f"it has {', '.join(sorted(known))}.{did_you_mean(name, known)}" if known else "it has none yet."
             raise StorageError(f"This database has no study {name!r}; {hint} `parley publish` adds a study.")

@@ -175,6 +175,13 @@ BAD = {
         maths(time_taken="nan"), SECOND, "'time_taken'", "'nan'", "a number from 0"
     ),
     "nothing where something must be": bad_answers(answers(question_id=""), SECOND, "'question_id'", "''", "a text"),
+    "a file with two of the columns": Bad(
+        "dices-350",
+        "rows.csv",
+        table(dict.fromkeys(("id", "rater_id", *(f"q{n}" for n in range(123))), "0")).encode(),
+        ("1 deviation", "header (line 1)", "2 of the 41 columns of", "and 123 others: probably another file"),
+    ),
+    "a file with none of the columns": bad_answers(b"a,b\n1,2\n", "1 deviation", "0 of the 13 columns", "2 others"),
     "an empty file": bad_maths(b"", "header (line 1)", "an empty file", "a header"),
     "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not start with a list", "a list of objects"),
     "a missing key": bad_talks(

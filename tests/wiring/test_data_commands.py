@@ -108,6 +108,17 @@ def test_a_file_without_rows_cannot_be_written_again(tmp_path: Path) -> None:
     assert told == f"{FILE}: it has no rows, so nothing was imported from it\n"
 
 
+def test_an_imported_study_is_told_from_one_that_ran_here(tmp_path: Path) -> None:
+    table = schema_of("taxonomy").tables[0]
+    with (tmp_path / table.file).open("w", newline="") as file:
+        csv.writer(file).writerows([table.header, ["0"] * len(table.header)])
+    parley(tmp_path, "import", "taxonomy", table.file, "--study", "old")
+    for asked in ("status", "versions", "quota"):
+        told = parley(tmp_path, asked, "old", code=2).decode()
+        assert told.startswith("'old' was imported and never ran here")
+        assert "`parley report old`" in told
+
+
 def test_every_file_of_a_release_streams_and_lies_in_the_zip(tmp_path: Path) -> None:
     parley(tmp_path, "simulate", "chatbench", "-n", "2", "--seed", "1")
     parley(tmp_path, "export", "chatbench", "--schema", "chatbench", "-o", "out", "--zip")

@@ -66,10 +66,16 @@ class ValidatedRows:
         yield from self._end()
 
     def _header(self) -> Iterator[CellDeviation]:
-        """The deviations of the header; only one if it is the header of another released file."""
-        faults = list(_header_faults(self._table, self._reader.header))
-        if faults and (other := _named(self._reader.header)):
-            faults = [("", f"the columns of {other}", f"those of {self._table.file}")]
+        """The deviations of the header; only one if it is the header of another released file, or of any other."""
+        header, file = self._reader.header, self._table.file
+        faults = list(_header_faults(self._table, header))
+        there = {name for name in header if name in self._columns}
+        others = len(set(header)) - len(there)
+        if faults and (other := _named(header)):
+            faults = [("", f"the columns of {other}", f"those of {file}")]
+        elif len(faults) > 1 and others > len(there) and len(self._table.header) > 2 * len(there):
+            found = f"{len(there)} of the {len(self._table.header)} columns of {file} and {others} others"
+            faults = [("", f"{found}: probably another file", f"a file with the columns of {file}")]
         for column, value, wanted in faults:
             yield self._reader.deviation(0, 1, column, value, wanted)
 
