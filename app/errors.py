@@ -105,7 +105,14 @@ class UserUnknown(ParleyError):
 
 
 class UserFailed(ParleyError):
-    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply."""
+    """A simulated user could not go on: its model gave nothing that can be used, or the study's gave no reply.
+
+    `unreached` is what the connection to a model's server failed with; empty where it was anything else.
+    """
+
+    def __init__(self, message: str, unreached: str = "") -> None:
+        self.unreached = unreached
+        super().__init__(message)
 
 
 class VisitFailed(ParleyError):

@@ -7,7 +7,7 @@ reply that is in the log is asked for again.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from app.backends import registry as backends
@@ -26,10 +26,11 @@ NEVER = 10**9
 
 @dataclass(frozen=True, slots=True)
 class StoppedSession:
-    """A session that could not go on: why."""
+    """A session that could not go on: why, and what a connection failed with if it was that."""
 
     stream: str
     why: str
+    unreached: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def settings_for(settings: Settings) -> Settings:
 
 async def run_simulations(
     runtime: SessionService, clocks: PerTaskClock, crowd: SimulationRun
-) -> AsyncIterator[SimulatedSession | StoppedSession]:
+) -> AsyncGenerator[SimulatedSession | StoppedSession, None]:
     """Each session as it ends or stops. Raises what ails more than one of them, such as a spent budget."""
     waiting = arrivals(crowd.study, crowd.count, crowd.seed, crowd.cast)
     ended: asyncio.Queue[SimulatedSession | StoppedSession | ParleyError | None] = asyncio.Queue()
@@ -95,7 +96,7 @@ async def _one(
     try:
         return await simulate_session(runtime, clocks.begin(arrives_us), crowd.study, label, cast=crowd.cast)
     except UserFailed as failed:
-        return StoppedSession(stream_of(label), str(failed))
+        return StoppedSession(stream_of(label), str(failed), failed.unreached)
     except Refused as refused:
         if refused.reason == "closed":
             raise

@@ -14,7 +14,7 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 from app.bots.tendencies import Tendencies
 from app.bots.user_config import RANDOM, SimulatedUserConfig
-from app.bots.user_model import UserModel
+from app.bots.user_model import UNREACHED, UserModel
 from app.clock import VirtualClock
 from app.errors import UserFailed
 from app.session.service import SessionService
@@ -37,6 +37,8 @@ ARRIVALS_S = 90.0
 MOST_CLICKS = 5_000
 MOST_RETRIES = 20
 """How often in a row they ask again for a reply that a study's model does not give."""
+MOST_UNREACHED = 3
+"""The same where its server cannot be reached: each of these requests was tried several times, for seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +116,11 @@ async def simulate_session(
             return SimulatedSession(live, clicks, (clock.now_us() - begun_us) / 60e6)
         action = await user.act(screen, voice)
         retries = retries + 1 if action.kind == "retry" else 0
-        if retries > MOST_RETRIES:
-            raise UserFailed(f"at {screen.path} the study's model gave no reply in {retries} attempts")
+        if retries:
+            cause, unreached = _failure(live.state)
+            if retries > (MOST_UNREACHED if unreached else MOST_RETRIES):
+                said = f"at {screen.path} the study's model gave no reply in {retries} attempts{cause and f': {cause}'}"
+                raise UserFailed(said, cause if unreached else "")
         values = dict(action.values)
         if action.by_chance and action.kind == "submit":
             chance = uniform(f"{label}:{live.state.seq}", "knows")
@@ -124,6 +129,12 @@ async def simulate_session(
         wait_until_open(clock, screen)
         await _does(runtime, live, action.kind, values)
     raise StudyError(study.name, [ValidationIssue(live.screen.path, f"is still shown after {MOST_CLICKS} clicks")])
+
+
+def _failure(state: State) -> tuple[str, bool]:
+    """Why the last reply failed, and whether its server was not reached."""
+    failed = next((event.data for event in reversed(state.events) if event.kind == "failed"), {})
+    return str(failed.get("cause", "")), failed.get("reason") in UNREACHED
 
 
 async def _start_or_resume(

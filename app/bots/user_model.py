@@ -20,6 +20,8 @@ from storage.reports.costs import USER
 
 T = TypeVar("T")
 TRIES = 2
+UNREACHED = ("connection", "timeout_connect")
+"""The reasons of errors by which no server was reached."""
 AGAIN = "That cannot be used. {why}"
 TOLD_CHARS = 200
 """How many characters of an unreadable reply are reported."""
@@ -68,6 +70,7 @@ class UserModel:
             "seed": f"{state.seed}:{path}:{state.seq}:{USER}:{number}",
         }
         attempt = await self.runtime.ask_separately(self.live, self.study, PendingTask("reply", path, data, slot=USER))
-        if attempt.result.error is not None:
-            raise UserFailed(f"{self.model} gave no reply at {path}: {attempt.result.error}")
+        if (error := attempt.result.error) is not None:
+            unreached = str(error) if error.reason in UNREACHED else ""
+            raise UserFailed(f"{self.model} gave no reply at {path}: {error}", unreached)
         return attempt.result.text

@@ -39,6 +39,7 @@ from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
 from storage.ai_alone.answers import MethodProgress, method_progress, sum_of, usual_answers
 from storage.ai_alone.cells import save_cells
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.errors import StorageError
@@ -191,7 +192,7 @@ def advice(
         return
     with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    out.print(f"{to}: {len(found):,} answers.", markup=False, highlight=False)
+    out.print(f"{to}: {how_many(len(found), 'answer')}.", markup=False, highlight=False)
 
 
 @alone.command(name="methods")
@@ -243,7 +244,8 @@ def _show_estimate(would: CostEstimate, currency: str, reply_tokens: int) -> Non
     out.print(table)
     stored = f", of which {would.stored:,} are stored" if would.stored else ""
     out.print(
-        f"{would.samples:,} samples{stored}: at most {would.left:,} calls, with replies of {reply_tokens} tokens. "
+        f"{how_many(would.samples, 'sample')}{stored}: at most {how_many(would.left, 'call')}, with replies of "
+        f"{reply_tokens} tokens. "
         "No call was made.",
         highlight=False,
     )

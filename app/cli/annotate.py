@@ -51,6 +51,7 @@ from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
@@ -184,16 +185,19 @@ def _requested(study: Study | None, names: str, model: str, file: Path | None) -
 
 
 def _tell_plan(plan: AnnotationPlan, study: str, origin: str) -> None:
-    out.print(f"{study}: {len(plan.cells):,} annotations to request, origin {origin}", highlight=False)
+    out.print(f"{study}: {how_many(len(plan.cells), 'annotation')} to request, origin {origin}", highlight=False)
     if plan.known:
         out.print(f"  {len(plan.known):,} need no call", highlight=False)
     for (name, why), number in plan.lacking.items():
-        out.print(f"  {name}: {number:,} conversations left out: {why}", highlight=False, markup=False)
+        out.print(f"  {name}: {how_many(number, 'conversation')} left out: {why}", highlight=False, markup=False)
 
 
 def _tell_estimate(found: CostEstimate) -> None:
     tokens = f"{found.prompt_tokens:,} prompt tokens, about {found.completion_tokens:,} completion tokens"
-    out.print(f"  {found.left:,} calls, {found.stored:,} replies stored; {tokens}", highlight=False)
+    out.print(
+        f"  {how_many(found.left, 'call')}, {how_many(found.stored, 'reply', 'replies')} stored; {tokens}",
+        highlight=False,
+    )
     unpriced = f", without {', '.join(found.unpriced)} (no price)" if found.unpriced else ""
     out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
 

@@ -174,6 +174,6 @@ def db_verify() -> None:
         out.print(sentence, markup=False, highlight=False)
         count += 1
     if count:
-        out.print(f"[red]{count} differences.[/red] `parley db rebuild` rebuilds the tables.")
+        out.print(f"[red]{how_many(count, 'difference')}.[/red] `parley db rebuild` rebuilds the tables.")
         raise typer.Exit(1)
     out.print("The released tables match the event log.")

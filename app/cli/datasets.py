@@ -87,7 +87,9 @@ def import_(
         raise typer.Exit(130) from None
     for file in done:
         count = f"{file.new:,} new" if file.new else "all imported before"
-        rows = f"{file.rows:,} rows, {count}" if file.rows else "it has no rows, so nothing was imported from it"
+        rows = (
+            f"{how_many(file.rows, 'row')}, {count}" if file.rows else "it has no rows, so nothing was imported from it"
+        )
         out.print(f"{file.path}: {rows}", highlight=False, soft_wrap=True)
     if not any(file.rows for file in done):
         return
@@ -314,17 +316,17 @@ def _examples(database: Database, request: ExportRequest, to: Path, file: str, s
         return
     written = export_examples(database, request, to, split)
     for one in written.exported.files:
-        about = f"{one.rows:,} examples from {written.questions[one.path]:,} questions"
+        about = f"{how_many(one.rows, 'example')} from {how_many(written.questions[one.path], 'question')}"
         out.print(f"{to / one.path}: {about}", highlight=False)
     out.print(f"[dim]{how_many(written.exported.sessions, 'session')} of origin {written.exported.origin}[/dim]")
     for why, number in sorted(written.left_out.items()):
-        out.print(f"  left out: {number:,} conversations {why}", highlight=False)
+        out.print(f"  left out: {how_many(number, 'conversation')} {why}", highlight=False)
 
 
 def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
     for file in exported.files:
         for path in (file.path, *(copy.path for copy in file.copies)):
-            out.print(f"{exported.folder / path}: {file.rows:,} rows", highlight=False)
+            out.print(f"{exported.folder / path}: {how_many(file.rows, 'row')}", highlight=False)
     out.print(
         f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them[/dim]"
     )
@@ -337,7 +339,10 @@ def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
     for why, number in exported.selected.left_out if exported.selected else ():
         out.print(f"  left out: {number:,} {why}", highlight=False)
     for kept in exported.filtered:
-        out.print(f"  {kept.step}: {kept.people:,} participants, {kept.answers:,} answers", highlight=False)
+        out.print(
+            f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}",
+            highlight=False,
+        )
     if statuses and statuses.unknown:
         out.print(f"[yellow]{statuses.unknown} IDs of Prolific's export belong to no session of this study.[/yellow]")
     _print_screening(exported)

@@ -16,6 +16,7 @@ from rich.text import Text
 from app.cli.commands import command
 from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, out, print_json, settings_in_use
 from experiments.views.integrity import INDICATORS, TITLES, Evidence, written_value
+from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.integrity import SessionEvidence, excluded_sessions
 from storage.reports.conversations import origin_of
 
@@ -90,7 +91,7 @@ def _alarms(rate: FlagRate | None) -> str:
 
     known = rate.known if rate is not None else 0
     if rate is None or rate.share is None:
-        return f"unknown ({known:,} sessions)"
+        return f"unknown ({how_many(known, 'session')})"
     interval = format_interval(rate.share.low, rate.share.high, SHARE)
     return f"{format_value(rate.share.value, SHARE)} ({interval}) of {known:,}"
 

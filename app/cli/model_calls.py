@@ -17,6 +17,7 @@ from rich.table import Table
 
 from app.cli.commands import command
 from app.cli.common import STDOUT, AsJson, StudyName, existing_database, iso, name_of, out, print_json, settings_in_use
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.private_files import writing
 from storage.registers.studies import Studies
 from storage.reports.model_calls import attempts
@@ -43,7 +44,7 @@ def attempts_(
     elif to is not None:
         with writing(to) as file:
             count = _write(found, file)
-        out.print(f"{to}: {count:,} calls", highlight=False)
+        out.print(f"{to}: {how_many(count, 'call')}", highlight=False)
     elif as_json:
         print_json([{**attempt, "started": iso(attempt["started_us"])} for attempt in deque(found, maxlen=last)])
     else:

@@ -27,6 +27,7 @@ from experiments.errors import suggestion
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.text import read_text
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import writer
 from storage.db.private_files import writing
 from storage.log.seats import release
@@ -176,8 +177,9 @@ def verify(study: StudyName, as_json: AsJson = False) -> None:
         raise typer.Exit(1 if done.differences else 0)
     for sentence in done.differences:
         out.print(sentence, markup=False, highlight=False, soft_wrap=True)
-    counted = f"{done.assignments:,} assignments and {done.draws:,} draws of {done.sessions:,} sessions"
+    drawn = f"{how_many(done.assignments, 'assignment')} and {how_many(done.draws, 'draw')}"
+    counted = f"{drawn} of {how_many(done.sessions, 'session')}"
     if done.differences:
-        out.print(f"[red]{len(done.differences):,} differences[/red] in {counted}.")
+        out.print(f"[red]{how_many(len(done.differences), 'difference')}[/red] in {counted}.")
         raise typer.Exit(1)
     out.print(f"{escape(counted)} match their seeds and events.")

@@ -27,6 +27,7 @@ from app.cli.common import (
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from experiments.session.outcomes import OUTCOMES
+from storage.datasets.describe.markdown import count as how_many
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
 from storage.payments.payments import LIVE, Payee
 from storage.payments.prolific import PROLIFIC, statuses
@@ -199,7 +200,7 @@ def _print_earlier(run: PaymentRun, folder: Path) -> None:
         _say(f"{hidden}: another run is in progress there.")
     over = [payee for payee in run.payees if payee.due < 0]
     if over:
-        _say(f"{len(over)} sessions were paid more than their bonus is now. Nothing is deducted.")
+        _say(f"{how_many(len(over), 'session')} got more than the bonus is now. Nothing is deducted.")
 
 
 def _print_left_out(run: PaymentRun) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from app.config.secret import secret_for
 from app.session.retention import carry_out, numbers
 from storage.accounts.audit_log import AuditLog
 from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.errors import StorageError
@@ -66,10 +67,11 @@ def person_delete_id(
     found = sessions_of_person(database, people, id_, name_of(study) if study else "")
     _refuse_unpaid(database, people, found)
     if not yes:
-        typer.confirm(f"Delete the recruiter ID of {len(found.streams)} sessions permanently?", abort=True)
+        typer.confirm(f"Delete the recruiter ID of {how_many(len(found.streams), 'session')} permanently?", abort=True)
     _audit(database, "deleted a recruiter ID", found)
     count = unlink_identities(database, found.streams)
-    out.print(f"{count} sessions have lost their recruiter ID. Backups and payment files may still have it.")
+    have = "session has lost its" if count == 1 else "sessions have lost their"
+    out.print(f"{count:,} {have} recruiter ID. Backups and payment files may still have it.")
     _doubtful(found)
 
 
@@ -119,17 +121,20 @@ def retention(
 
 
 def _lines(plans: Iterable[RetentionPlan], *, dry: bool) -> Iterable[str]:
-    done = "would be" if dry else "were"
     none = True
     for plan in plans:
         none = False
         yield f"{plan.study}: {retention_rule(plan)}"
-        yield f"  {len(plan.ids):,} recruiter IDs {done} deleted{_which(plan.ids)}"
-        yield f"  {len(plan.data):,} sessions {done} erased{_which(plan.data)}"
+        yield f"  {how_many(len(plan.ids), 'recruiter ID')} {_done(plan.ids, dry)} deleted{_which(plan.ids)}"
+        yield f"  {how_many(len(plan.data), 'session')} {_done(plan.data, dry)} erased{_which(plan.data)}"
         if plan.unpaid:
             yield f"  [yellow]{len(plan.unpaid):,} kept, as a bonus is not paid yet{_which(plan.unpaid)}[/yellow]"
     if none:
         yield "No study has a period: set `keep_ids_for` or `keep_for` in its file and publish it."
+
+
+def _done(sessions: Sequence[DueSession], dry: bool) -> str:
+    return "would be" if dry else "was" if len(sessions) == 1 else "were"
 
 
 def _which(sessions: Iterable[DueSession]) -> str:
@@ -144,7 +149,7 @@ def retention_lines(plan: RetentionPlan) -> Iterable[str]:
     rule = retention_rule(plan)
     yield f"{rule[0].upper()}{rule[1:]} {_following(plan)}"
     if plan.ids or plan.data:
-        due = f"{len(plan.ids):,} IDs and {len(plan.data):,} sessions"
+        due = f"{how_many(len(plan.ids), 'ID')} and {how_many(len(plan.data), 'session')}"
         yield f"[yellow]The period of {due} has passed. The running server deletes them, or parley retention.[/yellow]"
     if plan.unpaid:
         yield f"[yellow]{len(plan.unpaid):,} kept, as a bonus is not paid yet{_which(plan.unpaid)}[/yellow]"

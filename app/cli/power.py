@@ -24,6 +24,7 @@ from app.clock import SystemClock
 from app.errors import TrialError
 from app.studies.loader import load_study
 from experiments.study.study import Study
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
@@ -304,10 +305,10 @@ def _need(effect: float, power: float, need: ParticipantsNeeded, costs: _Costs) 
     if number is None:
         return f"{aim} more participants than simulated; give a larger -n."
     if need.at_most:
-        return f"{aim} at most {number:,} participants, the smallest number simulated; give a smaller -n."
+        return f"{aim} at most {how_many(number, 'participant')}, the smallest number simulated; give a smaller -n."
     cost = costs.of(number)
     paid = "" if cost["rewards"] is None else f", {cost['rewards']:,.2f} {costs.currency} of rewards"
     return (
-        f"{aim} [bold]{number:,} participants[/bold], {cost['hours']:,.0f} hours, {cost['model_cost']:,.2f} "
-        f"{costs.currency} for models{paid}."
+        f"{aim} [bold]{how_many(number, 'participant')}[/bold], {how_many(round(cost['hours']), 'hour')}, "
+        f"{cost['model_cost']:,.2f} {costs.currency} for models{paid}."
     )

@@ -20,6 +20,7 @@ from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown, TrialError
 from experiments.errors import suggestion
 from storage.accounts.roles import TERMINAL
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
@@ -165,10 +166,10 @@ def _stepping() -> Iterator[Steps]:
 
 def _print_summary(path: Path, made: Report) -> None:
     number = sum(len(finding.estimates) for finding in made.results.findings)
-    people = "1 participant" if made.results.analysed == 1 else f"{made.results.analysed:,} participants"
+    people = how_many(made.results.analysed, "participant")
     if made.origin == Origin.IMPORT and not made.flow.arrived:
         people = "rows that belong to no participant"
-    out.print(f"{path}: {number:,} figures of {people} ({made.whose})", highlight=False)
+    out.print(f"{path}: {how_many(number, 'figure')} of {people} ({made.whose})", highlight=False)
     if made.warning:
         out.print(f"[yellow]{made.warning}[/yellow]")
     if made.against is not None:

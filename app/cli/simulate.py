@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Annotated
 
 import typer
@@ -28,13 +30,17 @@ from storage.reports.costs import Cost, costs
 AT_ONCE = 16
 """Sessions at a time, if a model speaks for the simulated users."""
 MOST_TOLD = 5
+FIRST = 3
+"""If so many sessions stop first, all for one fault of a connection, the others would wait for it just as long."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
 
 
 @command("simulate")
 def simulate_(
     study: StudyFile,
     count: Annotated[
-        int, typer.Option("-n", "--count", metavar="N", min=1, help="Number of simulated participants.")
+        int, typer.Option("-n", "--count", metavar="N", min=1, max=1_000_000, help="Number of simulated participants.")
     ] = 10,
     seed: Annotated[
         str,
@@ -67,26 +73,38 @@ def simulate_(
     speaker = parse_model_ref(found, user_model) if user_model else None
     who = read_user_config(user, speaker, personas, user_temperature)
     crowd = SimulationRun(found, who, count, seed, concurrency or (AT_ONCE if speaker else 1))
-    done = asyncio.run(_play(settings_for(settings), crowd))
+    done = _Done()
+    try:
+        asyncio.run(_play(settings_for(settings), crowd, done))
+    except KeyboardInterrupt:
+        err.print("Stopped. What was finished is saved, and the same command continues it.")
+        _print_stopped(done, study)
+        raise typer.Exit(INTERRUPTED) from None
+    if done.unreached:
+        _print_stopped(done, study)
+        raise typer.Exit(1)
     played = "" if user == "random" else f" by {user}" + (f" with {speaker.label}" if speaker else "")
     number = count - len(done.stopped)
-    are = f"{'is' if number == 1 else 'are'} complete ({done.clicks} clicks)"
+    are = f"{'is' if number == 1 else 'are'} complete ({how_many(done.clicks, 'click')})"
     complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
     out.print(f"{complete}, in {redact_password(settings.database_url)}", highlight=False)
     if speaker:
         _print_cost(settings, crowd)
     if done.stopped:
-        _print_stopped(done)
+        _print_stopped(done, study)
+        raise typer.Exit(1)
 
 
 @dataclass
 class _Done:
     clicks: int = 0
     stopped: list[StoppedSession] = field(default_factory=list)
+    unreached: str = ""
+    """The fault of a connection for which the first sessions stopped, so that no others were begun."""
 
 
-async def _play(settings: Settings, crowd: SimulationRun) -> _Done:
-    clocks, done = clock_for_each(crowd.study, crowd.cast), _Done()
+async def _play(settings: Settings, crowd: SimulationRun, done: _Done) -> None:
+    clocks, ended = clock_for_each(crowd.study, crowd.cast), 0
     database = open_database(settings.database_url)
     runtime = SessionService(database, settings, clocks)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -98,16 +116,21 @@ async def _play(settings: Settings, crowd: SimulationRun) -> _Done:
             runtime.check_configured(crowd.cast.asked.model)
         with Progress(*columns, console=err) as bar:
             task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
-            async for one in run_simulations(runtime, clocks, crowd):
-                if isinstance(one, StoppedSession):
-                    done.stopped.append(one)
-                    bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
-                else:
-                    done.clicks += one.clicks
-                bar.advance(task)
+            async with aclosing(run_simulations(runtime, clocks, crowd)) as sessions:
+                async for one in sessions:
+                    if isinstance(one, StoppedSession):
+                        done.stopped.append(one)
+                        bar.update(task, description=f"{crowd.study.name}: {len(done.stopped)} stopped")
+                    else:
+                        done.clicks += one.clicks
+                        ended += 1
+                    bar.advance(task)
+                    faults = [stopped.unreached for stopped in done.stopped]
+                    if not ended and len(faults) == FIRST and len({*faults}) == 1 and faults[0]:
+                        done.unreached = faults[0]
+                        break
     finally:
         await runtime.close()
-    return done
 
 
 def _print_cost(settings: Settings, crowd: SimulationRun) -> None:
@@ -118,11 +141,16 @@ def _print_cost(settings: Settings, crowd: SimulationRun) -> None:
     out.print(f"[dim]{name} in this study so far: {cost.attempts:,} calls, {paid}[/dim]", highlight=False)
 
 
-def _print_stopped(done: _Done) -> None:
-    """Print which sessions stopped and why, and exit with 1."""
+def _print_stopped(done: _Done, study: str) -> None:
+    """Print which sessions stopped and why, if any did."""
+    if not done.stopped:
+        return
     out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command continues them.")
     for one in done.stopped[:MOST_TOLD]:
         out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
     if len(done.stopped) > MOST_TOLD:
         out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley model-calls` shows the calls")
-    raise typer.Exit(1)
+    if done.unreached:
+        out.print("The first sessions all stopped for this, so no others were begun.", highlight=False)
+    if any(one.unreached for one in done.stopped):
+        out.print(f"Test the models: parley models test {quote(study)}", markup=False, highlight=False, soft_wrap=True)

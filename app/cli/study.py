@@ -32,6 +32,7 @@ from experiments.study.checks.lint import advice
 from experiments.study.json_schema import json_schema
 from experiments.study.study import Study
 from problems.plugins import nowhere
+from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
@@ -138,7 +139,8 @@ def check(
     if bots:
         trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens))
         minutes = trial.typical_minutes
-        out.print(f"{bots} simulated participants finished it, in [bold]{minutes:.0f} minutes[/bold] (median).")
+        who, took = how_many(bots, "simulated participant"), how_many(round(minutes), "minute")
+        out.print(f"{who} finished it, in [bold]{took}[/bold] (median).")
         if cost:
             print_estimate(found, trial, participants, reply_tokens)
     _advise(found, minutes)

@@ -28,6 +28,7 @@ from app.doctor.finding import Deployment, Diagnosis, error, ok, warning
 from app.errors import BackendDenied, BackendError, BackendRejected, BackendUnavailable, SettingsError
 from experiments.study.study import Study
 from problems.errors import did_you_mean
+from storage.datasets.describe.markdown import count as how_many
 
 WITHIN_S = 15
 TEST = "`parley models test STUDY` sends each model of a study a message."
@@ -164,7 +165,7 @@ def _judge(state: ServerState) -> Iterator[Diagnosis]:
             yield warning(f"{name}: {url} answers, but not with a list of models.", f"{_address(url)} {TEST}")
         case ListedModels(models=models):
             accepted = " and accepts the key" if state.server.key else ""
-            yield ok(f"{name}: {url} answers{accepted}; it lists {len(models or ())} models.")
+            yield ok(f"{name}: {url} answers{accepted}; it lists {how_many(len(models or ()), 'model')}.")
         case BackendDenied(reason="status_404") | BackendRejected(reason="status_405"):
             yield warning(f"{name}: {url} answers, but has no list of models.", f"{_address(url)} {TEST}")
         case BackendDenied(reason="status_401" | "status_403"):

@@ -80,3 +80,33 @@ def test_users_are_held_against_people(folder: Path) -> None:
     assert found["two_step (ann)", "all models"]["fit"]["mae"] > 0
     alone = parley("simulator-quality", "chatbench", folder=folder)
     assert (alone.returncode, "has no people" in alone.stderr) == (2, True)
+
+
+DEAD = """
+study: dead
+title: A study whose server does not run
+version: 1
+problems: {q: {items: [{id: q1, question: One and one?, options: ["2", "3"], answer: A}]}}
+models: {tutor: {backend: openai, model: any, server: lab}}
+flow:
+  - {each: question, of: q, take: 1, flow: [{step: chat, model: tutor, min_messages: 1}]}
+  - {step: finish, code: DONE}
+"""
+
+
+@pytest.mark.parametrize("user", [(), ("--user", "two_step", "--user-model", "openai:any@lab")], ids=["study", "user"])
+def test_a_server_that_is_not_there_is_told_after_the_first_sessions(user: tuple[str, ...], tmp_path: Path) -> None:
+    """They went on for a minute each, with a line of log for every attempt and no word of what to do."""
+    (tmp_path / "my study.yaml").write_text(DEAD)
+    at = {"PARLEY_MODEL_SERVERS": '{"lab": {"url": "http://127.0.0.1:9/v1"}}', "PARLEY_MODEL_ATTEMPTS": "1"}
+    told = parley("simulate", "my study.yaml", "-n", "40", *user, folder=tmp_path, **at)
+    assert told.returncode == 1, told.stderr
+    assert told.stdout.startswith("3 sessions stopped")
+    assert "No connection to http://127.0.0.1:9/v1" in told.stdout
+    assert "no others were begun" in told.stdout
+    assert "parley models test 'my study.yaml'" in told.stdout
+
+
+def test_the_number_of_simulated_participants_has_an_upper_limit(tmp_path: Path) -> None:
+    told = parley("simulate", "demo", "-n", "1000001", folder=tmp_path)
+    assert (told.returncode, "1000000" in told.stderr) == (2, True)
