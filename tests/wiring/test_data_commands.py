@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import csv
+import re
 import signal
 import sqlite3
 import time
@@ -106,6 +107,33 @@ def test_a_file_without_rows_cannot_be_written_again(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(",".join(table.header) + "\n")
     told = parley(tmp_path, "import", "mathconverse", FILE).decode()
     assert told == f"{FILE}: it has no rows, so nothing was imported from it\n"
+
+
+SHORT = """
+study: short
+title: One page
+version: 1
+flow:
+  - {step: info, text: Read.}
+  - {step: finish, code: DONE}
+"""
+PLURAL = re.compile(r"(?<![\d.,-])1 (?:simulated )?(?:participant|session|row|event|click|minute|hour|figure)s\b")
+
+
+def test_one_thing_is_told_as_one(tmp_path: Path) -> None:
+    """`parley check` said "in 1 minutes"."""
+    (tmp_path / "short.yaml").write_text(SHORT)
+    told = [
+        parley(tmp_path, *words).decode()
+        for words in (
+            ("simulate", "short.yaml", "-n", "1"),
+            ("export", "short", "--schema", "tidy", "-o", "data"),
+            ("report", "short"),
+            *(("check", study, "--bots", "1") for study in ("short.yaml", "demo")),
+        )
+    ]
+    assert not PLURAL.search("\n".join(told)), told
+    assert "1 simulated participant finished it" in told[-1]
 
 
 def test_an_imported_study_is_told_from_one_that_ran_here(tmp_path: Path) -> None:
