@@ -243,9 +243,10 @@ def _print_advice(export: ExportFolder, report: GateReport) -> None:
 
 
 def _open_numbers(export: ExportFolder, names: Sequence[str]) -> list[str]:
-    """Those of the columns whose numbers an export can round."""
-    found = {one.name for file in export.files for one in file.columns if one.type in NUMBERS and not one.closed}
-    return [name for name in names if name in found]
+    """Those of the columns whose numbers an export can round: `value` has numbers in one file and texts in another."""
+    columns = [one for file in export.files for one in file.columns]
+    others = {one.name for one in columns if one.type not in NUMBERS or one.closed}
+    return [name for name in names if name not in others]
 
 
 def _print_done(export: ExportFolder, done: Done) -> None:
