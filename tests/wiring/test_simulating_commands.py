@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from app.bots.run_many import StoppedSession
+from app.cli import simulate
 from tests.fakes.commanding import Done, parley
 
 PLAYED = ("simulate", "chatbench", "--user", "two_step", "--user-model", "scripted-user:ann")
@@ -105,6 +108,18 @@ def test_a_server_that_is_not_there_is_told_after_the_first_sessions(user: tuple
     assert "No connection to http://127.0.0.1:9/v1" in told.stdout
     assert "no others were begun" in told.stdout
     assert "parley models test 'my study.yaml'" in told.stdout
+
+
+def test_after_ctrl_c_it_is_told_why_sessions_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def interrupted(settings: object, crowd: object, done: Any) -> None:
+        done.stopped.append(StoppedSession("a-stream", "no reply in 4 attempts: No connection", "No connection"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(simulate, "_play", interrupted)
+    told = parley("simulate", "demo", folder=tmp_path)
+    assert (told.returncode, "What was finished is saved" in told.stderr) == (130, True)
+    assert "a-stream: no reply in 4 attempts: No connection" in told.stdout
+    assert "parley models test demo" in told.stdout
 
 
 def test_the_number_of_simulated_participants_has_an_upper_limit(tmp_path: Path) -> None:
