@@ -27,7 +27,7 @@ from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.imported_rows import streams_of_nobody
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import recorded
+from storage.reports.analysis_data import recorded, require_origin
 from storage.schemas.registry import released
 
 INSTRUMENT = "instrument"
@@ -100,8 +100,9 @@ def results(
 
     Only the quick steps are run, unless `whole` is true. `part` is a part of an imported release, by default the first
     one that it has. Estimates are in the order of values that the study declares, then in that of the papers
-    (outline.py).
+    (outline.py). Raises StorageError if the study has nothing of that origin.
     """
+    require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []

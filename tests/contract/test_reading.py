@@ -103,8 +103,8 @@ def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
     assert not streams[0] & streams[1]
 
 
-@pytest.mark.parametrize("read", [partial(frame, table="user_answers"), screen_times, instrument_frame])
-def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., pd.DataFrame]) -> None:
+@pytest.mark.parametrize("read", [partial(frame, table="user_answers"), screen_times, instrument_frame, results])
+def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., object]) -> None:
     """As on the command line; a notebook was given a table without rows."""
     for origin in ("person", "pilot", "import"):
         with pytest.raises(StorageError, match=f"'demo' has no sessions of origin '{origin}'; allowed: bot"):
