@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import update
 
 from app.analysis import instrument_frame, load
+from app.analysis.data_frames import SESSION
 from app.analysis.figure_names import patterns
 from app.analysis.report import build_report
 from app.analysis.report.arrangement import main_results, sections
@@ -19,8 +21,9 @@ from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
+from storage import tables
 from storage.datasets.tidy.columns import NAME, file_of
-from storage.db.engine import Database, open_database
+from storage.db.engine import Database, open_database, writer
 from storage.yaml_text import yaml_text
 from tests.fakes.databases import export
 
@@ -127,6 +130,17 @@ def test_a_report_has_a_section_of_instruments(asked: Database) -> None:
     assert len(main.lines) == 3
 
 
-def test_excluded_and_withdrawn_sessions_have_no_scores(asked: Database) -> None:
-    assert instrument_frame(asked, "asked", "person").empty
-    assert results(asked, "asked", "person").findings == ()
+def test_excluded_sessions_have_no_scores(asked: Database) -> None:
+    everybody = {*instrument_frame(asked, "asked", "bot")[SESSION]}
+    out, *rest = sorted(everybody)
+
+    def exclude(why: str | None) -> None:
+        with writer(asked) as connection, connection.begin():
+            connection.execute(update(tables.seats).where(tables.seats.c.stream == out).values(excluded=why))
+
+    exclude("pasted everything")
+    try:
+        assert {*instrument_frame(asked, "asked", "bot")[SESSION]} == {*rest}
+        assert results(asked, "asked", "bot").analysed == len(rest)
+    finally:
+        exclude(None)

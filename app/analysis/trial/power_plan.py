@@ -29,6 +29,7 @@ from experiments.study.sections.plan import STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import ORIGINS, Origin
+from storage.reports.analysis_data import origins_of
 
 POWERS = (0.8, 0.9)
 """The powers for which a number of participants is given."""
@@ -110,7 +111,8 @@ def trial_rows(data: TrialData, hypothesis: Hypothesis) -> pd.DataFrame:
 
 def release(database: Database, name: str) -> pd.DataFrame:
     """The answers of an imported ChatBench release: with the chatbot as the treatment, alone as the control."""
-    rows = prepared(frame(database, name, TABLE, Origin.IMPORT, columns=COLUMNS))
+    imported = Origin.IMPORT in origins_of(database, name)
+    rows = prepared(frame(database, name, TABLE, Origin.IMPORT, columns=COLUMNS)) if imported else pd.DataFrame()
     if rows.empty:
         raise TrialError(
             f"--from {name}: the database has no imported ChatBench release by that name. Import one (`parley "
