@@ -1,6 +1,7 @@
 """A participant's progress: as a text ("Phase 2, question 3 of 9") and as a share from 0 to 1.
 
-Turns are counted within the innermost phase, or within the loop around them (a set of problems), over all loops there.
+Turns are counted within the innermost phase, or within the loop around them (a set of problems), over all loops there
+whose turns look alike.
 The share counts steps; a loop that is not drawn yet counts the number that it will draw.
 """
 
@@ -72,12 +73,18 @@ def noun_of(node: Loop) -> str:
 
 
 def _beside(place: Location, node: Loop) -> list[Loop]:
-    """A loop and its sibling loops (a check after questions), which are counted as one. The first gives the noun."""
+    """A loop and those of its sibling loops that are counted as one with it. The first gives the noun."""
     flows: list[Sequence[Node]] = [place.study.flow]
     flows += [phase.flow for phase, _ in place.scope.phases]
     flows += [turn.node.flow for turn in place.scope.turns]
     flow = next((flow for flow in flows if any(child is node for child in flow)), (node,))
-    return [other for other in flow if isinstance(other, Loop)]
+    return [other for other in flow if isinstance(other, Loop) and _look_alike(other, node)]
+
+
+def _look_alike(one: Loop, other: Loop) -> bool:
+    """Whether the turns of two loops are the same to a participant: of one name, or with the same kinds of steps, as a
+    check after questions, which must not be told from them."""
+    return one.each == other.each or list(map(type, one.flow)) == list(map(type, other.flow))
 
 
 def _count(place: Location, turn: LoopTurn, prefix: str, loops: Sequence[Loop]) -> tuple[int, int]:

@@ -1,0 +1,33 @@
+"""What a participant is told of how far they are."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+
+from experiments.session.engine import screen
+from tests.fakes.sessions import STUDIES, play, study
+
+EVERYTHING = str(STUDIES / "everything.yaml")
+
+
+def told(name: str) -> list[str]:
+    """The words, each once as long as they stay."""
+    words = (str(screen(study(name), state).progress.words) for state, _ in play(study(name), "1"))
+    return [one for one, _ in groupby(word for word in words if word)]
+
+
+def test_each_loop_is_counted_under_its_own_name() -> None:
+    words = told(EVERYTHING)
+    assert [one for one in words if one.startswith("Attended")] == [f"Attended {number} of 3" for number in (1, 2, 3)]
+    assert {one.partition(",")[0] for one in words if one.startswith("Set")} <= {"Set 1 of 2", "Set 2 of 2"}
+    theorems = [one for one in words if "theorem" in one]
+    assert theorems[:2] == ["Set 1 of 2, theorem 1 of 2", "Set 1 of 2, theorem 2 of 2"]
+    assert words[-1] == "Scored 1 of 1"
+
+
+@pytest.mark.parametrize(("phase", "questions"), [("Phase 1", 4), ("Phase 2", 9)])
+def test_a_check_that_looks_like_a_question_is_counted_as_one(phase: str, questions: int) -> None:
+    counted = [one for one in told("chatbench") if one.startswith(f"{phase}, ")]
+    assert counted == [f"{phase}, question {number} of {questions}" for number in range(1, questions + 1)]
