@@ -18,6 +18,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments import highlight
@@ -105,6 +106,8 @@ _ENDS = re.compile(r"[.,;:!?)\]}%’”»…،؛؟。、，；：！？）」』
 """Punctuation before which no line breaks (UAX #14, rules LB13 and LB15)."""
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
+_TIMES = re.compile("(?<=[A-Za-z0-9)\\]}\ue001])[*]+(?=[A-Za-z0-9(\\[{\ue000])")
+"""Asterisks right behind a number, a letter, a bracket or a formula, and right before another."""
 _TILDES = re.compile("~+")
 _LEADS = re.compile(r"https?:|mailto:|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 _COLOURS: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
@@ -118,17 +121,19 @@ def html(
     *,
     images: bool = True,
     dollars: bool = False,
+    typed: bool = False,
     copy: str = "Copy",
     pictures: PictureMap | None = None,
 ) -> str:
     """A text as blocks of HTML. `images` must be false for texts of participants and models; `dollars` makes a single $
-    delimit maths; `copy` is the label of the button beside code, which is left out if empty. Of `pictures` those are
-    shown that the text asks for; of any other only the alternative text."""
+    delimit maths; `typed` leaves the asterisks of a participant's 2*3*4 as they are; `copy` is the label of the button
+    beside code, which is left out if empty. Of `pictures` those are shown that the text asks for; of any other only the
+    alternative text."""
     text = shortened(text) if images or pictures else text
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
     parser = _FULL if images else _QUOTED if pictures else _PLAIN
-    env = {"dollars": dollars, "copy": copy, "pictures": pictures, "quoted": not images}
+    env = {"dollars": dollars, "typed": typed, "copy": copy, "pictures": pictures, "quoted": not images}
     tokens = parser.parse(text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
         tokens = parser.parse(as_code(text), env)
@@ -136,13 +141,19 @@ def html(
 
 
 def render_message(
-    text: str, *, dollars: bool, copy: str = "Copy", most: int = MOST_MARKS, pictures: PictureMap | None = None
+    text: str,
+    *,
+    dollars: bool,
+    typed: bool = False,
+    copy: str = "Copy",
+    most: int = MOST_MARKS,
+    pictures: PictureMap | None = None,
 ) -> str:
-    """A participant's or a model's message as HTML; shown as typed, as code, if rendering it could take seconds.
+    """A model's message, or one that is `typed` by a person, as HTML; as code if rendering it could take seconds.
     `pictures` only for a conversation that is part of a study."""
     text = shortened(text) if pictures else text
     shown = as_code(text) if too_complex(text, most) else text
-    return html(shown, images=False, dollars=dollars, copy=copy, pictures=pictures)
+    return html(shown, images=False, dollars=dollars, typed=typed, copy=copy, pictures=pictures)
 
 
 @lru_cache(maxsize=4096)
@@ -253,6 +264,17 @@ def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
     return _MARK.sub(lambda mark: formulas[mark[0]].source if mark[0] in formulas else mark[0], text)
 
 
+def _times(state: StateInline, silent: bool) -> bool:
+    """In what a person typed, asterisks within 2*3*4 are signs; models write Markdown on purpose."""
+    signs = _TIMES.match(state.src, state.pos) if state.env.get("typed") else None
+    if signs is None:
+        return False
+    if not silent:
+        state.pending += signs[0]
+    state.pos = signs.end()
+    return True
+
+
 def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
     """A formula of its own line is in a box that scrolls: Firefox scrolls no MathML."""
     display = bool(tokens[index].meta["display"])
@@ -312,6 +334,7 @@ class Parser(MarkdownIt):
         self.disable([*(["entity"] if not written else []), *(["image"] if not images else [])])
         self.core.ruler.after("normalize", "formulas_out", _take_out)
         self.core.ruler.push("formulas_in", _put_back)
+        self.inline.ruler.before("emphasis", "times", _times)
         rules = {"link_open": _link_open, "image": _image, "table_open": _table_open, "table_close": _table_close}
         for name, rule in {
             **rules,

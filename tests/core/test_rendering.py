@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.rendering.markdown import render_message
 from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.sse import rendered_reply
 from app.web.participant.view import StudyContext, render_page
@@ -99,6 +100,46 @@ def test_a_text_is_shown_the_same_everywhere(case: str, place: str) -> None:
     assert f"<{tag}" in shown
     assert seen in shown
     assert story(text) in shown
+
+
+def persons(text: str) -> dict[str, str]:
+    """A person's message in each place that shows one."""
+    said = (ChatMessage("You", text),)
+    rounds = (RoundView(text, (ReplyView("a", "A", "x"), ReplyView("b", "B", "x"))),)
+    return {
+        "chat": updates(Panel(chat=ChatView("AI", said, remaining=1, max_chars=4000)), "chat"),
+        "comparison": updates(
+            Panel(chat=ChatView("AI", (), remaining=1, max_chars=4000, columns=2, rounds=rounds)), "talk"
+        ),
+        "transcript": updates(Panel(blocks=(TranscriptBlock("AI", said),)), "left"),
+        "story": str(BudgetedRenderer(dollars=True)(text, typed=True)),
+        "preview": render_message(text, dollars=True, typed=True),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Is 2*3*4 more than 5*4?", "Is 2*3*4 more than 5*4?"),
+        ("2**3**4", "2**3**4"),
+        ("a*b*c, f[1]*g[2]*h, {1}*{2}*3", "a*b*c, f[1]*g[2]*h, {1}*{2}*3"),
+        ("(a+b)*(c+d)*(e)", "(a+b)*(c+d)*(e)"),
+        (r"\(x\)*\(y\)*\(z\)", "</math>*<math"),
+        ("[2*3*4](https://b.example)", ">2*3*4</a>"),
+        ("`2*3*4`", '<code translate="no">2*3*4</code>'),
+        (r"\(2*3*4\)", "<mn>2</mn>"),
+        ("*this* and (**that**)", "<em>this</em> and (<strong>that</strong>)"),
+        ("二*三*四", "二<em>三</em>四"),
+    ],
+)
+def test_the_arithmetic_that_a_person_typed_keeps_its_asterisks(text: str, shown: str) -> None:
+    places = persons(text)
+    assert {place: shown in html for place, html in places.items()} == dict.fromkeys(places, True)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_model_writes_markdown_on_purpose(place: str) -> None:
+    assert "2<em>3</em>4" in PLACES[place]("2*3*4")
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "inline, dollars"])

@@ -32,10 +32,10 @@ class BudgetedRenderer:
         self._marks = MOST_MARKS_A_PAGE
         self._chars = MOST_CHARS_A_PAGE
 
-    def __call__(self, text: str) -> Markup:
-        """A text as blocks of HTML."""
+    def __call__(self, text: str, *, typed: bool = False) -> Markup:
+        """A text as blocks of HTML; `typed` if a person typed it."""
         # markdown.py escapes all tags in a text, and images are off here
-        return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars))  # noqa: S704
+        return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars, typed=typed))  # noqa: S704
 
     def line(self, text: str) -> Markup:
         """A question or an option as inline HTML, with the study's pictures; it may contain a participant's text."""
@@ -46,10 +46,10 @@ class BudgetedRenderer:
         self._marks -= marks
         return Markup(markdown.line(text, pictures=self._pictures))  # noqa: S704  (as above)
 
-    def written(self, text: str) -> Markup:
-        """A text of the study as blocks of HTML, with its pictures."""
-        light = self.light(shortened(text))
-        return Markup(markdown.html(light, images=False, dollars=self._dollars, pictures=self._pictures))  # noqa: S704
+    def written(self, text: str, *, typed: bool = False) -> Markup:
+        """A text of the study as blocks of HTML, with its pictures; `typed` as above."""
+        how = {"images": False, "dollars": self._dollars, "typed": typed, "pictures": self._pictures}
+        return Markup(markdown.html(self.light(shortened(text)), **how))  # noqa: S704
 
     def light(self, text: str) -> str:
         """The text, or Markdown that shows it as typed if rendering it would exceed the budget."""

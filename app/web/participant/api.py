@@ -243,7 +243,8 @@ class ParticipantApi:
         live = await self._session_of(request)
         if live is None:
             return _nobody(request)
-        return JSONResponse({"html": await asyncio.to_thread(markdown.render_message, body.text, **_how(live))})
+        html = await asyncio.to_thread(markdown.render_message, body.text, typed=True, **_how(live))
+        return JSONResponse({"html": html})
 
     async def telemetry(self, body: SendTelemetry, request: Request) -> Response:
         """Record telemetry. Records that may not be kept (before consent, of another screen, beyond the limit) are

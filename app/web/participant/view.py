@@ -111,9 +111,11 @@ def _markdown(copy: str, pictures: PictureMap | None, text: str, *, copying: boo
     return Markup(markdown.html(text, copy=copy if copying else "", pictures=pictures))  # noqa: S704  (no tag of an author is let through)
 
 
-def _message_html(copy: str, pictures: PictureMap | None, text: str, *, dollars: bool, own: bool = False) -> Markup:
-    """A message as HTML: a participant's or a model's, or of a conversation that is the study's `own`."""
-    shown = markdown.render_message(text, dollars=dollars, copy=copy, pictures=pictures if own else None)
+def _message_html(
+    copy: str, pictures: PictureMap | None, text: str, *, dollars: bool, typed: bool = False, own: bool = False
+) -> Markup:
+    """A message as HTML: of a model or `typed` by a person, or of a conversation that is the study's `own`."""
+    shown = markdown.render_message(text, dollars=dollars, copy=copy, typed=typed, pictures=pictures if own else None)
     return Markup(shown)  # noqa: S704  (as above)
 
 
