@@ -16,6 +16,7 @@ MASTHEAD_PX = 80
 PILOT_PX = 28
 ROW = """() => [...document.querySelectorAll("#head .masthead > *")].filter((one) => one.checkVisibility())
   .map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
+LINES = "one => one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)"
 BROKEN_WORDS = """() => [...document.querySelectorAll("#chat :is(th, td)")].flatMap((cell) => {
   const range = document.createRange();
   const node = cell.firstChild;
@@ -137,3 +138,24 @@ def test_a_long_title_and_contact_stay_in_one_row_of_the_head_and_the_pilot_bann
     page.set_viewport_size({"width": 390, "height": 844})
     settled(page)
     assert page.locator("#head .pilot").bounding_box()["height"] <= PILOT_PX  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("consent", "Answering questions with and without an AI chatbot"),
+        ("survey", "Proving theorems with AI assistants"),
+    ],
+)
+def test_title_and_contact_have_one_line_each_where_there_is_room(screens: Screens, name: str, title: str) -> None:
+    page = screens(name)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    study, contact = page.locator("#head .study"), page.locator("#head .contact")
+    study.evaluate("(one, title) => one.textContent = title", title)
+    settled(page)
+    assert [round(one.evaluate(LINES)) for one in (study, contact)] == [1, 1]
+    link = contact.locator("a")
+    assert link.get_attribute("href") == "mailto:study@example.org"
+    assert link.evaluate("one => getComputedStyle(one).textDecorationLine") == "underline"
+    around = [one.bounding_box() for one in (contact, page.locator("#head .quiet"))]
+    assert 0 < around[1]["x"] - around[0]["x"] - around[0]["width"] < 40  # type: ignore[index]

@@ -41,6 +41,7 @@ NOT_WHOLE = {
 """The note below an incomplete reply, or below a message that got none."""
 FORMS = Path(__file__).parent / "forms"
 MARK_CHARS = 12
+_ADDRESS = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 MOST_KEPT = 2_000
 _KEPT: LRUCache[tuple[Any, ...], str] = LRUCache(MOST_KEPT)
 _LOCK = Lock()
@@ -123,6 +124,12 @@ def _line(pictures: PictureMap | None, text: str) -> Markup:
     return Markup(markdown.line(text, pictures=pictures))  # noqa: S704  (as above)
 
 
+def _contact(pictures: PictureMap | None, text: str) -> Markup:
+    """Whom to contact; a mail address is a link, also if the author did not make it one."""
+    shown = _line(pictures, text)
+    return shown if "<a " in shown else _line(pictures, _ADDRESS.sub(r"<\g<0>>", text))
+
+
 @lru_cache(maxsize=64)
 def _templates(language: str, pictures: PictureMap | None) -> Environment:
     """The templates in a language, for a study with these pictures; they translate their own texts with `t`."""
@@ -140,6 +147,7 @@ def _templates(language: str, pictures: PictureMap | None) -> Environment:
         "markdown": partial(_markdown, copy, pictures),
         "said": partial(_message_html, copy, pictures),
         "line": partial(_line, pictures),
+        "contact": partial(_contact, pictures),
         "turns": _turns,
     }
     environment.globals |= {"not_whole": NOT_WHOLE, "t": say}
