@@ -50,9 +50,9 @@ function tellHeight(moved = false) {
 }
 
 function measured() {
-  const columns = document.querySelector("#columns");
-  const fills = getComputedStyle(columns.parentElement).overflowY === "hidden" && page.dataset.layout === "chat";
-  return fills ? CHAT_PX : Math.max(LEAST_PX, Math.ceil(columns.getBoundingClientRect().bottom + scrollY));
+  const last = document.querySelector("#note");
+  const fills = getComputedStyle(last.parentElement).overflowY === "hidden" && page.dataset.layout === "chat";
+  return fills ? CHAT_PX : Math.max(LEAST_PX, Math.ceil(last.getBoundingClientRect().bottom + scrollY));
 }
 
 // A picture that was refused because no cookie came with the request is asked for with the token.
@@ -68,8 +68,8 @@ if (framed) {
   page.dataset.framed = "yes";
   const resized = new ResizeObserver(() => tellHeight());
   const found = setInterval(() => { // Gradio makes the page in its own time
-    const parts = document.querySelectorAll("#head, #columns");
-    if (parts.length < 2) return;
+    const parts = document.querySelectorAll("#head, #columns, #note");
+    if (parts.length < 3) return;
     clearInterval(found);
     parts.forEach((part) => resized.observe(part));
   }, 50);
