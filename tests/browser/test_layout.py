@@ -140,6 +140,31 @@ def test_a_long_title_and_contact_stay_in_one_row_of_the_head_and_the_pilot_bann
     assert page.locator("#head .pilot").bounding_box()["height"] <= PILOT_PX  # type: ignore[index]
 
 
+def test_the_box_has_the_letters_of_other_boxes_and_none_that_a_phone_enlarges(screens: Screens) -> None:
+    sizes = []
+    for name, box in (("survey", "#left textarea"), ("chat", "#box textarea")):
+        sizes.append(screens(name).locator(box).first.evaluate("one => parseFloat(getComputedStyle(one).fontSize)"))
+    assert sizes[0] == sizes[1] >= 16
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Screens, width: int) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 800})
+    page = screens("compare-waiting")
+    box = page.locator("#box textarea")
+    box.click()
+    page.keyboard.type("My next")
+    page = screens("compare-vote")
+    expect(page.get_by_role("button", name="A is better")).to_be_visible()
+    page.keyboard.type(" question")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("My next question")
+    expect(box).to_be_in_viewport(ratio=1)
+    expect(page.locator("#send")).to_be_disabled()
+    box.fill("")
+
+
 @pytest.mark.parametrize(
     ("name", "title"),
     [
