@@ -45,7 +45,7 @@ BOTH: Mapping[str, str] = {
 }
 """Selectors that our styles and scripts use on both pages, each with what depends on it."""
 PARTICIPANTS: Mapping[str, str] = {
-    "#box textarea": "where a message is typed",
+    "#box textarea": "where a message is typed; its height is set to that of the text, and what is beyond it is hidden",
     "button#send": "what sends it",
 }
 """Selectors that must match on the participants' page during a conversation."""

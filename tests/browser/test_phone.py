@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, expect
 
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import settled, until
@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 Screens = Callable[[str], Page]
 PHONE = {"width": 390, "height": 844}
+LEAST_SHEET_PX = 140
 IN_VIEW = """() => {
   const { top, bottom } = document.querySelector("#box textarea").getBoundingClientRect();
   const right = document.querySelector("#send").getBoundingClientRect().right;
@@ -25,6 +26,11 @@ OPEN_KEYBOARD = """(visible) => {
   visualViewport.dispatchEvent(new Event("resize"));
 }"""
 """As phones tell of their keyboard: less of the page is visible, and the page is as large as before."""
+TYPE = """(text) => parley.paint({
+  box: { value: text },
+  preview: { value: text && `<div class="text"><p>${text}</p></div>` },
+})"""
+"""A message and its preview, which the gallery does not make."""
 CLOSE_KEYBOARD = """() => {
   delete visualViewport.height;
   visualViewport.dispatchEvent(new Event("resize"));
@@ -42,6 +48,12 @@ def phone(screens: Screens) -> Iterator[Screens]:
 
     yield show
     screens("consent").set_viewport_size({"width": 1280, "height": 800})
+
+
+def box_of(element: Locator) -> FloatRect:
+    box = element.bounding_box()
+    assert box is not None
+    return box
 
 
 def toggle(page: Page) -> Locator:
@@ -100,6 +112,44 @@ def test_a_keyboard_on_the_screen_does_not_hide_the_box(phone: Screens) -> None:
     until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 420")
     page.evaluate(CLOSE_KEYBOARD)
     until(page, "document.querySelector('#box').getBoundingClientRect().bottom > 420")
+
+
+@pytest.mark.parametrize(
+    ("size", "visible"), [((360, 640), 640), ((360, 640), 340), ((390, 844), 844), ((390, 844), 500)]
+)
+def test_the_open_question_ends_above_the_box_however_much_is_typed(
+    phone: Screens, size: tuple[int, int], visible: int
+) -> None:
+    page = phone("chat-table")
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    toggle(page).click()
+    page.evaluate(TYPE, "A question about this problem, of more than a few words. " * 12)
+    expect(page.locator("#preview .text")).to_have_count(1)
+    until(page, "document.querySelector('#box textarea').value")
+    page.evaluate(OPEN_KEYBOARD, visible)
+    settled(page)
+    sheet, say, onward = page.locator("#left-column"), page.locator("#say"), page.locator("#left [type=submit]")
+    sheet.evaluate("sheet => sheet.scrollTo(0, sheet.scrollHeight)")
+    top, end = box_of(say)["y"], box_of(sheet)
+    assert end["y"] + end["height"] <= top
+    assert top + box_of(say)["height"] <= visible
+    assert end["height"] > LEAST_SHEET_PX
+    assert box_of(onward)["y"] + box_of(onward)["height"] <= end["y"] + end["height"]
+    expect(page.locator("#preview")).to_be_hidden()
+    page.evaluate(CLOSE_KEYBOARD)
+    toggle(page).click()
+    expect(page.locator("#preview")).to_be_visible()
+    page.evaluate(TYPE, "")
+    until(page, "!document.querySelector('#box textarea').value")
+
+
+def test_a_rating_shows_what_can_be_chosen_above_a_keyboard(phone: Screens) -> None:
+    page = phone("chat-rate")
+    page.evaluate(OPEN_KEYBOARD, 300)
+    until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 300")
+    form, option = box_of(page.locator("#side form")), box_of(page.locator("#side label.option").first)
+    assert option["y"] + option["height"] <= form["y"] + form["height"] <= box_of(page.locator("#box"))["y"]
+    page.evaluate(CLOSE_KEYBOARD)
 
 
 @pytest.mark.parametrize("size", [(820, 1180), (1280, 800), (390, 400)])

@@ -9,7 +9,7 @@ import { WORDS } from "./words.js";
 const FIRST_CHARS = 200; // as much of the question as the bar may need
 const KEYBOARD = 0.8; // less than this share of the window is visible while a keyboard is on the screen
 const LAID_OUT = "mfrac, msup, msub, msubsup, munder, mover, munderover, msqrt, mroot, mtable";
-const PHONE = matchMedia("(max-width: 639px) and (min-height: 480px)"); // as in sheet.css
+const PHONE = matchMedia("(width < 40rem) and (height >= 30rem)"); // as in sheet.css
 const page = document.documentElement;
 let bar = null;
 let title = null;
