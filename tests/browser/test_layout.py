@@ -148,6 +148,23 @@ def test_the_box_has_the_letters_of_other_boxes_and_none_that_a_phone_enlarges(s
 
 
 @pytest.mark.parametrize("width", [1280, 390])
+def test_a_long_preview_scrolls_within_its_frame(screens: Screens, width: int) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 800})
+    page = screens("chat-table")
+    preview = page.locator("#preview")
+    text = f'<div class="text">{"<p>What I typed.</p>" * 40}</div>'
+    page.evaluate("text => parley.paint({ preview: { value: text } })", text)
+    expect(preview.locator("p")).to_have_count(40)
+    preview.evaluate("one => one.scrollTo(0, one.scrollHeight)")
+    assert preview.evaluate("one => one.scrollTop") > 0
+    frame, last = preview.bounding_box(), preview.locator("p").last.bounding_box()
+    assert last["y"] + last["height"] <= frame["y"] + frame["height"]  # type: ignore[index]
+    page.evaluate("parley.paint({ preview: { value: '' } })")
+    expect(preview.locator("p")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
 def test_what_is_typed_while_two_answer_goes_on_as_they_are_voted_on(screens: Screens, width: int) -> None:
     page = screens("consent")
     page.set_viewport_size({"width": width, "height": 800})
