@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 URL = "http://console.test"
 CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});</script>", re.DOTALL)
 HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
+FIELDS = ("textbox", "number")
 EVENT = "/gradio_api/run/predict"
 
 
@@ -112,6 +113,12 @@ class Researcher:
         """Values for those inputs of an event that are shown nothing yet, by the last word of their elem_id."""
         names = [self._name(number) for number in event.inputs if not self._shown(number)]
         return {name: wanted[word] for name in names if (word := name.rpartition("-")[2]) in wanted}
+
+    def typed(self) -> set[str]:
+        """The fields in which one can type and whose value an event sends, by elem_id."""
+        sent = {number for event in self.events for number in event.inputs}
+        fields = [one for number, one in self._components.items() if number in sent and one["type"] in FIELDS]
+        return {one["props"]["elem_id"] for one in fields if one["props"]["visible"] != "hidden"}
 
     def adopt(self, other: Researcher) -> None:
         """Know the page as another researcher knows it, without having seen it."""

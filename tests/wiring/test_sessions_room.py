@@ -116,6 +116,48 @@ async def test_each_filter_acts_at_once_and_a_recruiters_id_replaces_them_all(at
     assert (_listed(found), value(found["sessions-text"])) == (["1"], "")
 
 
+async def test_a_note_that_was_begun_on_a_session_is_gone_on_the_next(tmp_path: Path, database: Database) -> None:
+    for number in range(2):
+        await _somebody(tmp_path, database, id_=f"{number}")
+    async with console(tmp_path, database) as (_, researcher):
+        await researcher.open(study="short", tab="sessions", session="1")
+        typed = {"study": "short", "session-said": "about the first"}
+        shown = await researcher.on("sessions-list", "click", **typed, session="2")
+        assert value(shown["session-said"]) == ""
+        for other in ("2", "", "99"):
+            shown = await researcher.enter("sessions", study="short", session=other)
+            assert value(shown["session-said"]) == "", other
+
+
+async def test_another_study_opens_without_a_session(at: Console) -> None:
+    """Its session of the same number is another one, which nobody chose."""
+    _, researcher = at
+    await researcher.open(study="short", tab="sessions", session="1")
+    shown = await researcher.on("study", "input", study="other", tab="sessions", session="1", painted="short")
+    assert value(shown["session"]) == ""
+    assert value(shown["session-story"]) == ""
+    passed = await researcher.on("study", "input", study="short", tab="sessions", session="1", painted="short")
+    assert value(passed["session"]) is None, "the focus left the picker, and nothing else happened"
+
+
+STUDY_ROOMS = ("studies", "monitoring", "sessions", "integrity", "export")
+
+
+async def test_what_was_typed_about_a_study_is_gone_in_another(at: Console) -> None:
+    """In each field that a button sends. The name of a new study and the builder's answers are about none."""
+    _, researcher = at
+    await researcher.open(study="short", tab="studies")
+    painted: dict[str, Any] = {}
+    for tab in STUDY_ROOMS:
+        painted |= await researcher.enter(tab, study="short", session="1")
+    fields = researcher.typed()
+    assert len(fields) > 6
+    about_none = re.compile("(new|b|people|server)-|results-why")  # which is emptied whenever it is shown
+    for name in sorted(name for name in fields if not about_none.match(name)):
+        update = painted[name]
+        assert not isinstance(update, Mapping) or "value" in update, name
+
+
 async def test_passing_a_filter_leaves_the_list_as_it_is(at: Console) -> None:
     """Gradio says that something was chosen each time that the focus leaves a list of choices."""
     _, researcher = at

@@ -135,7 +135,8 @@ def _wire(
         if (study or "") == painted:
             # Gradio also sends this whenever the focus leaves the picker; to paint would undo what a person has begun
             return {desk.note: gr.skip()}
-        return paint(visitor, study, tab, session)
+        # Its session of the same number would come up, which nobody chose.
+        return {place.session: "", **paint(visitor, study, tab, "")}
 
     def load(visitor: CurrentUser, study: str, tab: str, session: str) -> Mapping[Any, Any]:
         names = desk.names()
@@ -153,6 +154,6 @@ def _wire(
 
     desk.bind(blocks.load, load, inputs, [*inputs, tabs, who, *banner.outputs, *outputs], js=READ_PLACE, shuts=TABS)
     shuts = f"(sent[0] ?? '') === sent[3] ? '' : {PANELS}"
-    desk.bind(place.study.input, choose, [*inputs, place.painted], outputs, shuts=shuts)
+    desk.bind(place.study.input, choose, [*inputs, place.painted], [place.session, *outputs], shuts=shuts)
     changes = [one.change for one in inputs]  # type: ignore[attr-defined]  # Gradio adds its events when it runs
     gr.on(changes, fn=None, inputs=inputs, outputs=[], js=KEEP_PLACE, api_visibility="private")

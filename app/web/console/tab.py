@@ -25,6 +25,11 @@ def dropdown(label: str, **options: Any) -> gr.Dropdown:
     return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
 
 
+def sure_of(one: gr.Dropdown, sure: gr.Checkbox) -> None:
+    """Take the tick that confirms a removal away when another thing is chosen to be removed."""
+    gr.on([one.change], fn=None, inputs=[], outputs=[sure], js="() => false", api_visibility="private")
+
+
 def text(value: Any) -> str:
     """A browser's value as a text; empty if it is something else."""
     return value if isinstance(value, str) else ""

@@ -12,7 +12,7 @@ import gradio as gr
 
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, dropdown, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, sure_of, text
 from storage.accounts.passwords import LEAST_CHARS
 from storage.accounts.roles import ROLES
 from storage.errors import AccountError
@@ -88,6 +88,7 @@ class AccountsTab:
         desk.bind(
             self._remove.click, self._let_out, [*one, self._sure], [*self._listed, *self._audit_parts], owner=True
         )
+        sure_of(self._account, self._sure)
         typed = [self._old, self._new, self._again]
         desk.bind(self._change.click, self._set, typed, [*typed, *self._audit_parts])
         desk.bind([self._newest.click, self._who.input], self._first, [self._who], self._audit_parts)

@@ -16,7 +16,7 @@ from app.config.settings import env_name
 from app.errors import SettingsError
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.tab import LocationValues, TabLocation, dropdown, text
+from app.web.console.tab import LocationValues, TabLocation, dropdown, sure_of, text
 from experiments.study.base_model import Slug
 from storage.accounts.model_servers import SavedServer, open_key, remove_server, save_server, saved_servers
 from storage.errors import StorageError
@@ -76,6 +76,7 @@ class ServersTab:
         known = [self._name, self._url]
         desk.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
         desk.bind(self._save.click, self._keep, typed, changed, owner=True)
+        sure_of(self._old, self._sure)
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:

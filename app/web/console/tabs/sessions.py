@@ -96,6 +96,7 @@ class SessionsTab:
             self._head,
             self._views,
             self._actions,
+            self._said,
             self._exclude,
             self._include,
             self._story,
@@ -162,7 +163,7 @@ class SessionsTab:
         on(self._back.click, lambda *_: {self._views: gr.update(selected="transcript")}, [], [self._views], quiet=True)
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
-        after = [self._said, *self._shown, *listed]
+        after = [*self._shown, *listed]
         for button, act in (
             (self._note, self._noted),
             (self._exclude, self._excluded),
@@ -254,7 +255,9 @@ class SessionsTab:
 
     def _nothing(self) -> dict[Component, Any]:
         hidden = dict.fromkeys((self._views, self._actions, self._reveal, self._person_data), gr.update(visible=False))
-        return {**dict.fromkeys((self._head, self._story, self._identity), ""), **hidden, **self._player.nothing()}
+        # Also what was typed: a note on one session must not become one on the next.
+        texts = dict.fromkeys((self._head, self._story, self._identity, self._said), "")
+        return {**texts, **hidden, **self._player.nothing()}
 
     def _session_page(self, visitor: CurrentUser, session: SessionRecord) -> Updates:
         html, entry = self._desk.html, session.entry
@@ -319,7 +322,7 @@ class SessionsTab:
         asyncio.run(desk.sessions.remark(entry.stream, kind, text or "", visitor.name))
         desk.audit(visitor, DONE[kind], f"{at.study} No. {entry.number}")
         after = {**self._opened(visitor, at), **self._listing(at.study, sent)}
-        return {**after, self._said: "", **desk.notify(NOTED[kind].format(number=entry.number))}
+        return {**after, **desk.notify(NOTED[kind].format(number=entry.number))}
 
     def _read(self, study: str, number: int) -> SessionRecord:
         return read_session(self._desk.database, self._desk.studies, study or "", number, self._desk.clock.now_us())

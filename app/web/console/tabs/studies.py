@@ -86,7 +86,7 @@ class StudiesTab:
         self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
         for part in self._parts.values():
             part.wire(self.outputs, self._repaint)
-        made = [self._place.study, self._place.painted, self._called, *self.outputs]
+        made = [self._place.study, self._place.painted, self._place.session, self._called, *self.outputs]
         self._desk.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
         )
@@ -159,6 +159,7 @@ class StudiesTab:
             **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),
             self._place.painted: name,
+            self._place.session: "",
             self._called: "",
             **self._desk.notify(
                 f"{name} is created. Edit it here; participants see nothing of it until it is published and opened."
