@@ -164,6 +164,74 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
     assert "is not a step of this study" in value(lost["note"])
 
 
+Shown = dict[str, Any]
+
+
+async def opened(researcher: Researcher, tab: str, shown: Shown) -> Shown:
+    """What opening a tab of the study changes on the page; `shown` is what the page shows, and is kept."""
+    marks = {name: value(update) for name, update in shown.items() if name.startswith(("seen-", "bench-"))}
+    updates = await researcher.on(f"bench-{tab}", "select", **marks)
+    news = {name: update for name, update in updates.items() if not _is_left(update)}
+    shown |= news
+    return news
+
+
+def _is_left(update: Any) -> bool:
+    nothing = {"__type__": "update"}
+    return update in (nothing, {**nothing, "props": nothing})
+
+
+async def test_the_other_tabs_of_a_study_show_what_was_written(at: Console) -> None:
+    _, researcher = at
+    shown = dict(await make(researcher, "sums"))
+    await publish(researcher)
+    shown |= await researcher.open(tab="studies", study="sums")
+    text, mark = value(shown["study-text"]), value(shown["text-mark"])
+    assert "unpublished" not in value(shown["study-title"])
+    for tab in ("Overview", "Edit", "Items", "Preview", "Versions"):
+        assert set(await opened(researcher, tab, shown)) <= {"bench-front", "study-title"}, "nothing has changed"
+
+    wrote = await write(researcher, text.replace("flow:", "flow:\n  - {step: info, id: more, text: Hi}"), mark)
+    told = await researcher.on("text-mark", "change", **{"bench-front": "Edit"})
+    assert "unpublished changes" in value(told["study-title"])
+    assert _is_left(told["walk-which"])
+    preview = await opened(researcher, "Preview", shown)
+    assert preview["walk-which"] == {"__type__": "update", "visible": True, "value": WRITTEN}
+    assert "more" in str(preview["walk-step"]["choices"])
+    assert "unpublished changes" in value(preview["study-title"])
+    assert set(await opened(researcher, "Preview", shown)) <= {"bench-front", "study-title"}, "what is begun there stays"
+    assert "more" in value((await opened(researcher, "Overview", shown))["study-tree"])
+    assert "study-text" not in await opened(researcher, "Edit", shown)
+
+    # The answer to what was written last comes when Preview is open already.
+    before = {name: value(update) for name, update in shown.items() if name.startswith(("seen-", "bench-"))}
+    await write(researcher, text, value(wrote["text-mark"]))
+    late = await researcher.on("text-mark", "change", **{**before, "bench-front": "Preview"})
+    assert late["walk-which"]["visible"] is False
+
+
+async def test_a_draft_that_is_corrected_can_be_previewed(at: Console, database: Database) -> None:
+    room, researcher = at
+    made = await make(researcher, "sums")
+    text = value(made["study-text"])
+    room.desk.drafts.save("sums", text.replace("flow:", "flwo:"))
+    shown = dict(await researcher.open(tab="studies", study="sums"))
+    assert shown["walk-form"]["visible"] is False
+    await write(researcher, text, value(shown["text-mark"]))
+    assert (await opened(researcher, "Preview", shown))["walk-form"]["visible"] is True
+
+
+async def test_the_columns_that_were_chosen_stay_until_the_pools_are_written_anew(at: Console) -> None:
+    _, researcher = at
+    shown = dict(await make(researcher, "sums"))
+    text, mark = value(shown["study-text"]), value(shown["text-mark"])
+    wrote = await write(researcher, f"{text}# a comment\n", mark)
+    assert "items-pool" not in await opened(researcher, "Items", shown)
+    pool = "problems:\n  more: {source: items, items: []}\n"
+    await write(researcher, text.replace("models:\n", f"{pool}models:\n"), value(wrote["text-mark"]))
+    assert "more" in str((await opened(researcher, "Items", shown))["items-pool"]["choices"])
+
+
 MODELS = """models:
   sound: {backend: openai, server: lab, price: {prompt: 1000, completion: 1000}}
   wrong: {backend: openai, server: lab, model: "fault:401-quote"}

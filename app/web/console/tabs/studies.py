@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gradio as gr
 from gradio.components import Component
 
 from app.studies.loader import load_study, shipped
+from app.studies.pool_text import pools_in
 from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import StudySection, Updates, load_view
+from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view
 from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
-from app.web.console.study_tab.editor import EditorSection
+from app.web.console.study_tab.editor import EditorSection, mark_of
 from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
@@ -31,6 +33,26 @@ FIRST = "demo"
 DRAFT, PUBLISHED = "draft", "published"
 """The kinds of one's own studies that can be a template: `draft:NAME`, `published:NAME`."""
 LOADING = '<p class="quiet" role="status">Loading…</p>'
+
+
+def _as_study(seen: StudyView) -> str:
+    """A fingerprint of what a study is; its draft may say it in other words, and with other comments."""
+    hashes = [study and study.hash for study in (seen.written, seen.study)]
+    return mark_of(repr((hashes, seen.text is None, seen.versions, seen.operations, seen.dataset, seen.new_metadata)))
+
+
+def _as_pools(seen: StudyView) -> str:
+    """A fingerprint of what a draft says of its pools."""
+    return mark_of(repr((seen.text is None, pools_in(seen.text or ""))))
+
+
+FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
+    "Overview": _as_study,
+    "Items": _as_pools,
+    "Preview": _as_study,
+    "Versions": _as_study,
+}
+"""The tabs of a study that show what is written under Edit, each with the fingerprint of what it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +81,7 @@ class StudiesTab:
             "Preview": PreviewSection(desk, place),
             "Versions": VersionsSection(desk, place),
         }
+        self._marks: Mapping[str, gr.Textbox] = {}
         self._builder = StudyBuilder(desk)
         self.outputs: list[Component] = []
 
@@ -78,12 +101,13 @@ class StudiesTab:
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
                 self._title = gr.HTML(elem_id="study-title", padding=False, apply_default_css=False)
                 with gr.Tabs(elem_id="bench", visible=False) as self._tabs:
-                    for label, part in self._parts.items():
-                        with gr.Tab(label, id=label):
-                            part.build()
+                    tabs = {label: self._build_part(label, part) for label, part in self._parts.items()}
+                self._front = gr.Textbox(elem_id="bench-front", visible="hidden")
+                self._marks = {label: gr.Textbox(elem_id=f"seen-{label}", visible="hidden") for label in FOLLOWING}
                 self._builder.build()
         parts = [component for part in self._parts.values() for component in part.outputs]
         self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
+        self.outputs += self._marks.values()
         for part in self._parts.values():
             part.wire(self.outputs, self._repaint)
         made = [self._place.study, self._place.painted, self._place.session, self._called, *self.outputs]
@@ -92,6 +116,45 @@ class StudiesTab:
         )
         beside = (build, self._called, self._place.study, self._title, self._tabs)
         self._builder.wire(StudiesBeside(*beside, self._created, self._repaint, made))
+        self._wire_following(tabs)
+
+    def _build_part(self, label: str, part: StudySection) -> gr.Tab:
+        with gr.Tab(label, id=label, elem_id=f"bench-{label}") as tab:
+            part.build()
+        return tab
+
+    def _wire_following(self, tabs: Mapping[str, gr.Tab]) -> None:
+        """Let the other tabs of the study show what was written in one of them."""
+        on, study, marks = self._desk.bind, self._place.study, list(self._marks.values())
+        for label, tab in tabs.items():
+            mark = [self._marks[label]] if label in self._marks else []
+            outputs = [self._front, self._title, *self._parts[label].outputs, *mark]
+            on(tab.select, partial(self._enter, label), [study, *mark], outputs, quiet=True)
+        # The answer to the last words that were written may come when another tab is open already.
+        (saved,) = (one for one in self._parts["Edit"].outputs if one.elem_id == "text-mark")
+        following = [component for label in FOLLOWING for component in self._parts[label].outputs]
+        outputs = [self._title, *following, *marks]
+        on(saved.change, self._follow, [study, self._front, *marks], outputs, quiet=True)  # type: ignore[attr-defined]
+
+    def _enter(self, label: str, visitor: CurrentUser, name: str, mark: str = "") -> Updates:
+        return {self._front: label, **self._followed(visitor, name, label, mark)}
+
+    def _follow(self, visitor: CurrentUser, name: str, front: str, *marks: str) -> Updates:
+        return self._followed(visitor, name, front, dict(zip(FOLLOWING, marks, strict=True)).get(front, ""))
+
+    def _followed(self, visitor: CurrentUser, name: str, label: str, mark: str) -> Updates:
+        """The title; and a tab of the study, if the study is not as it was painted: to paint undoes what a person has
+        begun there, and Gradio also says that a tab was opened when the page was loaded."""
+        if name not in self._desk.names():
+            return {}
+        seen = load_view(self._desk, name)
+        title = {self._title: self._title_of(seen)}
+        if label not in FOLLOWING or mark == FOLLOWING[label](seen):
+            return title
+        return {**title, **self._parts[label].paint(visitor, seen), self._marks[label]: FOLLOWING[label](seen)}
+
+    def _title_of(self, seen: StudyView | None) -> str:
+        return self._desk.html("study_title.html.j2", seen=seen)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The list, and the chosen study."""
@@ -102,13 +165,14 @@ class StudiesTab:
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
             self._new: gr.update(visible=visitor.owner),
             self._like: gr.update(choices=self._templates(listed)),
-            self._title: self._desk.html("study_title.html.j2", seen=seen),
+            self._title: self._title_of(seen),
             self._tabs: gr.update(visible=seen is not None),
             self._builder.panel: gr.update(visible=False),
         }
         if seen is not None:
             for part in self._parts.values():
                 shown |= part.paint(visitor, seen)
+            shown |= {mark: FOLLOWING[label](seen) for label, mark in self._marks.items()}
         return shown
 
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
