@@ -99,9 +99,12 @@ async def test_a_name_that_cannot_be_had_makes_nothing(at: Console) -> None:
     room, researcher = at
     await researcher.on("b-create", "click", **ANSWERS)
     before = room.desk.drafts.text("mine"), room.desk.drafts.names(), list(room.did)
-    for name in ("mine", "no name!", "../up", ""):
-        refused = await researcher.on("b-create", "click", **{**ANSWERS, "b-name": name, "b-title": "Other"})
-        assert "note bad" in value(refused["note"]), name
+    wrong = {"mine": "already", "no name!": "is no name for a study", "../up": "is no name", "": "Type a name"}
+    for name, said in wrong.items():
+        for button, field in (("b-create", "b-name"), ("new-make", "new-name")):
+            refused = await researcher.on(button, "click", **{**ANSWERS, field: name, "b-title": "Other"})
+            assert "note bad" in value(refused["note"]), name
+            assert said in text(refused["note"]), name
         assert (room.desk.drafts.text("mine"), room.desk.drafts.names(), room.did) == before
         assert 'href="#b-name"' in value((await answer(researcher, **{"b-name": name}))["builder-verdict"]), name
 

@@ -182,7 +182,8 @@ async def test_what_no_page_of_ours_sends_is_refused_in_words(at: Console) -> No
     for which in ("7", "-1", "x", ""):
         shown = await researcher.on("items-which", "input", **chosen, **{"items-which": which})
         assert "no such item" in value(shown["note"])
-    for pool in ("", "a b", "1st", "x: {}"):
+    assert "type a name" in value((await write(researcher, "q.csv", "", **MAPPED))["note"])
+    for pool in ("a b", "1st", "x: {}"):
         assert "no name for a pool" in value((await write(researcher, "q.csv", pool, **MAPPED))["note"])
     for file in ("study.yaml", "../sums/q.csv", "gone.csv", ""):
         assert "no file" in value((await write(researcher, file, **MAPPED))["note"])

@@ -134,6 +134,7 @@ async def test_a_server_of_the_settings_wins(at: Console, database: Database, tm
         ("models.example", "lab", "must start with http"),
         ("http://HOST:8000/v1", "lab", "Replace HOST"),
         ("https://a.example", "1lab", "no name of a server"),
+        ("https://a.example", "", "Type a name"),
     ],
 )
 async def test_what_cannot_be_a_server_is_refused(

@@ -98,7 +98,8 @@ class ConsoleContext:
     ) -> Dependency:
         """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
-        A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
+        What a button does is not done again while it is under way: the second time, what it sends is gone. Other events
+        are sent again as soon as they were answered, as the last choice counts. A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
         in or chooses `shuts` parts of the page until it was answered, as the answer would undo what is done there: the
         arguments for `shut` in console.js, where `sent` are the inputs' values.
         """
@@ -115,21 +116,29 @@ class ConsoleContext:
                 log.info("%s: %s", visitor.name, error)
                 return self.notify(str(error), "bad")
 
+        triggers = triggers if isinstance(triggers, list) else [triggers]
         event: Dependency = gr.on(
-            triggers=triggers if isinstance(triggers, list) else [triggers],
+            triggers=triggers,
             fn=handle,
             inputs=list(inputs),
             outputs=[*outputs, self.note],
             js=SHUT % (shuts, js or "(...sent) => sent") if shuts else js,
             queue=False,
             show_progress="hidden",
-            trigger_mode="always_last",
+            preprocess=False,  # values are as EventValidation let them through; Gradio would compare them with choices
+            trigger_mode="once" if any(map(_is_button, triggers)) else "always_last",
             concurrency_limit=None,
             api_visibility="private",
         )
         if shuts:
             event.then(None, js=OPEN, api_visibility="private")
         return event
+
+
+def _is_button(trigger: Any) -> bool:
+    """Whether an event is that of a button that people press; the page presses the hidden ones, and each time counts."""
+    component = getattr(trigger, "__self__", None)
+    return isinstance(component, gr.Button) and component.visible != "hidden"
 
 
 def _note(text: str, kind: str) -> str:

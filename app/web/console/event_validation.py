@@ -79,10 +79,11 @@ def _read(body: bytes) -> PageEvent | None:
 
 def _is_value(component: Any, value: JsonValue) -> bool:
     """Whether a value has a type of the component; choices of dropdowns are validated by the tabs."""
-    try:
-        component.preprocess(value)
-    except (gr.Error, TypeError, ValueError, ArithmeticError):
-        return False
+    if not isinstance(component, gr.Dropdown):
+        try:
+            component.preprocess(value)
+        except (gr.Error, TypeError, ValueError, ArithmeticError):
+            return False
     if value is None:
         return True
     if isinstance(value, list) and isinstance(component, gr.Dropdown) and not component.multiselect:
@@ -96,7 +97,7 @@ def _is_value(component: Any, value: JsonValue) -> bool:
 def _whole(component: Any, value: JsonValue) -> JsonValue:
     """The value, with an empty text in place of None for components with texts, so that tabs need not handle both."""
     texts = isinstance(component, gr.Textbox | gr.HTML)
-    picked = isinstance(component, gr.Dropdown) and component.allow_custom_value and not component.multiselect
+    picked = isinstance(component, gr.Dropdown) and not component.multiselect
     return "" if value is None and (texts or picked) else value
 
 

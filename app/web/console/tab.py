@@ -19,10 +19,11 @@ PICKS = (
 """For `js_on_load` of a list: a click opens the session in this tab; with Ctrl, Cmd or Shift it is an ordinary link."""
 
 
-def dropdown(label: str, **options: Any) -> gr.Dropdown:
-    """A dropdown whose choices are set when it is painted. The browser's value is not validated here, so its reader
-    must validate it: after a restart Gradio does not know the choices of a page that is still open."""
-    return gr.Dropdown(choices=[], label=label, interactive=True, allow_custom_value=True, **options)
+def dropdown(label: str, *, free: bool = False, **options: Any) -> gr.Dropdown:
+    """A dropdown whose choices are set when it is painted. The page offers nothing else, unless it is `free`: a text
+    may be typed that is none of them. What comes from a browser is not validated here, so its reader must validate it:
+    after a restart Gradio does not know the choices of a page that is still open."""
+    return gr.Dropdown(label=label, interactive=True, allow_custom_value=free, **{"choices": [], **options})
 
 
 def sure_of(one: gr.Dropdown, sure: gr.Checkbox) -> None:

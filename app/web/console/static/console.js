@@ -133,6 +133,16 @@ window.fetch = async (...request) => {
 
 document.addEventListener("click", ({ target }) => target.matches(".code-block > .copy, .copies") && copy(target, "Copied"));
 
+// The second half of a double click is no second press: what the button sends is gone by then.
+document.addEventListener("click", (event) => {
+  if (event.detail < 2 || !event.target.closest("button.sm, button.lg")) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);
+
+// What is typed into a list replaces what is chosen there, where a click would add it to its label.
+document.addEventListener("click", ({ target }) => target.matches("[role=combobox]") && target.select());
+
 // What is left to do in the builder leads to its field. (The page has a base address, so a link to #... would reload it.)
 document.addEventListener("click", (event) => {
   const place = event.target.closest('#builder a[href^="#"]')?.getAttribute("href").slice(1);

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 
 from gradio.components import Component
 
-from app.studies.drafts import CheckResult, LocatedIssue, check_text, with_issues
+from app.errors import SettingsError
+from app.studies.drafts import LONGEST_NAME, NAME, CheckResult, LocatedIssue, check_text, with_issues
 from app.studies.loader import FILE
 from app.studies.server_names import server_faults
 from app.web.console.context import ConsoleContext
@@ -83,6 +84,18 @@ class StudySection(Protocol):
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The updates that show the study."""
+
+
+def new_name(desk: ConsoleContext, typed: str) -> str:
+    """The name of a new draft as it was typed; raises SettingsError if it is missing, is none, or is taken."""
+    name = typed.strip()
+    if not name:
+        raise SettingsError("Type a name for the study first.")
+    if not NAME.fullmatch(name):
+        raise SettingsError(f"{name!r} is no name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}.")
+    if name in desk.drafts.names():
+        raise SettingsError(f"There is a study {name!r} already. Choose another name.")
+    return name
 
 
 def load_view(desk: ConsoleContext, name: str) -> StudyView:

@@ -41,7 +41,7 @@ from app.studies.loader import FILE
 from app.studies.outline import outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Updates
+from app.web.console.study_tab.base import Updates, new_name
 from app.web.console.study_tab.editor import MOST_REPLY, TESTING
 from app.web.console.tab import dropdown, text
 
@@ -155,7 +155,8 @@ class StudyBuilder:
             with self._shown(visible=number == 0) as slot:
                 at, called = f"models.{number}", f"Model {number + 1}"
                 with gr.Row():
-                    self._add(dropdown, f"{at}.server", f"{called}: server", value=ModelAnswers().server)
+                    server = {"choices": self._servers(), "value": ModelAnswers().server}
+                    self._add(dropdown, f"{at}.server", f"{called}: server", **server)
                     self._line(f"{at}.model", f"{called}: name on its server")
                     self._line(f"{at}.name", f"{called}: name in the data")
                 hint = gr.HTML(elem_id=f"b-hint-{number}", elem_classes="hint", padding=False, apply_default_css=False)
@@ -263,12 +264,14 @@ asks for codes.</p>"
             given = self._given(values)
             given["name"] = typed.strip() or given["name"]
             given |= {key: given[key] or None for key in NUMBERS}  # Gradio shows 0 where nothing is set
+            offered, keys = self._servers(), [f"models.{number}.server" for number in range(MOST_MODELS)]
+            there = {server for _, server in offered}
+            given |= {key: given[key] if given[key] in there else "" for key in keys}  # one may have been removed
             filled = {field: given[key] for key, field in self.fields.items()}
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
-            server_choices = _pairs(choices.server_choices(self._desk.settings.server_names))
-            servers = [text(given[f"models.{number}.server"]) for number in range(MOST_MODELS)]
+            servers = [given[key] for key in keys]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
-            reached = {one: gr.update(choices=server_choices, value=at) for one, at in zip(reach, servers, strict=True)}
+            reached = {one: gr.update(choices=offered, value=at or None) for one, at in zip(reach, servers, strict=True)}
             return {**front, **filled, **reached, **hints, **self._refresh(given)}
 
         def refresh(_: CurrentUser, *values: Any) -> Updates:
@@ -295,6 +298,9 @@ asks for codes.</p>"
         on(self._test.click, test, inputs, [self._tested], owner=True)
         for server, hint in zip(reach, self._hints, strict=True):
             on(server.input, self._describe(hint), [server], [hint], owner=True)
+
+    def _servers(self) -> list[tuple[str, str]]:
+        return _pairs(choices.server_choices(self._desk.settings.server_names))
 
     def _given(self, values: Sequence[Any]) -> dict[str, Any]:
         """The values of the fields by their keys."""
@@ -352,8 +358,8 @@ asks for codes.</p>"
         return replace(found, study=None, issues=(taken, *found.issues))
 
     def _draft(self, visitor: CurrentUser, answers: Answers) -> str:
-        """Make the draft; raises StudyError or SettingsError for a name that cannot be had."""
-        name = answers.name
+        """Make the draft; raises SettingsError for a name that cannot be had."""
+        name = new_name(self._desk, answers.name)
         if name in self._desk.names():
             raise SettingsError(f"There is a study {name!r} already. Choose another name.")
         save_draft(self._desk.drafts.reserve(name) / FILE, self._checked(answers).text)

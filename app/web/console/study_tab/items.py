@@ -98,7 +98,9 @@ class ItemsSection:
         with gr.Column(visible=False, elem_id="items-insert") as self._insert:
             gr.HTML("<h3>4. Write them into the study</h3>", padding=False, apply_default_css=False)
             with gr.Row():
-                self._pool = dropdown("Pool (choose one, or type a new name)", elem_id="items-pool")
+                self._pool = dropdown(
+                    "Pool (choose one, or type a new name)", free=True, elem_id="items-pool"
+                )
                 self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
@@ -281,6 +283,8 @@ class ItemsSection:
         items = self._items(name, file, chosen)
         if items.faults:
             raise SettingsError(f"{file} has rows that cannot be used. Correct them, and upload the file again.")
+        if not pool:
+            raise SettingsError("Choose a pool, or type a name for a new one.")
         try:
             TypeAdapter(Slug).validate_python(pool)
         except ValidationError:

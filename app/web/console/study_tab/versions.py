@@ -43,7 +43,7 @@ class VersionsSection:
         hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
         return {
             self._table: self._desk.html("study_versions.html.j2", seen=seen),
-            self._which: gr.update(choices=found, value=hash_ or None, visible=len(found) > 1),
+            self._which: gr.update(choices=found, value=hash_ if found else None, visible=len(found) > 1),
             self._one: self._version(seen.versions, hash_),
         }
 

@@ -91,7 +91,8 @@ class AccountsTab:
         sure_of(self._account, self._sure)
         typed = [self._old, self._new, self._again]
         desk.bind(self._change.click, self._set, typed, [*typed, *self._audit_parts])
-        desk.bind([self._newest.click, self._who.input], self._first, [self._who], self._audit_parts)
+        desk.bind(self._newest.click, self._first, [self._who], self._audit_parts)
+        desk.bind(self._who.input, self._first, [self._who], self._audit_parts)
         desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
@@ -108,7 +109,7 @@ class AccountsTab:
         everybody = self._accounts.everybody()
         seen = [one for one in everybody if visitor.owner or one.name == visitor.name]
         others = [one.name for one in everybody if visitor.owner]
-        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors())] if visitor.owner else []
+        actors = [EVERYBODY, *((name, name) for name in self._accounts.actors() if visitor.owner)]
         return {
             self._people: self._desk.html("people.html.j2", people=seen, visitor=visitor),
             self._account: gr.update(choices=others, value=None),

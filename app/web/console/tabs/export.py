@@ -66,8 +66,9 @@ class ExportTab:
                     label="Safe for spreadsheets (formulas are escaped, so some cells differ from the data)",
                     container=False,
                 )
-                self._screen = dropdown(label="Personal data in free text", elem_id="data-screen")
-                self._screen.choices, self._screen.value = list(SCREENED), ""
+                self._screen = dropdown(
+                    label="Personal data in free text", choices=list(SCREENED), value="", elem_id="data-screen"
+                )
                 self._button = gr.Button("Create zip file", variant="primary", elem_id="data-make")
                 self._stop = gr.Button("Cancel", visible=False, elem_id="data-stop")
             self._links = gr.HTML(elem_id="data-links", padding=False, apply_default_css=False)
@@ -186,9 +187,11 @@ class ExportTab:
         """The choices of origin and schema."""
         schemas = found.schemas.get(origin, ())
         named = [(f"{schema_title(name)} ({name})", name) for name in schemas]
+        origins, origin_value = [(WHOSE[name], name) for name in found.schemas], origin if schemas else None
+        value = schema if schema in schemas else next(iter(schemas), None)
         return {
-            self._origin: gr.update(choices=[(WHOSE[name], name) for name in found.schemas], value=origin),
-            self._schema: gr.update(choices=named, value=schema or next(iter(schemas), "")),
+            self._origin: gr.update(choices=origins, value=origin_value),
+            self._schema: gr.update(choices=named, value=value),
         }
 
     def _show(self, visitor: CurrentUser, request: ExportRequest, file: str = "") -> dict[Any, Any]:

@@ -156,6 +156,8 @@ def _line(server: SavedServer) -> str:
 
 def _server(name: str, url: str, key: str) -> Server:
     """The server as it was entered; raises SettingsError, which never quotes the key."""
+    if not name:
+        raise SettingsError("Type a name for the server first.")
     try:
         _NAME.validate_python(name)
     except ValidationError:

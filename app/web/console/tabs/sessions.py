@@ -333,9 +333,8 @@ def _box(name: str, example: str) -> gr.Textbox:
 
 
 def _pick(name: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
-    made = dropdown(label=LABELS[name], elem_id=f"sessions-{name}", min_width=110)
-    made.choices, made.value = list(offered), DEFAULTS.get(name, ANY)
-    return made
+    at_first = {"choices": list(offered), "value": DEFAULTS.get(name, ANY)}
+    return dropdown(label=LABELS[name], elem_id=f"sessions-{name}", min_width=110, **at_first)
 
 
 def _cell(value: Any) -> str:

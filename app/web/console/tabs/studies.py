@@ -16,14 +16,14 @@ from app.studies.pool_text import pools_in
 from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view
+from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view, new_name
 from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
 from app.web.console.study_tab.editor import EditorSection, mark_of
 from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
 from app.web.console.study_tab.versions import VersionsSection
-from app.web.console.tab import LocationValues, TabLocation, dropdown
+from app.web.console.tab import LocationValues, TabLocation, dropdown, text
 from storage.log.seats import COMPLETE
 from storage.registers.origins import Origin
 from storage.registers.study_versions import status_of_all
@@ -95,7 +95,7 @@ class StudiesTab:
                     self._called = gr.Textbox(
                         label="New study", placeholder="my-study", max_length=60, elem_id="new-name"
                     )
-                    self._like = dropdown(label="Template", value=FIRST, elem_id="new-like")
+                    self._like = dropdown(label="Template", choices=shipped(), value=FIRST, elem_id="new-like")
                     self._make = gr.Button("Create study", size="sm", elem_id="new-make")
                     build = gr.Button("Build step by step…", size="sm", elem_id="new-build")
             with gr.Column(scale=4, min_width=560, elem_id="study-bench"):
@@ -205,7 +205,7 @@ class StudiesTab:
 
     def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
         """Create a study from a template and choose it."""
-        name, like = str(name or "").strip(), str(like or "")
+        name, like = new_name(self._desk, text(name)), text(like)
         desk, (kind, _, own) = self._desk, like.partition(":")
         if kind == DRAFT and own:
             copy_draft(desk.drafts, name, own)

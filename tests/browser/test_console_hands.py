@@ -1,0 +1,136 @@
+"""The console under hasty hands: buttons that are pressed twice, lists that are typed into, tabs that are left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Locator, Route, expect
+
+from app.web.console.event_validation import EVENTS
+from tests.browser.filled import DRAFT, STUDY, filled
+from tests.browser.researcher import AtConsole
+from tests.browser.test_console_sessions import wait_for
+from tests.fakes.accounts import GOOD
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+@pytest.fixture(scope="module")
+def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
+    with filled(tmp_path_factory.mktemp("filled")) as console:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        made = AtConsole(context.new_page(), console.url)
+        made.log_in("Ada", GOOD)
+        yield made
+        context.close()
+
+
+def go(ada: AtConsole, tab: str, study: str = STUDY) -> None:
+    ada.page.goto(f"{ada.url}/?study={study}&tab={tab}")
+    ada.quiet()
+
+
+def twice(button: Locator) -> None:
+    """Two presses that are no double click, as somebody makes them who waits for an answer."""
+    button.click()
+    button.click()
+
+
+@pytest.mark.parametrize("press", [Locator.dblclick, twice], ids=["a double click", "two clicks"])
+def test_what_is_pressed_twice_is_done_once_and_refused_never(ada: AtConsole, press: Callable[[Locator], None]) -> None:
+    page, held = ada.page, list[Route]()
+    page.goto(f"{ada.url}/?study={STUDY}&tab=sessions&session=1")
+    ada.reads("session-head", "Session 1")
+    ada.quiet()
+    for button, said in (("exclude", "is excluded"), ("include", "is included again")):
+        ada.write("session-said", "a reason")
+        ada.quiet()
+        page.route(f"**{EVENTS}?*", lambda route: held.append(route))
+        press(ada.at(f"session-{button}"))
+        wait_for(ada, lambda: bool(held))
+        held.pop().continue_()
+        page.unroute(f"**{EVENTS}?*")
+        ada.reads("note", said)
+        ada.quiet()
+        ada.reads("note", said)
+        assert not held, "and was sent once"
+
+
+def field(ada: AtConsole, elem_id: str) -> Locator:
+    return ada.at(elem_id).get_by_role("combobox")
+
+
+def test_what_is_typed_into_the_picker_of_studies_finds_one_or_changes_nothing(ada: AtConsole) -> None:
+    page, study = ada.page, field(ada, "study")
+    go(ada, "studies")
+    for nothing in ("Tab", "Escape"):
+        study.click()
+        page.keyboard.type("zzz")
+        page.keyboard.press("Enter")
+        page.keyboard.press(nothing)
+        page.keyboard.press("Tab")
+        expect(study).to_have_value(STUDY)
+        ada.quiet()
+        ada.reads("study-title", STUDY)
+    study.click()
+    page.keyboard.type(DRAFT[:3])
+    expect(page.get_by_role("option")).to_have_text([re.compile(DRAFT)])
+    page.keyboard.press("Enter")
+    ada.reads("study-title", DRAFT)
+    expect(study).to_have_value(DRAFT)
+    expect(page).to_have_url(re.compile(f"study={DRAFT}&"))
+
+
+def test_no_list_takes_a_text_for_a_choice(ada: AtConsole) -> None:
+    """But the one that says so: see the pools of Items."""
+    page = ada.page
+    go(ada, "studies")
+    ada.press("new-build")
+    ada.reads("builder-text", "study:")
+    server = field(ada, "b-models-0-server")
+    before = server.input_value()
+    server.click()
+    page.keyboard.type("olla")
+    page.keyboard.press("Tab")
+    expect(server).to_have_value(before)
+    ada.quiet()
+    expect(ada.at("builder-text")).not_to_contain_text("olla")
+    ada.press("b-cancel")
+    ada.quiet()
+    ada.open("Accounts")
+    ada.quiet()
+    account = field(ada, "people-account")
+    account.click()
+    page.keyboard.type("zzz")
+    page.keyboard.press("Tab")
+    expect(account).to_have_value("")
+
+
+def test_another_account_is_not_removed_by_the_tick_for_the_one_before(ada: AtConsole) -> None:
+    go(ada, "accounts")
+    ada.choose("people-account", "Bob")
+    ada.at("people-sure").get_by_role("checkbox").check()
+    ada.choose("people-account", "Ada")
+    expect(ada.at("people-sure").get_by_role("checkbox")).not_to_be_checked()
+
+
+WRITTEN = """study: {study}
+title: A draft
+contact: you@example.org
+flow:
+  - {{step: info, id: one, title: {step}, text: Hi}}
+  - {{step: finish, code: X}}
+"""
+
+
+def test_the_preview_is_of_what_was_just_written(ada: AtConsole) -> None:
+    go(ada, "studies", DRAFT)
+    for step in ("First words", "Second thoughts"):
+        ada.open("Edit")
+        ada.rewrite("study-text", WRITTEN.format(study=DRAFT, step=step))
+        ada.open("Preview")  # at once: it is not saved yet
+        field(ada, "walk-step").click()
+        expect(ada.page.get_by_role("option", name=step)).to_have_count(1)
+        ada.page.keyboard.press("Escape")
