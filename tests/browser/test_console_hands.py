@@ -120,17 +120,29 @@ WRITTEN = """study: {study}
 title: A draft
 contact: you@example.org
 flow:
-  - {{step: info, id: one, title: {step}, text: Hi}}
+  - {{step: info, id: {step}, text: Hi}}
   - {{step: finish, code: X}}
 """
 
 
 def test_the_preview_is_of_what_was_just_written(ada: AtConsole) -> None:
+    """Also where it is saved only when the preview is open already."""
+    page, held = ada.page, list[Route]()
     go(ada, "studies", DRAFT)
-    for step in ("First words", "Second thoughts"):
+    for step in ("first", "second"):
         ada.open("Edit")
+        page.route(
+            f"**{EVENTS}?*",
+            lambda one: held.append(one) if "A draft" in (one.request.post_data or "") else one.continue_(),
+        )
         ada.rewrite("study-text", WRITTEN.format(study=DRAFT, step=step))
-        ada.open("Preview")  # at once: it is not saved yet
+        wait_for(ada, lambda: bool(held))
+        ada.open("Preview")
+        expect(ada.at("walk-form")).to_be_visible()
+        held.pop().continue_()
+        page.unroute(f"**{EVENTS}?*")
+        ada.quiet()
         field(ada, "walk-step").click()
-        expect(ada.page.get_by_role("option", name=step)).to_have_count(1)
-        ada.page.keyboard.press("Escape")
+        expect(page.get_by_role("option", name=step)).to_have_count(1)
+        page.keyboard.press("Escape")
+        page.keyboard.press("Tab")
