@@ -66,7 +66,7 @@ async def test_the_tiles_tell_how_a_study_stands(olga: Researcher) -> None:
     assert tiles["excluded"] == 1
     assert tiles["withdrawn"] == 1
     assert tiles["started"] == sum(tiles[name] for name in ("live", "complete", "incomplete", "withdrawn"))
-    assert ">open</span>" in painted["live-head"]
+    assert ">not published</span>" in painted["live-head"]
     body = painted["live-body"]
     assert re.search(rf'href="\?study={NAME}&amp;tab=sessions&amp;session=\d+"', body)
     assert "answer-first" in text(body)

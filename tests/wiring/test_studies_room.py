@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from app.clock import SystemClock
+from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
@@ -23,8 +25,8 @@ from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_reply import TOKENS
 from tests.fakes.model_server import serve
-from tests.fakes.researcher import Researcher, value
-from tests.fakes.served import serving
+from tests.fakes.researcher import Researcher, value, visible
+from tests.fakes.served import serving, settings_for
 from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
@@ -162,6 +164,29 @@ async def test_a_walk_through_a_draft_leads_to_the_step_that_was_chosen(at: Cons
     assert not versions(database, "sums"), "walking publishes nothing"
     lost = await researcher.on("walk-go", "click", **{**chosen, "walk-step": "nowhere"})
     assert "is not a step of this study" in value(lost["note"])
+
+
+async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, database: Database) -> None:
+    """The participants' server has no start page for it."""
+    study = load_study(str(studies.short(tmp_path)))
+    runtime = SessionService(database, settings_for(tmp_path), SystemClock())
+    runtime.prepare(study)
+    await runtime.enrol(study, origin="bot", seed="x")
+    await runtime.close()
+    async with serving(settings_for(tmp_path)) as server:
+        async with HttpBot(server.url, "somebody") as bot:
+            assert (await bot.send("GET", "/s/short")).status_code == 404
+    async with console(tmp_path, database) as (_, researcher):
+        shown = await researcher.open(tab="studies", study="short")
+        for part in ("study-title", "study-head"):
+            assert "ot published" in value(shown[part])
+        (listed,) = (text for text in map(value, shown.values()) if "all-studies" in str(text))
+        assert ">not published</span>" in listed
+        assert "/s/short" not in value(shown["study-about"])
+        assert not any(visible(shown[f"decide-{kind}"]) for kind in ("opened", "piloted", "paused", "closed"))
+        assert not visible(shown["caps-form"])
+        assert ">not published</span>" in value((await researcher.enter("monitoring"))["live-head"])
+        assert not [label for label, _ in shown["new-like"]["choices"] if "short" in label and "published" in label]
 
 
 Shown = dict[str, Any]

@@ -24,6 +24,7 @@ from storage.registers.study_status import operations_of
 from storage.registers.study_versions import StudyVersion, versions
 
 Updates = Mapping[Component, Any]
+UNPUBLISHED = "not published"
 
 
 class Refresh(Protocol):
@@ -51,8 +52,10 @@ class StudyView:
 
     @property
     def state(self) -> str:
-        """The status in one word."""
-        return self.operations.state if self.study else "draft" if self.text is not None else "imported"
+        """The status in one or two words."""
+        if self.study is None:
+            return "draft" if self.text is not None else "imported"
+        return state_of(self.operations)
 
     @property
     def written(self) -> Study | None:
@@ -84,6 +87,12 @@ class StudySection(Protocol):
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The updates that show the study."""
+
+
+def state_of(status: StudyStatus) -> str:
+    """The status of a study in the database. Without a published version no server has a start page for it, whatever
+    was decided: such a study was simulated, or a server offered it before versions were published."""
+    return status.state if status.published is not None else UNPUBLISHED
 
 
 def new_name(desk: ConsoleContext, typed: str) -> str:

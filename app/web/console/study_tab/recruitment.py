@@ -13,7 +13,7 @@ from app.errors import SettingsError
 from app.studies.outline import outline
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import Refresh, StudyView, Updates
+from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Updates
 from app.web.console.tab import TabLocation, dropdown
 from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
@@ -84,12 +84,14 @@ class RecruitmentSection:
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The current status, links and quotas."""
-        study, fitting = seen.study, seen.operations.allowed if seen.study and visitor.owner else ()
+        # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
+        study = seen.study if seen.state != UNPUBLISHED else None
+        fitting = seen.operations.allowed if study and visitor.owner else ()
         stand = outcomes(self._desk.database, [seen.name], self._desk.clock.now_us())
         people = {origin: stand[seen.name, origin] for origin in (Origin.PERSON, Origin.PILOT)}
         going = sum(found.get(LIVE, 0) for found in people.values())
         caps = seen.operations.quotas_of(study.file.quotas) if study else ()
-        tree = seen.written or study
+        tree = seen.written or seen.study
         links = self._links(study, visitor) if study else []
         limits = [(cell_key(cap.where) or "All participants", cap.max) for cap in caps]
         return {

@@ -13,6 +13,7 @@ from app.web.console.charts import arrivals_chart
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
+from app.web.console.study_tab.base import state_of
 from app.web.console.study_tab.recruitment import quota_note, quota_set
 from app.web.console.tab import LocationValues, TabLocation, dropdown
 from app.web.link_problem_texts import problem_rows
@@ -121,6 +122,7 @@ class MonitorTab:
     def _now(self, study: Study, origin: str) -> dict[Component, Any]:
         seen = self._watching.load(study, origin, self._desk.clock.now_us())
         values = {"seen": seen, "study": study, "outcomes": _outcomes(seen), "cell_key": cell_key, **FIXED}
+        values["state"] = state_of(seen.operations)
         values["problems"] = problem_rows(link_problems(self._desk.database, study.name))
         rate, total = arrivals_chart(seen.over_time) if seen.over_time else (None, None)
         return {

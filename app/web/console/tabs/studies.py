@@ -16,7 +16,7 @@ from app.studies.pool_text import pools_in
 from app.studies.templates import copy_draft, draft_of
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
-from app.web.console.study_tab.base import StudySection, StudyView, Updates, load_view, new_name
+from app.web.console.study_tab.base import UNPUBLISHED, StudySection, StudyView, Updates, load_view, new_name, state_of
 from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
 from app.web.console.study_tab.editor import EditorSection, mark_of
 from app.web.console.study_tab.items import ItemsSection
@@ -184,7 +184,7 @@ class StudiesTab:
             draft = name in drafts and statuses[name].published is None
             study = None if draft else desk.study(name)
             people = stand[name, Origin.PERSON]
-            state = "draft" if draft else statuses[name].state if study else "imported"
+            state = "draft" if draft else state_of(statuses[name]) if study else "imported"
             live, complete = people.get(LIVE, 0), people.get(COMPLETE, 0)
             found.append(StudyListItem(name, state, study.file.version if study else None, live, complete))
         return found
@@ -193,7 +193,10 @@ class StudiesTab:
         """The studies that come with Parley, the drafts, and the published studies, wherever their files are."""
         drafts = [(f"{name} (draft)", f"{DRAFT}:{name}") for name in self._desk.drafts.names()]
         published = [
-            (f"{one.name} (version {one.version}, published)", f"{PUBLISHED}:{one.name}")
+            (
+                f"{one.name} (version {one.version}{'' if one.state == UNPUBLISHED else ', published'})",
+                f"{PUBLISHED}:{one.name}",
+            )
             for one in listed
             if one.version is not None
         ]
