@@ -114,6 +114,10 @@ class Researcher:
         names = [self._name(number) for number in event.inputs if not self._shown(number)]
         return {name: wanted[word] for name in names if (word := name.rpartition("-")[2]) in wanted}
 
+    def sent(self, event: Wired) -> list[str]:
+        """The components whose values an event sends, by elem_id."""
+        return [self._name(number) for number in event.inputs]
+
     def typed(self) -> set[str]:
         """The fields in which one can type and whose value an event sends, by elem_id."""
         sent = {number for event in self.events for number in event.inputs}

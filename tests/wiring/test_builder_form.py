@@ -109,6 +109,25 @@ async def test_a_name_that_cannot_be_had_makes_nothing(at: Console) -> None:
         assert 'href="#b-name"' in value((await answer(researcher, **{"b-name": name}))["builder-verdict"]), name
 
 
+async def test_the_next_study_begins_as_the_first_did(at: Console) -> None:
+    _, researcher = at
+    fields = {
+        name for event in researcher.events if ("b-title", "input") in event.of for name in researcher.sent(event)
+    }
+    first = await researcher.on("new-build", "click")
+    made = await researcher.on("b-create", "click", **{**ANSWERS, "b-places": 60, "b-codes-complete": "SECRET"})
+    for name in fields - {"b-name"}:
+        assert (value(made[name]) or "") == (value(first[name]) or ""), name
+    refused = await researcher.on("b-create", "click", **ANSWERS)
+    assert "value" not in dict(refused["b-places"]), "and nothing is lost where none was made"
+
+
+async def test_why_models_are_not_tested_is_said_where_it_said_that_they_are(at: Console) -> None:
+    _, researcher = at
+    tested = await researcher.on("b-test", "click", **{"b-models-0-server": None})
+    assert "not complete" in text(tested["b-tested"])
+
+
 async def test_the_models_are_tested_before_there_is_a_draft(
     tmp_path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

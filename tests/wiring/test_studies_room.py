@@ -224,7 +224,9 @@ async def test_the_other_tabs_of_a_study_show_what_was_written(at: Console) -> N
     assert preview["walk-which"] == {"__type__": "update", "visible": True, "value": WRITTEN}
     assert "more" in str(preview["walk-step"]["choices"])
     assert "unpublished changes" in value(preview["study-title"])
-    assert set(await opened(researcher, "Preview", shown)) <= {"bench-front", "study-title"}, "what is begun there stays"
+    assert set(await opened(researcher, "Preview", shown)) <= {"bench-front", "study-title"}, (
+        "what is begun there stays"
+    )
     assert "more" in value((await opened(researcher, "Overview", shown))["study-tree"])
     assert "study-text" not in await opened(researcher, "Edit", shown)
 

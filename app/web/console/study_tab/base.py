@@ -101,7 +101,9 @@ def new_name(desk: ConsoleContext, typed: str) -> str:
     if not name:
         raise SettingsError("Type a name for the study first.")
     if not NAME.fullmatch(name):
-        raise SettingsError(f"{name!r} is no name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}.")
+        raise SettingsError(
+            f"{name!r} is no name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}."
+        )
     if name in desk.drafts.names():
         raise SettingsError(f"There is a study {name!r} already. Choose another name.")
     return name

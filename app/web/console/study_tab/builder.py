@@ -44,6 +44,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Updates, new_name
 from app.web.console.study_tab.editor import MOST_REPLY, TESTING
 from app.web.console.tab import dropdown, text
+from problems.errors import ParleyError
 
 UNNAMED = "new-study"
 """The folder beside which an unnamed study is checked."""
@@ -271,27 +272,34 @@ asks for codes.</p>"
             front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
             servers = [given[key] for key in keys]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
-            reached = {one: gr.update(choices=offered, value=at or None) for one, at in zip(reach, servers, strict=True)}
+            reached = {
+                one: gr.update(choices=offered, value=at or None) for one, at in zip(reach, servers, strict=True)
+            }
             return {**front, **filled, **reached, **hints, **self._refresh(given)}
 
         def refresh(_: CurrentUser, *values: Any) -> Updates:
             return self._refresh(self._given(values))
 
         def create(visitor: CurrentUser, *values: Any) -> Updates:
-            return {name: "", **beside.created(visitor, self._draft(visitor, answers_of(self._given(values))))}
+            made = beside.created(visitor, self._draft(visitor, answers_of(self._given(values))))
+            return {**{field: field.value for field in inputs}, name: "", **made}  # the next study begins as the first
 
         def cancel(visitor: CurrentUser, study: str) -> Updates:
             return beside.back(visitor, study)
 
         def test(visitor: CurrentUser, *values: Any) -> Updates:
-            return {self._tested: self._test_models(visitor, answers_of(self._given(values)))}
+            try:
+                found = self._test_models(visitor, answers_of(self._given(values)))
+            except ParleyError as error:  # said here, where it says that the models are being tested
+                found = self._desk.html("study_models.html.j2", tests=(), why=str(error))
+            return {self._tested: found}
 
         front = [beside.title, beside.tabs, self.panel, *inputs, *self._hints]
         on(beside.start.click, open_, [beside.name, *inputs], [*front, *depending], owner=True, js=KEPT)
         typed = [field.input for field in inputs]
         gr.on(typed, fn=None, inputs=inputs, outputs=[], js=KEEP, api_visibility="private")
         on(typed, refresh, inputs, depending, owner=True)
-        made = on(self._create.click, create, inputs, [name, *beside.outputs], owner=True)
+        made = on(self._create.click, create, inputs, [*inputs, *beside.outputs], owner=True)
         made.then(None, inputs=[name], outputs=[], js=FORGET, api_visibility="private")
         on(self._cancel.click, cancel, [beside.study], beside.outputs)
         gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")

@@ -98,9 +98,7 @@ class ItemsSection:
         with gr.Column(visible=False, elem_id="items-insert") as self._insert:
             gr.HTML("<h3>4. Write them into the study</h3>", padding=False, apply_default_css=False)
             with gr.Row():
-                self._pool = dropdown(
-                    "Pool (choose one, or type a new name)", free=True, elem_id="items-pool"
-                )
+                self._pool = dropdown("Pool (choose one, or type a new name)", free=True, elem_id="items-pool")
                 self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:

@@ -79,7 +79,8 @@ class RecruitmentSection:
         on(self._close.click, lambda *_: {self._closing: gr.update(visible=True)}, [study], [self._closing], owner=True)
         on(self._no.click, lambda *_: {self._closing: gr.update(visible=False)}, [study], [self._closing])
         on(self._yes.click, self._decides("closed", repaint), [study], outputs, owner=True)
-        on(self._set.click, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
+        setting = [self._set.click, self._most.submit]
+        on(setting, self._caps(repaint), [study, self._where, self._most], outputs, owner=True)
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:

@@ -90,7 +90,8 @@ class AccountsTab:
         )
         sure_of(self._account, self._sure)
         typed = [self._old, self._new, self._again]
-        desk.bind(self._change.click, self._set, typed, [*typed, *self._audit_parts])
+        changing = [self._change.click, *(one.submit for one in typed)]
+        desk.bind(changing, self._set, typed, [*typed, *self._audit_parts])
         desk.bind(self._newest.click, self._first, [self._who], self._audit_parts)
         desk.bind(self._who.input, self._first, [self._who], self._audit_parts)
         desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)

@@ -91,7 +91,7 @@ class MonitorTab:
         self._desk.bind(self._timer.tick, self._again, inputs, [*now, self._timer], quiet=True)
         self._desk.bind(self._cell.input, self._held, [study, self._cell, self._most], [self._most])
         decided = [study, self._origin, self._cell, self._most]
-        self._desk.bind(self._set.click, self._limit, decided, now, owner=True)
+        self._desk.bind([self._set.click, self._most.submit], self._limit, decided, now, owner=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
         """The participants' sessions, or those of another origin if there are none."""

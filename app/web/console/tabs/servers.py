@@ -75,7 +75,8 @@ class ServersTab:
         desk = self._desk
         known = [self._name, self._url]
         desk.bind(self._kind.input, self._fill, [self._kind, *known], known, owner=True)
-        desk.bind(self._save.click, self._keep, typed, changed, owner=True)
+        saving = [self._save.click, *(one.submit for one in (self._name, self._url, self._key))]
+        desk.bind(saving, self._keep, typed, changed, owner=True)
         sure_of(self._old, self._sure)
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 

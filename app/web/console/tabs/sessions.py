@@ -164,12 +164,12 @@ class SessionsTab:
         on(self._reveal.click, self._show_id, here, [self._identity], owner=True)
         on(self._person_data.click, self._export_person, here, [self._identity], owner=True)
         after = [*self._shown, *listed]
-        for button, act in (
-            (self._note, self._noted),
-            (self._exclude, self._excluded),
-            (self._include, self._included),
+        for pressed, act in (
+            ([self._note.click, self._said.submit], self._noted),
+            (self._exclude.click, self._excluded),
+            (self._include.click, self._included),
         ):
-            on(button.click, act, [*here, self._said, *filters], after)
+            on(pressed, act, [*here, self._said, *filters], after)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The newest sessions of a study, and the one that is open."""
