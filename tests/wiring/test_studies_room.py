@@ -173,9 +173,8 @@ async def test_a_study_that_was_only_simulated_is_not_open(tmp_path: Path, datab
     runtime.prepare(study)
     await runtime.enrol(study, origin="bot", seed="x")
     await runtime.close()
-    async with serving(settings_for(tmp_path)) as server:
-        async with HttpBot(server.url, "somebody") as bot:
-            assert (await bot.send("GET", "/s/short")).status_code == 404
+    async with serving(settings_for(tmp_path)) as server, HttpBot(server.url, "somebody") as bot:
+        assert (await bot.send("GET", "/s/short")).status_code == 404
     async with console(tmp_path, database) as (_, researcher):
         shown = await researcher.open(tab="studies", study="short")
         for part in ("study-title", "study-head"):

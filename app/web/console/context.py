@@ -98,10 +98,11 @@ class ConsoleContext:
     ) -> Dependency:
         """Wire one or several events to `act(visitor, *values)`, which returns updates by component.
 
-        What a button does is not done again while it is under way: the second time, what it sends is gone. Other events
-        are sent again as soon as they were answered, as the last choice counts. A `quiet` event, such as a timer's, leaves the current note in place. An event that sets what a person fills
-        in or chooses `shuts` parts of the page until it was answered, as the answer would undo what is done there: the
-        arguments for `shut` in console.js, where `sent` are the inputs' values.
+        What a button does is not done again while it is under way: what it sends would be gone the second time. Other
+        events are sent again as soon as they were answered, as the last choice counts. A `quiet` event, such as a
+        timer's, leaves the current note in place. An event that sets what a person fills in or chooses `shuts` parts of
+        the page until it was answered, as the answer would undo what is done there: the arguments for `shut` in
+        console.js, where `sent` are the inputs' values.
         """
 
         def handle(request: gr.Request, *values: Any) -> dict[Any, Any]:
@@ -136,7 +137,7 @@ class ConsoleContext:
 
 
 def _is_button(trigger: Any) -> bool:
-    """Whether an event is that of a button that people press; the page presses the hidden ones, and each time counts."""
+    """Whether an event is that of a button that people press. The page presses the hidden ones: each time counts."""
     component = getattr(trigger, "__self__", None)
     return isinstance(component, gr.Button) and component.visible != "hidden"
 
