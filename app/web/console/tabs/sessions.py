@@ -333,7 +333,7 @@ def _box(name: str, example: str) -> gr.Textbox:
 
 
 def _pick(name: str, offered: Sequence[tuple[str, str]]) -> gr.Dropdown:
-    at_first = {"choices": list(offered), "value": DEFAULTS.get(name, ANY)}
+    at_first: dict[str, Any] = {"choices": list(offered), "value": DEFAULTS.get(name, ANY)}
     return dropdown(label=LABELS[name], elem_id=f"sessions-{name}", min_width=110, **at_first)
 
 

@@ -119,6 +119,7 @@ class StudiesTab:
         self._wire_following(tabs)
 
     def _build_part(self, label: str, part: StudySection) -> gr.Tab:
+        tab: gr.Tab
         with gr.Tab(label, id=label, elem_id=f"bench-{label}") as tab:
             part.build()
         return tab
@@ -148,7 +149,7 @@ class StudiesTab:
         if name not in self._desk.names():
             return {}
         seen = load_view(self._desk, name)
-        title = {self._title: self._title_of(seen)}
+        title: Updates = {self._title: self._title_of(seen)}
         if label not in FOLLOWING or mark == FOLLOWING[label](seen):
             return title
         return {**title, **self._parts[label].paint(visitor, seen), self._marks[label]: FOLLOWING[label](seen)}
