@@ -60,6 +60,8 @@ def check_texts(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, An
     """All pictures of a study whose file is in `folder`, and all that its texts ask for and the page does not show."""
     found = TextCheck()
     for pool, problems in study.pools.items():
+        if not problems:
+            continue  # it could not be read, which is told as a fault of its own: its file may be missing
         given = raw["problems"][pool]
         file, folders = _items_file(given, folder), [folder]
         if file is not None:

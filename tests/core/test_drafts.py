@@ -128,6 +128,11 @@ FAULTS = {
     "a name with dots": ("temperature: 0.5", "temperature: 9", [(7, "models.gpt-4.1.temperature")]),
     "a protocol that is not there": ("do: user-alone", "do: user-alnoe", [(17, "flow[2].do")]),
     "a file that is not there": ("mine.jsonl", "mien.jsonl", [(5, "problems.mine")]),
+    "a file that is not there, of a pool that no step uses": (
+        "problems:\n",
+        "problems:\n  spare: {source: items, path: mien.csv}\n",
+        [(5, "problems.spare")],
+    ),
     "no YAML": ("title: Small", "title: Small: x", [(3, "")]),
     "a key that stands twice": ("title: Small", "title: Small\ntitle: Big", [(4, "")]),
     "a file elsewhere": ("mine.jsonl", "../mine.jsonl", [(5, "problems.mine.path")]),
