@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
+from app.web.gradio_page import EVENTS
 from tests.browser.axe import Audit
 from tests.browser.researcher import LONG_MS, AtConsole
+from tests.browser.waiting import until
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.model_server import serve
 from tests.fakes.served import Process
@@ -24,8 +27,12 @@ flow:
   - step: consent
     text: Agree.
 """
+OTHERS = ("mine", "other")
 CORRECT = DRAFT.replace("scribted", "scripted") + "  - {step: finish, code: X}\n"
 FLOW = "flow:\n  - step: survey\n    questions:\n      - type: slider\n        "
+SELECTIONS = """window.gradio_config.dependencies
+  .filter((event) => event.targets.some(([, on]) => on === "select")).map((event) => event.id)"""
+"""The numbers of the events of tabs that are opened."""
 SCHEMA = """async ([text, ask]) => {
   const { explained, placeAt, suggestions } = await import("/console/study_schema.js");
   const schema = await (await fetch("/console/study.schema.json")).json();
@@ -35,11 +42,18 @@ SCHEMA = """async ([text, ask]) => {
 
 
 @pytest.fixture(scope="module")
-def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
-    """At the draft, in its editor."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The console's folder, with the drafts."""
     folder = tmp_path_factory.mktemp("console")
-    (folder / "studies/draft").mkdir(parents=True)
-    (folder / "studies/draft/study.yaml").write_text(DRAFT, encoding="utf-8")
+    for name in ("draft", *OTHERS):
+        (folder / "studies" / name).mkdir(parents=True)
+        (folder / "studies" / name / "study.yaml").write_text(DRAFT.replace("draft", name, 1), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ada(browser: Browser, folder: Path) -> Iterator[AtConsole]:
+    """At the draft, in its editor."""
     console = Process(folder, (), command="console")
     with serve() as models, ada_and_bob(console.database_url):
         console.env |= {"PARLEY_OPENAI_BASE_URL": models.base_url, "PARLEY_OPENAI_API_KEY": "sk-of-the-fake"}
@@ -48,6 +62,8 @@ def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         context = browser.new_context(reduced_motion="reduce")
         made = AtConsole(context.new_page(), console.url)
         made.log_in("ada", GOOD)
+        made.page.goto(f"{console.url}/?study=draft&tab=studies")
+        made.quiet()
         made.open("Edit")
         made.at("study-text").locator(".cm-line").first.wait_for()
         yield made
@@ -61,6 +77,205 @@ def editor(ada: AtConsole) -> AtConsole:
     ada.rewrite("study-text", DRAFT)
     expect(ada.at("faults").locator("[data-line]")).to_have_count(2, timeout=LONG_MS)
     return ada
+
+
+class Held:
+    """Requests of a page that wait until they are let go, but for those that are `free`."""
+
+    def __init__(self, page: Page, free: Callable[[Route], bool] = lambda route: False) -> None:
+        self.routes: list[Route] = []
+        self._free = free
+        page.route(f"**{EVENTS}*", self._hold)
+
+    def _hold(self, route: Route) -> None:
+        if self._free(route):
+            route.continue_()
+        else:
+            self.routes.append(route)
+
+    def let_go(self) -> None:
+        """Send what was held, and whatever is asked from now on."""
+        self._free = lambda route: True
+        for route in self.routes:
+            route.continue_()
+
+
+@pytest.fixture
+def mine(ada: AtConsole, folder: Path) -> Path:
+    """Another draft, without errors."""
+    path = folder / "studies/mine/study.yaml"
+    path.write_text(CORRECT.replace("draft", "mine", 1), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def typist(ada: AtConsole, mine: Path) -> Iterator[AtConsole]:
+    """At the other draft, in a tab of its own."""
+    made = at_mine(ada)
+    yield made
+    made.page.close()
+
+
+def at_mine(ada: AtConsole) -> AtConsole:
+    made = AtConsole(ada.page.context.new_page(), ada.url)
+    made.page.goto(f"{ada.url}/?study=mine&tab=studies")
+    made.quiet()
+    to_the_text(made)
+    return made
+
+
+def to_the_text(at: AtConsole) -> None:
+    """Open the editor, and go to the end of the text."""
+    at.open("Edit")
+    at.at("study-text").locator(".cm-content").click()
+    at.page.keyboard.press("Control+End")
+
+
+def typed_on(at: AtConsole) -> Held:
+    """Write on while the first words are still being saved."""
+    held = Held(at.page)
+    with at.page.expect_request(f"**{EVENTS}*"):
+        at.page.keyboard.insert_text("# first")
+    at.page.keyboard.insert_text(" last words")
+    return held
+
+
+WRITTEN = "# first last words"
+
+
+@pytest.mark.parametrize("way", ["picker", "list"])
+def test_the_last_words_are_saved_before_another_study_is_shown(typist: AtConsole, mine: Path, way: str) -> None:
+    held = typed_on(typist)
+    if way == "picker":
+        typist.choose("study", "other")
+    else:
+        typist.at("studies-list").get_by_role("link", name="other").click(no_wait_after=True)
+    held.let_go()
+    typist.reads("study-title", "other")
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+    assert "first" not in (mine.parents[1] / "other/study.yaml").read_text(encoding="utf-8")
+
+
+def test_it_is_not_said_that_a_text_is_saved_which_is_on_its_way(typist: AtConsole) -> None:
+    typist.page.keyboard.insert_text("# zero ")
+    saved = typist.at("faults").get_by_text("Saved.")
+    expect(saved).to_be_visible()
+    held = typed_on(typist)
+    expect(saved).to_be_hidden()
+    typist.reads("study-text", "Saving…")
+    held.let_go()
+    expect(saved).to_be_visible()
+
+
+def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtConsole, mine: Path) -> None:
+    asked: list[str] = []
+
+    def leave(dialog: Dialog) -> None:
+        asked.append(dialog.type)
+        dialog.accept()
+
+    typist.page.on("dialog", leave)
+    typed_on(typist)  # nothing of it reaches the server
+    typist.page.reload()
+    typist.page.unroute_all()
+    typist.page.reload()
+    typist.quiet()
+    to_the_text(typist)
+    typist.reads("study-text", WRITTEN)
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+    assert asked == ["beforeunload"]
+    typist.page.reload()
+    assert asked == ["beforeunload"]
+
+
+def test_what_was_saved_before_the_page_was_left_is_nobody_elses(typist: AtConsole, mine: Path) -> None:
+    """The first words are saved, but the page hears nothing of it."""
+    typist.page.route(f"**{EVENTS}*", lambda route: route.fetch() and None)
+    typist.page.keyboard.insert_text("# first")
+    typist.page.keyboard.insert_text(" last words")
+    until(typist.page, "document.querySelector('#study-text').textContent.includes('last words')")
+    while "# first" not in mine.read_text(encoding="utf-8"):
+        typist.page.wait_for_timeout(20)
+    typist.page.unroute_all()
+    typist.page.reload()
+    typist.quiet()
+    to_the_text(typist)
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+
+
+def test_an_ended_login_loses_nothing_that_was_typed(typist: AtConsole, mine: Path) -> None:
+    cookies = typist.page.context.cookies()
+    typist.page.context.clear_cookies()
+    typist.page.keyboard.insert_text(WRITTEN)
+    typist.page.get_by_label("Password").wait_for()
+    typist.page.context.add_cookies(cookies)  # of the login that the other tests have
+    typist.page.goto(f"{typist.url}/?study=mine&tab=studies")
+    typist.quiet()
+    to_the_text(typist)
+    typist.reads("study-text", WRITTEN)
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+
+
+def test_an_owner_can_write_whichever_answer_comes_last_while_the_page_loads(ada: AtConsole, mine: Path) -> None:
+    """Gradio says that the first tab was selected; the answer changes nothing, and Gradio then drops properties."""
+    selections: list[int] = ada.page.evaluate(SELECTIONS)
+    made = AtConsole(ada.page.context.new_page(), ada.url)
+    held = Held(made.page, lambda route: (route.request.post_data_json or {})["fn_index"] not in selections)
+    made.page.goto(f"{ada.url}/?study=mine&tab=studies")
+    made.reads("study-title", "mine")
+    until(made.page, "!document.querySelector('[inert]')")
+    assert held.routes
+    held.let_go()
+    made.quiet()
+    to_the_text(made)
+    made.reads("study-text", "Agree.")
+    expect(made.at("study-text").locator(".cm-content")).not_to_have_attribute("aria-readonly", "true")
+    made.page.close()
+
+
+def test_the_answer_to_a_save_puts_no_later_question_away(typist: AtConsole) -> None:
+    held = typed_on(typist)
+    typist.press("publish-ask")
+    held.let_go()
+    expect(typist.at("publishing")).to_be_visible()
+    typist.quiet()
+    expect(typist.at("publishing")).to_be_visible()
+
+
+def test_a_text_that_is_not_saved_is_told_beside_it_and_not_published(
+    ada: AtConsole, typist: AtConsole, mine: Path
+) -> None:
+    second = at_mine(ada)
+    typist.page.keyboard.insert_text("# of the first tab")
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    second.page.keyboard.insert_text("# of the second tab")
+    refused = second.at("writing").get_by_role("alert")
+    expect(refused).to_contain_text("not saved", ignore_case=True)
+    second.open("Preview")
+    second.open("Edit")
+    expect(refused).to_be_visible()
+    second.press("publish-ask")
+    second.reads("note", "not saved")
+    expect(second.at("publishing")).to_be_hidden()
+    second.reads("study-text", "of the second tab")
+    second.page.reload()  # it is no loss even so
+    second.quiet()
+    to_the_text(second)
+    expect(refused).to_be_visible()
+    second.reads("study-text", "of the second tab")
+    refused.get_by_role("button", name="Discard").click()
+    second.reads("study-title", "mine")
+    second.quiet()
+    to_the_text(second)
+    second.reads("study-text", "of the first tab")
+    expect(refused).to_be_hidden()
+    second.page.keyboard.insert_text(", and more")
+    expect(second.at("faults").get_by_text("Saved.")).to_be_visible()
+    assert mine.read_text(encoding="utf-8").endswith("# of the first tab, and more")
+    second.page.close()
 
 
 def selected(ada: AtConsole) -> str:

@@ -55,6 +55,13 @@ window.parleyConsole = {
       if (list && lines.length) list.replaceChildren(...Object.entries(JSON.parse(lines.at(-1))).flatMap(written));
     }
   },
+  // Reloads the page without the question whether to leave what is not saved: it is kept, or was given up.
+  reload() {
+    leaves = true;
+    location.reload();
+  },
+  // The editor on the page (editor.js), or null.
+  editor: null,
   async edit(...component) {
     (await import("./editor.js")).attach(...component);
   },
@@ -111,12 +118,17 @@ const ask = window.fetch, EVENTS = "/gradio_api/run/predict", sent = new Map();
 
 // Gradio sends an event a second time before the first was answered, where two come close together. The server would
 // work on both at once, and the answer to the older one could be painted last: each waits for the one before it.
-function askInTurn(...request) {
+// And whatever else is asked waits until what was typed in the editor is saved: its answer could be about an older
+// text, or paint over the last words.
+async function askInTurn(...request) {
   const [url, options] = request;
   if (!String(url).split("?")[0].endsWith(EVENTS)) return ask(...request);
-  const { fn_index: event } = JSON.parse(options.body), next = () => ask(...request);
+  const { fn_index: event, data } = JSON.parse(options.body), next = () => ask(...request), { editor } = window.parleyConsole;
+  const saves = editor?.sends(data);
+  if (!saves) await editor?.rest();
   const answer = sent.get(event)?.then(next, next) ?? next();
   sent.set(event, answer);
+  if (saves) answer.then(({ ok }) => ok || editor.failed(), editor.failed);
   return answer;
 }
 
@@ -127,7 +139,7 @@ window.fetch = async (...request) => {
   } finally {
     if (!answer?.ok) window.parleyConsole.open();
   }
-  if (answer.status === UNAUTHORISED) location.reload();
+  if (answer.status === UNAUTHORISED) window.parleyConsole.reload();
   return answer;
 };
 
@@ -152,6 +164,20 @@ document.addEventListener("click", (event) => {
   field?.scrollIntoView({ block: "start" });
   field?.querySelector("input, textarea")?.focus({ preventScroll: true });
 });
+
+// The page is left when what was typed is saved: a link waits for that; for what else leads away, the browser asks.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[href]"), rest = window.parleyConsole.editor?.rest();
+  const elsewhere = link?.target || event.ctrlKey || event.metaKey || event.shiftKey;
+  if (!link || !rest || elsewhere || event.defaultPrevented) return;
+  event.preventDefault();
+  await rest;
+  location.assign(link.href);
+});
+addEventListener("beforeunload", (event) => {
+  if (!leaves && window.parleyConsole.editor?.unsaved()) event.preventDefault();
+});
+let leaves = false;
 
 // Gradio's dropdown answers each key a moment later by opening its list, and so after Tab too, once the focus has left it.
 document.addEventListener("keydown", (event) => {

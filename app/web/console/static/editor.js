@@ -87,7 +87,7 @@ function range({ dataset }, doc) {
   return { from: Math.min(from, line.to), to: Math.max(from, Math.min(to, line.to)) };
 }
 
-function mark(view) {
+function faulty(view) {
   const found = [...document.querySelectorAll("#faults [data-line]")].map((fault) => ({
     ...range(fault, view.state.doc), severity: "error", message: fault.querySelector(".what").textContent.trim(),
   }));
@@ -100,36 +100,118 @@ function jump(view, fault) {
   view.focus();
 }
 
+// ---- What is not saved yet is kept in the browser's tab, for the person who wrote it, by its study.
+
+const studyOf = (mark) => mark.split(" ")[0]; // a mark tells the server which text of which study it is (editor.py)
+const placeOf = (mark) => `draft ${studyOf(mark)} of ${document.querySelector("#who").textContent.trim()}`;
+const keep = (mark, texts) => sessionStorage.setItem(placeOf(mark), JSON.stringify({ mark, ...texts }));
+const kept = (mark) => JSON.parse(sessionStorage.getItem(placeOf(mark)));
+const drop = (mark) => sessionStorage.removeItem(placeOf(mark));
+
+const SAVED = "saved", SAVING = "saving", REFUSED = "refused", FAILED = "failed";
+const SAID = { [SAVING]: "Saving…", [FAILED]: "Not saved: the console did not answer. Reload the page; your text is kept." };
+
 // ---- The component.
 
 export function attach(element, props, trigger, watch) {
   let given = false; // whether a change is the server's
-  const typed = EditorView.updateListener.of(({ docChanged, state }) => {
-    if (!docChanged || given) return;
-    props.value = state.doc.toString();
+  let mark = "", stored = ""; // the text that the server has, as far as is known; no mark: it is only to be read
+  let saving = false, sent = null; // what was sent last: one text is saved after the other
+  let before = ""; // the mark that the server gave last when that was sent
+  const waiting = [], file = element.querySelector(".study-file"), line = element.querySelector(".state");
+  const text = () => view.state.doc.toString();
+  const unsaved = () => saving || (mark !== "" && text() !== stored);
+
+  function show(state) {
+    file.dataset.state = state;
+    line.textContent = SAID[state] ?? "";
+    line.role = state === FAILED ? "alert" : null;
+  }
+
+  function save() {
+    if (saving) return;
+    if (!unsaved()) return rest(SAVED);
+    saving = true;
+    sent = text();
+    keep(mark, { sent, text: sent });
+    show(SAVING);
     trigger("input");
+  }
+
+  function rest(state) {
+    saving = false;
+    if (state === SAVED) drop(mark);
+    show(state);
+    for (const go of waiting.splice(0)) go();
+  }
+
+  // The server saved what was sent, or refused it and gave no other mark.
+  function written(now) {
+    if (!saving) return;
+    if (now === before) {
+      stored = null; // what is stored now is not known
+      return rest(REFUSED);
+    }
+    [mark, stored, saving] = [now, sent, false];
+    props.value = JSON.stringify({ text: stored, mark });
+    save(); // what was typed meanwhile
+  }
+
+  function paint() {
+    const { text: now = "", mark: its = "" } = JSON.parse(props.value || "{}");
+    if (unsaved() && studyOf(its) === studyOf(mark)) return;
+    [mark, stored, saving, sent] = [its, now, false, null];
+    if (now !== text() || view.state.readOnly === Boolean(mark)) {
+      given = true;
+      view.setState(start(now)); // another text: there is nothing to undo
+      given = false;
+      faulty(view);
+    }
+    if (!mark) return show(SAVED);
+    const left = kept(mark);
+    if (!left || left.text === now) return rest(SAVED);
+    if (left.sent !== now) mark = left.mark; // else it was saved, and nobody told this page
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: left.text } });
+  }
+
+  const typed = EditorView.updateListener.of(({ docChanged }) => {
+    if (!docChanged || given) return;
+    keep(mark, { sent, text: text() });
+    save();
   });
-  const start = () => EditorState.create({
-    doc: props.value,
+  const start = (doc) => EditorState.create({
+    doc,
     extensions: [
       lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), indentUnit.of("  "), highlightActiveLine(),
       highlightActiveLineGutter(), EditorView.lineWrapping, yaml(), syntaxHighlighting(colours), search({ top: true }),
       autocompletion({ override: [complete], icons: false }), hover, atCursor, typed,
       keymap.of([...completionKeymap, ...lintKeymap, ...searchKeymap, ...historyKeymap, ...defaultKeymap, indentWithTab]),
-      EditorState.readOnly.of(!props.editable),
+      EditorState.readOnly.of(!mark),
       EditorView.contentAttributes.of({ tabindex: "0", "aria-labelledby": "study-text-label", "aria-describedby": "study-text-help" }),
     ],
   });
-  const view = new EditorView({ state: start(), parent: element.querySelector(".study-file") });
-  watch(["value", "editable"], () => {
-    if (props.value === view.state.doc.toString() && view.state.readOnly === !props.editable) return;
-    given = true;
-    view.setState(start()); // another text: there is nothing to undo
-    given = false;
-    mark(view);
+  const view = new EditorView({ state: start(""), parent: file });
+  window.parleyConsole.editor = {
+    text,
+    unsaved,
+    writing: (of) => {
+      before = of;
+      return [sent, mark];
+    },
+    written,
+    failed: () => rest(FAILED),
+    sends: ([is, of]) => saving && is === sent && of === mark,
+    rest: () => (saving ? new Promise((go) => { waiting.push(go); }) : null),
+  };
+  paint();
+  watch("value", paint);
+  document.getElementById("text-refused").addEventListener("click", ({ target }) => {
+    if (!target.closest(".discard")) return;
+    drop(mark);
+    window.parleyConsole.reload();
   });
   const faults = document.getElementById("faults");
-  new MutationObserver(() => mark(view)).observe(faults, { childList: true, subtree: true });
+  new MutationObserver(() => faulty(view)).observe(faults, { childList: true, subtree: true });
   faults.addEventListener("click", ({ target }) => {
     const fault = target.closest("[data-line]");
     if (fault) jump(view, fault);
@@ -139,5 +221,5 @@ export function attach(element, props, trigger, watch) {
     view.focus();
     navigator.clipboard?.writeText(view.state.doc.toString()).then(() => { target.textContent = "Copied"; });
   });
-  mark(view);
+  faulty(view);
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
@@ -20,12 +21,19 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, check, check_file, load_view
 from app.web.console.study_tab.versions import changes
 from app.web.console.tab import TabLocation
+from problems.errors import ParleyError
+from problems.text import clean
 from storage.registers.study_versions import difference, publish
 
 FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
 <span class="quiet">Press Esc, then Tab to leave the editor.</span>
+<span class="state"></span>
 <button type="button" class="plain copy">Copy</button></div><div class="study-file"></div>"""
 EDIT = "window.parleyConsole.edit(element, props, trigger, watch)  // editor.js, which triggers 'input'"
+WRITING = "(_, mark) => window.parleyConsole.editor.writing(mark)"
+"""The values of the event `input`: what the editor saves, and the mark of the text that it was made from."""
+WRITTEN = "(mark) => { window.parleyConsole.editor.written(mark); return []; }"
+WITH_TEXT = "(study) => [study, window.parleyConsole.editor?.text() ?? '']"
 MOST_REPLY = 300
 """Characters of a reply that are shown."""
 TESTING = """() => {
@@ -35,8 +43,9 @@ TESTING = """() => {
 """Shown at once; console.js puts the replies into the list while they come."""
 ELSEWHERE = (
     "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
-    "Copy what you want to keep, then reload the page."
+    "Copy what you want to keep, then discard your text."
 )
+UNSAVED = "The text in the editor is not saved, so it cannot be published."
 
 
 class EditorSection:
@@ -56,11 +65,11 @@ class EditorSection:
                 self._no = gr.Button("Cancel", size="sm", elem_id="publish-no")
         with gr.Row(visible=False, elem_id="writing") as self._desk_row:
             with gr.Column(scale=3, min_width=420):
+                self._refused = gr.HTML(elem_id="text-refused", padding=False, apply_default_css=False)
                 self._text = gr.HTML(
                     "",
                     html_template=FRAME,
                     js_on_load=EDIT,
-                    editable=False,
                     apply_default_css=False,
                     elem_id="study-text",
                 )
@@ -82,9 +91,11 @@ class EditorSection:
             said = self._publish(visitor, name, hash_)
             return {**repaint(visitor, name, tab="Overview"), **said}
 
-        written = [study, self._text, self._mark]
-        on(self._text.input, self._write, written, [self._worth, self._ask, self._mark, self._sure], owner=True)
-        on(self._ask.click, self._propose, [study], [self._sure, self._plan, self._hash], owner=True)
+        shown = [self._worth, self._ask, self._mark, self._sure, self._refused]
+        written = on(self._text.input, self._write, [self._text, self._mark], shown, owner=True, js=WRITING)
+        written.then(None, [self._mark], js=WRITTEN, api_visibility="private")
+        proposed = [self._sure, self._plan, self._hash]
+        on(self._ask.click, self._propose, [study, self._text], proposed, owner=True, js=WITH_TEXT)
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
         gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
         on(self._test.click, self._test_models, [study], [self._tested], owner=True)
@@ -93,35 +104,52 @@ class EditorSection:
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The draft as it is saved."""
         text = seen.text
+        mark = self._mark_of(seen.name, text or "")
         return {
             self._none: self._desk.html("study_no_draft.html.j2", seen=seen) if text is None else "",
             self._desk_row: gr.update(visible=text is not None),
-            self._text: gr.update(value=text or "", editable=visitor.owner),
+            # One value, so that no text is ever shown with the mark of another. (Nor would a property of its own do:
+            # Gradio drops those of a component that is not yet on the page when an event skips it.)
+            self._text: json.dumps({"text": text or "", "mark": mark if visitor.owner else ""}),
             self._worth: self._shown(seen.checked, saved=False),
             self._ask: gr.update(visible=visitor.owner, interactive=seen.changed),
             self._test: gr.update(visible=visitor.owner),
             self._tested: "",
             self._sure: gr.update(visible=False),
-            self._mark: mark_of(text or ""),
+            self._mark: mark,
         }
 
     def _shown(self, worth: CheckResult | None, *, saved: bool) -> str:
         return self._desk.html("study_faults.html.j2", worth=worth, saved=saved) if worth else ""
 
-    def _write(self, _: CurrentUser, name: str, text: Any, mark: Any) -> Updates:
-        """Save the text and check it."""
-        text = str(text or "")
-        if mark_of(self._desk.drafts.text(name)) not in (mark, mark_of(text)):
-            raise SettingsError(ELSEWHERE)
-        self._desk.drafts.save(name, text)
+    def _write(self, _: CurrentUser, text: str, mark: str) -> Updates:
+        """Save the text in the draft that the mark names, whichever is chosen meanwhile, and check it."""
+        name, text = mark.partition(" ")[0], clean(text)
+        try:
+            self._save(name, text, mark)
+        except ParleyError as error:  # it stands beside the text for as long as that is not saved
+            refused = self._desk.html("study_refused.html.j2", why=str(error))
+            return {self._refused: refused, self._sure: gr.update(visible=False)}
         worth = check(self._desk, name, text)
         newer = worth.study is not None and load_view(self._desk, name).changed
         return {
             self._worth: self._shown(worth, saved=True),
             self._ask: gr.update(interactive=newer),
-            self._mark: mark_of(text),
+            self._mark: self._mark_of(name, text),
             self._sure: gr.update(visible=False),
+            self._refused: "",
         }
+
+    def _save(self, name: str, text: str, mark: str) -> None:
+        """Replace the draft's text; raises ParleyError if it is not the one that the mark was made of."""
+        stored = self._desk.drafts.text(name)
+        if stored != text and mark.split(" ")[1:2] != [fingerprint(stored)]:
+            raise SettingsError(ELSEWHERE)
+        self._desk.drafts.save(name, text)
+
+    def _mark_of(self, name: str, text: str) -> str:
+        """A mark of a draft's text: its study and fingerprint, and the time, so that each saving has another."""
+        return f"{name} {fingerprint(text)} {self._desk.clock.now_us()}"
 
     def _test_models(self, visitor: CurrentUser, name: str) -> Updates:
         """Send one message to each model of the draft, and show what came of it."""
@@ -145,9 +173,11 @@ class EditorSection:
         )
         return {self._tested: shown}
 
-    def _propose(self, _: CurrentUser, name: str) -> Updates:
-        """Show what publishing would change."""
+    def _propose(self, _: CurrentUser, name: str, text: str) -> Updates:
+        """Show what publishing would change; raises SettingsError if the editor shows a text that is not saved."""
         seen = load_view(self._desk, name)
+        if seen.text not in (text, clean(text)):
+            raise SettingsError(UNSAVED)
         study = seen.written
         if study is None:
             raise SettingsError("This study has errors. Correct them before you publish it.")
@@ -173,6 +203,6 @@ class EditorSection:
         return self._desk.notify(f"Version {study.file.version} of {name} is published (hash {done.hash[:12]}).")
 
 
-def mark_of(text: str) -> str:
-    """A fingerprint of a text."""
+def fingerprint(text: str) -> str:
+    """What tells a text from others."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
