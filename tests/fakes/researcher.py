@@ -147,6 +147,11 @@ def value(update: Any) -> Any:
     return update.get("value") if isinstance(update, Mapping) else update
 
 
+def draft(update: Any) -> str:
+    """The text that the editor of a draft shows."""
+    return str(json.loads(value(update))["text"])
+
+
 def visible(update: Any) -> bool:
     """Whether a part of the page is to be seen."""
     return bool(update.get("visible", True))

@@ -19,7 +19,7 @@ from storage.registers.study_versions import versions
 from tests.fakes.asking import KEY
 from tests.fakes.console import Room, console, room
 from tests.fakes.model_server import serve
-from tests.fakes.researcher import Researcher, text, value, visible
+from tests.fakes.researcher import Researcher, draft, text, value, visible
 
 pytestmark = pytest.mark.anyio
 Console = tuple[Room, Researcher]
@@ -89,7 +89,7 @@ async def test_a_draft_is_made_and_is_the_study_from_then_on(at: Console) -> Non
     assert value(made["study"]) == "mine"
     assert not visible(made["builder"])
     assert " ".join(room.desk.drafts.text("mine").split()) == written.removeprefix("study.yaml ")
-    assert value(made["study-text"]).strip() == room.desk.drafts.text("mine").strip()
+    assert draft(made["study-text"]) == room.desk.drafts.text("mine")
     assert GOOD in value(made["faults"])
     assert load_study(str(room.desk.drafts.folder("mine"))).name == "mine"
     assert [about for _, _, about in room.did] == ["mine"]

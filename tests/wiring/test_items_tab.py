@@ -21,7 +21,7 @@ from storage.registers.study_versions import current, publish_on_start
 from tests.fakes import studies
 from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
-from tests.fakes.researcher import Researcher, text, value
+from tests.fakes.researcher import Researcher, draft, text, value
 from tests.fakes.served import serving
 
 pytestmark = pytest.mark.anyio
@@ -98,12 +98,12 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
 
     done = await write(researcher, "Fragen.csv", **MAPPED)
     assert "verdict good" in value(done["faults"])
-    assert pools_in(value(done["study-text"])) == {"questions": {"path": "Fragen.csv", "columns": MAPPED}}
-    assert room.desk.drafts.text("sums").rstrip() == value(done["study-text"]).rstrip()
+    assert pools_in(draft(done["study-text"])) == {"questions": {"path": "Fragen.csv", "columns": MAPPED}}
+    assert room.desk.drafts.text("sums") == draft(done["study-text"])
     start = {"walk-which": WRITTEN, "walk-step": "", "walk-where": [], "walk-language": None}
     walk = value((await researcher.on("walk-go", "click", **start))["walk-link"])
     (path,) = re.findall(r'href="http://[^/]+(/walk/[\w.-]+)"', walk)
-    plan = await researcher.on("publish-ask", "click")
+    plan = await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})
     await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
     await researcher.on("decide-opened", "click")
     (room.desk.drafts.folder("sums") / "Fragen.csv").unlink()
@@ -238,11 +238,11 @@ async def test_own_studies_are_templates_with_their_files(at: Console, database:
     assert "verdict good" in value(served["faults"])
     assert served["publish-ask"]["interactive"] is False, "it is the published study, until it is edited"
     copied = await create(researcher, "shorter", "published:short")
-    assert value(copied["study-text"]).startswith("study: shorter\n")
+    assert draft(copied["study-text"]).startswith("study: shorter\n")
     assert "verdict good" in value(copied["faults"])
 
     await researcher.open(tab="studies", study="sums")
-    plan = await researcher.on("publish-ask", "click")
+    plan = await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})
     await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
     third = await create(researcher, "third", "published:sums")
     assert pools_in(room.desk.drafts.text("third")) == {"questions": {"source": "jsonl", "path": "questions.jsonl"}}

@@ -65,7 +65,7 @@ async def test_pictures_are_uploaded_shown_published_and_served(
     assert "texts show" in value(refused["note"])
     left = await researcher.on("pictures-remove", "click", **{"pictures-which": "other.webp"})
     assert re.findall(r"<b>(.*?)</b>", value(left["pictures-list"])) == ["my line.png"]
-    plan = await researcher.on("publish-ask", "click")
+    plan = await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})
     await researcher.on("publish-yes", "click", **{"text-hash": value(plan["text-hash"])})
     await researcher.on("decide-opened", "click")
     assert [one.sha256 for one in current(database, "sums").pictures.by_key.values()] == [sha256(drawn()).hexdigest()]

@@ -12,6 +12,7 @@ import pytest
 
 from app.clock import SystemClock
 from app.session.service import SessionService
+from app.studies.drafts import LARGEST_BYTES
 from app.studies.loader import load_study
 from app.web.console.study_tab.preview import WRITTEN
 from experiments.session.engine import fold
@@ -25,7 +26,7 @@ from tests.fakes.console import Room, console
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_reply import TOKENS
 from tests.fakes.model_server import serve
-from tests.fakes.researcher import Researcher, value, visible
+from tests.fakes.researcher import Researcher, draft, value, visible
 from tests.fakes.served import serving, settings_for
 from tests.wiring.reading import facts, query
 
@@ -64,15 +65,19 @@ async def write(researcher: Researcher, text: str, mark: str) -> Mapping[str, An
     return await researcher.on("study-text", "input", **{"study-text": text, "text-mark": mark})
 
 
-async def publish(researcher: Researcher) -> Mapping[str, Any]:
-    shown = await researcher.on("publish-ask", "click")
+async def ask_to_publish(room: Room, researcher: Researcher) -> Mapping[str, Any]:
+    return await researcher.on("publish-ask", "click", **{"study-text": room.desk.drafts.text("sums")})
+
+
+async def publish(room: Room, researcher: Researcher) -> Mapping[str, Any]:
+    shown = await ask_to_publish(room, researcher)
     return await researcher.on("publish-yes", "click", **{"text-hash": value(shown["text-hash"])})
 
 
 async def test_a_study_is_made_written_published_and_opened(at: Console, database: Database) -> None:
     room, researcher = at
     made = await make(researcher, "sums")
-    text, mark = value(made["study-text"]), value(made["text-mark"])
+    text, mark = draft(made["study-text"]), value(made["text-mark"])
     assert text.startswith("study: sums\n")
     assert value(made["study"]) == "sums"
 
@@ -80,14 +85,14 @@ async def test_a_study_is_made_written_published_and_opened(at: Console, databas
     assert re.search(r"line \d+.*flwo", value(wrong["faults"]), re.DOTALL)
     assert "flwo" in room.desk.drafts.text("sums"), "nothing is lost, right or wrong"
     again = await researcher.open(tab="studies", study="sums")
-    assert "flwo" in value(again["study-text"])
-    with_faults = await researcher.on("publish-ask", "click")
+    assert "flwo" in draft(again["study-text"])
+    with_faults = await ask_to_publish(room, researcher)
     assert "has errors" in value(with_faults["note"])
     assert not versions(database, "sums")
 
     right = await write(researcher, text, value(wrong["text-mark"]))
     assert "verdict good" in value(right["faults"])
-    done = await publish(researcher)
+    done = await publish(room, researcher)
     (version,) = versions(database, "sums")
     assert version.hash[:12] in value(done["note"])
     assert operations_of(database, "sums").state == "draft"
@@ -96,14 +101,52 @@ async def test_a_study_is_made_written_published_and_opened(at: Console, databas
     assert [what.split()[0] for _, what, about in room.did if about == "sums"] == ["created", "published", "opened"]
 
 
-async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
-    _, researcher = at
+async def test_a_text_is_saved_in_the_draft_it_is_of_and_only_over_the_text_it_was_made_from(at: Console) -> None:
+    room, researcher = at
+    of_other = await make(researcher, "other")
     made = await make(researcher, "sums")
-    await publish(researcher)
+    text, other = draft(made["study-text"]), draft(of_other["study-text"])
+    saved = await write(researcher, f"{other}# typed\n", value(of_other["text-mark"]))  # while another one is chosen
+    assert room.desk.drafts.text("other") == f"{other}# typed\n"
+    assert room.desk.drafts.text("sums") == text
+    assert value(saved["text-mark"]).startswith("other ")
+
+    first = await write(researcher, f"{text}# first\n", value(made["text-mark"]))
+    assert not value(first["text-refused"])
+    second = await write(researcher, f"{text}# second\n", value(made["text-mark"]))
+    assert "changed by someone else" in value(second["text-refused"])
+    assert value(second["text-mark"]) is None, "so that the page knows that it was refused"
+    assert room.desk.drafts.text("sums") == f"{text}# first\n"
+    proposed = await researcher.on("publish-ask", "click", **{"study-text": f"{text}# second\n"})
+    assert "not saved" in value(proposed["note"])
+    assert not value(proposed["text-hash"])
+    again = await write(researcher, f"{text}# first\n", value(made["text-mark"]))
+    assert not value(again["text-refused"]), "it is what is stored"
+
+    large = await write(researcher, f"{text}#{'x' * LARGEST_BYTES}\n", value(again["text-mark"]))
+    assert "at most" in value(large["text-refused"])
+    assert room.desk.drafts.text("sums") == f"{text}# first\n"
+
+
+async def test_a_character_that_is_no_text_is_left_out_and_the_text_can_be_saved_again(at: Console) -> None:
+    room, researcher = at
+    made = await make(researcher, "sums")
+    text = draft(made["study-text"])
+    bell = await write(researcher, f"{text}# \a\n", value(made["text-mark"]))
+    assert room.desk.drafts.text("sums") == f"{text}# \n"
+    more = await write(researcher, f"{text}# \a more\n", value(bell["text-mark"]))
+    assert not value(more["text-refused"])
+    assert room.desk.drafts.text("sums") == f"{text}#  more\n"
+
+
+async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: Console, database: Database) -> None:
+    room, researcher = at
+    made = await make(researcher, "sums")
+    await publish(room, researcher)
     await researcher.on("decide-opened", "click")
-    text = value(made["study-text"]).replace("Which assistant is better?", "Which is <best>?")
+    text = draft(made["study-text"]).replace("Which assistant is better?", "Which is <best>?")
     await write(researcher, text, value(made["text-mark"]))
-    shown = await researcher.on("publish-ask", "click")
+    shown = await ask_to_publish(room, researcher)
     plan = next(words for words in map(value, shown.values()) if isinstance(words, str) and "Publish version" in words)
     assert "The study is running" in plan
     assert re.search(r'class="removed">-.*Which assistant is better\?', plan)
@@ -116,13 +159,13 @@ async def test_a_change_is_a_new_version_and_what_it_changes_is_shown_first(at: 
 
 
 async def test_publication_metadata_are_published_without_a_new_version(at: Console, database: Database) -> None:
-    _, researcher = at
+    room, researcher = at
     made = await make(researcher, "sums")
-    await publish(researcher)
-    text = value(made["study-text"]) + "\ndataset:\n  license: CC0-1.0\n"
+    await publish(room, researcher)
+    text = draft(made["study-text"]) + "\ndataset:\n  license: CC0-1.0\n"
     wrote = await write(researcher, text, value(made["text-mark"]))
     assert wrote["publish-ask"]["interactive"]
-    await publish(researcher)
+    await publish(room, researcher)
     info = dataset_info_of(database, "sums")
     assert info is not None
     assert info.license == "CC0-1.0"
@@ -273,7 +316,7 @@ async def test_the_models_of_a_draft_are_tested(
         async with console(tmp_path, database) as (room, researcher):
             await researcher.open(tab="studies")
             made = await make(researcher, "sums")
-            text = re.sub(r"models:\n(  .*\n)+", MODELS, value(made["study-text"]))
+            text = re.sub(r"models:\n(  .*\n)+", MODELS, draft(made["study-text"]))
             text = text.replace("careful", "sound").replace("hasty", "wrong")
             wrote = await write(researcher, text, value(made["text-mark"]))
             assert re.search(r"line \d+.*models\.lacking\.server.*nowhere", value(wrote["faults"]), re.DOTALL)
@@ -291,7 +334,7 @@ async def test_the_models_of_a_draft_are_tested(
 async def test_the_models_of_a_draft_with_errors_are_not_tested(at: Console) -> None:
     _, researcher = at
     made = await make(researcher, "sums")
-    await write(researcher, value(made["study-text"]).replace("flow:", "flwo:"), value(made["text-mark"]))
+    await write(researcher, draft(made["study-text"]).replace("flow:", "flwo:"), value(made["text-mark"]))
     tested = value((await researcher.on("models-test", "click"))["models-tested"])
     assert "<dl" not in tested
     assert "errors" in tested
@@ -304,7 +347,7 @@ async def test_an_analyst_sees_a_study_and_changes_nothing(at: Console, database
     room.as_("analyst")
     seen = await researcher.open(tab="studies", study="sums")
     assert "sums" in value(seen["study-title"])
-    assert seen["study-text"]["props"]["editable"] is False
+    assert json.loads(value(seen["study-text"]))["mark"] == "", "it is only to be read"
     for component, kind in CHANGES:
         answer = await researcher.on(component, kind, **{"study-text": "gone", "new-name": "other"})
         assert "Only owners" in value(answer["note"]), component
