@@ -189,6 +189,30 @@ def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtCon
     assert asked == ["beforeunload"]
 
 
+@pytest.mark.parametrize("fails", ["answered", "unanswered"])
+def test_a_text_that_could_not_be_saved_is_said_to_be_so_and_kept(typist: AtConsole, mine: Path, fails: str) -> None:
+    def fail(route: Route) -> None:
+        if fails == "answered":
+            route.fulfill(status=503, json={"error": "for a test"})
+        else:
+            route.abort()
+
+    typist.page.route(f"**{EVENTS}*", fail)
+    typist.page.keyboard.insert_text("# first")
+    said = typist.at("study-text").get_by_role("alert")
+    expect(said).to_contain_text("Not saved")
+    typist.page.unroute_all()
+    typist.page.keyboard.insert_text(" last words")
+    if fails == "unanswered":  # Gradio sends nothing more until the page is loaded again
+        expect(said).to_contain_text("Not saved")
+        typist.at("studies-list").get_by_role("link", name="mine").click()
+        typist.quiet()
+        to_the_text(typist)
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
+    expect(said).to_have_count(0)
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+
+
 def test_what_was_saved_before_the_page_was_left_is_nobody_elses(typist: AtConsole, mine: Path) -> None:
     """The first words are saved, but the page hears nothing of it."""
     typist.page.route(f"**{EVENTS}*", lambda route: route.fetch() and None)
@@ -266,7 +290,7 @@ def test_a_text_that_is_not_saved_is_told_beside_it_and_not_published(
     to_the_text(second)
     expect(refused).to_be_visible()
     second.reads("study-text", "of the second tab")
-    refused.get_by_role("button", name="Discard").click()
+    second.page.get_by_role("button", name="Discard my text").click()
     second.reads("study-title", "mine")
     second.quiet()
     to_the_text(second)

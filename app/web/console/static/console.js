@@ -128,7 +128,7 @@ async function askInTurn(...request) {
   if (!saves) await editor?.rest();
   const answer = sent.get(event)?.then(next, next) ?? next();
   sent.set(event, answer);
-  if (saves) answer.then(({ ok }) => ok || editor.failed(), editor.failed);
+  if (saves) answer.catch(editor.lost);
   return answer;
 }
 

@@ -109,7 +109,10 @@ const kept = (mark) => JSON.parse(sessionStorage.getItem(placeOf(mark)));
 const drop = (mark) => sessionStorage.removeItem(placeOf(mark));
 
 const SAVED = "saved", SAVING = "saving", REFUSED = "refused", FAILED = "failed";
-const SAID = { [SAVING]: "Saving…", [FAILED]: "Not saved: the console did not answer. Reload the page; your text is kept." };
+const SAID = {
+  [SAVING]: "Saving…",
+  [FAILED]: "Not saved: the console did not answer. Your text is kept in this tab. Reload the page to try again.",
+};
 
 // ---- The component.
 
@@ -118,6 +121,7 @@ export function attach(element, props, trigger, watch) {
   let mark = "", stored = ""; // the text that the server has, as far as is known; no mark: it is only to be read
   let saving = false, sent = null; // what was sent last: one text is saved after the other
   let before = ""; // the mark that the server gave last when that was sent
+  let lost = false; // without an answer Gradio sends nothing any more
   const waiting = [], file = element.querySelector(".study-file"), line = element.querySelector(".state");
   const text = () => view.state.doc.toString();
   const unsaved = () => saving || (mark !== "" && text() !== stored);
@@ -129,12 +133,12 @@ export function attach(element, props, trigger, watch) {
   }
 
   function save() {
-    if (saving) return;
+    if (saving || lost) return;
     if (!unsaved()) return rest(SAVED);
     saving = true;
     sent = text();
     keep(mark, { sent, text: sent });
-    show(SAVING);
+    if (file.dataset.state !== REFUSED) show(SAVING); // else what was said of it stands until it is saved
     trigger("input");
   }
 
@@ -200,13 +204,16 @@ export function attach(element, props, trigger, watch) {
     },
     written,
     failed: () => rest(FAILED),
+    lost: () => {
+      lost = true;
+      rest(FAILED);
+    },
     sends: ([is, of]) => saving && is === sent && of === mark,
     rest: () => (saving ? new Promise((go) => { waiting.push(go); }) : null),
   };
   paint();
   watch("value", paint);
-  document.getElementById("text-refused").addEventListener("click", ({ target }) => {
-    if (!target.closest(".discard")) return;
+  element.querySelector(".discard").addEventListener("click", () => {
     drop(mark);
     window.parleyConsole.reload();
   });

@@ -27,12 +27,13 @@ from storage.registers.study_versions import difference, publish
 
 FRAME = """<div class="head"><span id="study-text-label">study.yaml</span>
 <span class="quiet">Press Esc, then Tab to leave the editor.</span>
-<span class="state"></span>
+<span class="state"></span> <button type="button" class="plain discard">Discard my text</button>
 <button type="button" class="plain copy">Copy</button></div><div class="study-file"></div>"""
 EDIT = "window.parleyConsole.edit(element, props, trigger, watch)  // editor.js, which triggers 'input'"
 WRITING = "(_, mark) => window.parleyConsole.editor.writing(mark)"
 """The values of the event `input`: what the editor saves, and the mark of the text that it was made from."""
 WRITTEN = "(mark) => { window.parleyConsole.editor.written(mark); return []; }"
+FAILED = "() => { window.parleyConsole.editor.failed(); return []; }"
 WITH_TEXT = "(study) => [study, window.parleyConsole.editor?.text() ?? '']"
 MOST_REPLY = 300
 """Characters of a reply that are shown."""
@@ -43,7 +44,7 @@ TESTING = """() => {
 """Shown at once; console.js puts the replies into the list while they come."""
 ELSEWHERE = (
     "This draft was changed by someone else or in another tab since you opened it, so your text was not saved. "
-    "Copy what you want to keep, then discard your text."
+    "Copy what you want to keep, then press Discard my text."
 )
 UNSAVED = "The text in the editor is not saved, so it cannot be published."
 
@@ -94,6 +95,7 @@ class EditorSection:
         shown = [self._worth, self._ask, self._mark, self._sure, self._refused]
         written = on(self._text.input, self._write, [self._text, self._mark], shown, owner=True, js=WRITING)
         written.then(None, [self._mark], js=WRITTEN, api_visibility="private")
+        written.failure(None, js=FAILED, api_visibility="private")
         proposed = [self._sure, self._plan, self._hash]
         on(self._ask.click, self._propose, [study, self._text], proposed, owner=True, js=WITH_TEXT)
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
