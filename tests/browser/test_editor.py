@@ -189,27 +189,43 @@ def test_a_page_that_is_left_while_it_saves_asks_and_loses_nothing(typist: AtCon
     assert asked == ["beforeunload"]
 
 
-@pytest.mark.parametrize("fails", ["answered", "unanswered"])
-def test_a_text_that_could_not_be_saved_is_said_to_be_so_and_kept(typist: AtConsole, mine: Path, fails: str) -> None:
-    def fail(route: Route) -> None:
-        if fails == "answered":
-            route.fulfill(status=503, json={"error": "for a test"})
-        else:
-            route.abort()
+def unavailable(route: Route) -> None:
+    route.fulfill(status=503, json={"error": "for a test"})
 
-    typist.page.route(f"**{EVENTS}*", fail)
+
+def unanswered(route: Route) -> None:
+    route.abort()
+
+
+def test_a_text_that_was_refused_for_a_moment_is_saved_with_the_next_key(typist: AtConsole, mine: Path) -> None:
+    typist.page.route(f"**{EVENTS}*", unavailable)
     typist.page.keyboard.insert_text("# first")
     said = typist.at("study-text").get_by_role("alert")
     expect(said).to_contain_text("Not saved")
     typist.page.unroute_all()
     typist.page.keyboard.insert_text(" last words")
-    if fails == "unanswered":  # Gradio sends nothing more until the page is loaded again
-        expect(said).to_contain_text("Not saved")
-        typist.at("studies-list").get_by_role("link", name="mine").click()
-        typist.quiet()
-        to_the_text(typist)
     expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
     expect(said).to_have_count(0)
+    assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
+
+
+@pytest.mark.parametrize("lost", ["save", "question"])
+def test_a_text_is_kept_where_the_console_does_not_answer(typist: AtConsole, mine: Path, lost: str) -> None:
+    """Gradio sends nothing more until the page is loaded again."""
+    typist.page.route(f"**{EVENTS}*", unanswered)
+    with typist.page.expect_event("requestfailed"):
+        if lost == "save":
+            typist.page.keyboard.insert_text("# first")
+        else:
+            typist.press("publish-ask")
+    typist.page.unroute_all()
+    typist.at("study-text").locator(".cm-content").focus()
+    typist.page.keyboard.insert_text(" last words" if lost == "save" else WRITTEN)
+    expect(typist.at("study-text").get_by_role("alert")).to_contain_text("Not saved")
+    typist.at("studies-list").get_by_role("link", name="mine").click()
+    typist.quiet()
+    to_the_text(typist)
+    expect(typist.at("faults").get_by_text("Saved.")).to_be_visible()
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 

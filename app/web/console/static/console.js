@@ -60,6 +60,8 @@ window.parleyConsole = {
     leaves = true;
     location.reload();
   },
+  // Whether a request got no answer: Gradio then sends nothing more until the page is loaded again.
+  lost: false,
   // The editor on the page (editor.js), or null.
   editor: null,
   async edit(...component) {
@@ -124,11 +126,13 @@ async function askInTurn(...request) {
   const [url, options] = request;
   if (!String(url).split("?")[0].endsWith(EVENTS)) return ask(...request);
   const { fn_index: event, data } = JSON.parse(options.body), next = () => ask(...request), { editor } = window.parleyConsole;
-  const saves = editor?.sends(data);
-  if (!saves) await editor?.rest();
+  if (!editor?.sends(data)) await editor?.rest();
   const answer = sent.get(event)?.then(next, next) ?? next();
   sent.set(event, answer);
-  if (saves) answer.catch(editor.lost);
+  answer.catch(() => {
+    window.parleyConsole.lost = true;
+    window.parleyConsole.editor?.failed();
+  });
   return answer;
 }
 

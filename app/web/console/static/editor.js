@@ -121,7 +121,6 @@ export function attach(element, props, trigger, watch) {
   let mark = "", stored = ""; // the text that the server has, as far as is known; no mark: it is only to be read
   let saving = false, sent = null; // what was sent last: one text is saved after the other
   let before = ""; // the mark that the server gave last when that was sent
-  let lost = false; // without an answer Gradio sends nothing any more
   const waiting = [], file = element.querySelector(".study-file"), line = element.querySelector(".state");
   const text = () => view.state.doc.toString();
   const unsaved = () => saving || (mark !== "" && text() !== stored);
@@ -133,8 +132,9 @@ export function attach(element, props, trigger, watch) {
   }
 
   function save() {
-    if (saving || lost) return;
+    if (saving) return;
     if (!unsaved()) return rest(SAVED);
+    if (window.parleyConsole.lost) return show(FAILED);
     saving = true;
     sent = text();
     keep(mark, { sent, text: sent });
@@ -144,7 +144,10 @@ export function attach(element, props, trigger, watch) {
 
   function rest(state) {
     saving = false;
-    if (state === SAVED) drop(mark);
+    if (state === SAVED) {
+      drop(mark);
+      faulty(view); // where the same text was put in again, nothing is asked, and the marks are gone with the old one
+    }
     show(state);
     for (const go of waiting.splice(0)) go();
   }
@@ -203,11 +206,7 @@ export function attach(element, props, trigger, watch) {
       return [sent, mark];
     },
     written,
-    failed: () => rest(FAILED),
-    lost: () => {
-      lost = true;
-      rest(FAILED);
-    },
+    failed: () => saving && rest(FAILED),
     sends: ([is, of]) => saving && is === sent && of === mark,
     rest: () => (saving ? new Promise((go) => { waiting.push(go); }) : null),
   };
