@@ -37,8 +37,8 @@ SCRIPT = b"<script"
 """The start of each script tag of the page; the security middleware adds the nonce after it."""
 BOTH: Mapping[str, str] = {
     ".gradio-container .main": "is as wide as the window",
-    ".gradio-container .block": "has no frame; shows what overflows it, by a style of its own, so ours is !important; the "
-    "page sets its direction of writing",
+    ".gradio-container .block": "has no frame; shows what overflows it by a style of its own, so ours is !important; "
+    "the page sets its direction of writing",
     ".gradio-container .html-container": "has no padding",
     ".gradio-container .prose": "has our size of letters",
     ".gradio-container .toast-wrap": "is hidden: so are errors",

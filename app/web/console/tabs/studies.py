@@ -18,7 +18,7 @@ from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import UNPUBLISHED, StudySection, StudyView, Updates, load_view, new_name, state_of
 from app.web.console.study_tab.builder import StudiesBeside, StudyBuilder
-from app.web.console.study_tab.editor import EditorSection, mark_of
+from app.web.console.study_tab.editor import EditorSection, fingerprint
 from app.web.console.study_tab.items import ItemsSection
 from app.web.console.study_tab.preview import PreviewSection
 from app.web.console.study_tab.recruitment import RecruitmentSection
@@ -38,12 +38,14 @@ LOADING = '<p class="quiet" role="status">Loading…</p>'
 def _as_study(seen: StudyView) -> str:
     """A fingerprint of what a study is; its draft may say it in other words, and with other comments."""
     hashes = [study and study.hash for study in (seen.written, seen.study)]
-    return mark_of(repr((hashes, seen.text is None, seen.versions, seen.operations, seen.dataset, seen.new_metadata)))
+    return fingerprint(
+        repr((hashes, seen.text is None, seen.versions, seen.operations, seen.dataset, seen.new_metadata))
+    )
 
 
 def _as_pools(seen: StudyView) -> str:
     """A fingerprint of what a draft says of its pools."""
-    return mark_of(repr((seen.text is None, pools_in(seen.text or ""))))
+    return fingerprint(repr((seen.text is None, pools_in(seen.text or ""))))
 
 
 FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
