@@ -249,11 +249,11 @@ def _is_left(update: Any) -> bool:
 
 
 async def test_the_other_tabs_of_a_study_show_what_was_written(at: Console) -> None:
-    _, researcher = at
+    room, researcher = at
     shown = dict(await make(researcher, "sums"))
-    await publish(researcher)
+    await publish(room, researcher)
     shown |= await researcher.open(tab="studies", study="sums")
-    text, mark = value(shown["study-text"]), value(shown["text-mark"])
+    text, mark = draft(shown["study-text"]), value(shown["text-mark"])
     assert "unpublished" not in value(shown["study-title"])
     for tab in ("Overview", "Edit", "Items", "Preview", "Versions"):
         assert set(await opened(researcher, tab, shown)) <= {"bench-front", "study-title"}, "nothing has changed"
@@ -282,7 +282,7 @@ async def test_the_other_tabs_of_a_study_show_what_was_written(at: Console) -> N
 async def test_a_draft_that_is_corrected_can_be_previewed(at: Console, database: Database) -> None:
     room, researcher = at
     made = await make(researcher, "sums")
-    text = value(made["study-text"])
+    text = draft(made["study-text"])
     room.desk.drafts.save("sums", text.replace("flow:", "flwo:"))
     shown = dict(await researcher.open(tab="studies", study="sums"))
     assert shown["walk-form"]["visible"] is False
@@ -293,7 +293,7 @@ async def test_a_draft_that_is_corrected_can_be_previewed(at: Console, database:
 async def test_the_columns_that_were_chosen_stay_until_the_pools_are_written_anew(at: Console) -> None:
     _, researcher = at
     shown = dict(await make(researcher, "sums"))
-    text, mark = value(shown["study-text"]), value(shown["text-mark"])
+    text, mark = draft(shown["study-text"]), value(shown["text-mark"])
     wrote = await write(researcher, f"{text}# a comment\n", mark)
     assert "items-pool" not in await opened(researcher, "Items", shown)
     pool = "problems:\n  more: {source: items, items: []}\n"

@@ -50,7 +50,7 @@ function converse(name, html) {
   if (html !== undefined && place) atEnd(() => patch(place, html));
 }
 
-// A text at the foot of the page; `unseen` if it is on the page already, and only has to be read out.
+// A text below the head of the page; `unseen` if it is on the page already, and only has to be read out.
 function note(text, again, { fades = false, unseen = false } = {}) {
   clearTimeout(note.timer);
   if (fades) note.timer = setTimeout(note, 5000, "");
