@@ -127,7 +127,8 @@ def read_personas(text: str) -> tuple[Persona, ...]:
         raise UserUnknown(f"{text}: {place}is not YAML: {error}") from None
     except ProblemError as error:
         raise UserUnknown(str(error)) from None
-    named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(found or (), start=1)}
+    listed = found if isinstance(found, list) else ()
+    named = found if isinstance(found, dict) else {str(n): one for n, one in enumerate(listed, start=1)}
     if not named or not all(isinstance(one, str) and one.strip() for one in named.values()):
         raise UserUnknown(f"{text}: has no personas; write a list of texts, or texts by name: `nurse: A nurse who ...`")
     return tuple(Persona(str(name), one.strip()) for name, one in named.items())
