@@ -77,7 +77,7 @@ def simulate_(
     try:
         asyncio.run(_play(settings_for(settings), crowd, done))
     except KeyboardInterrupt:
-        err.print("Stopped. What was finished is saved, and the same command continues it.")
+        err.print("Stopped. What was finished is saved. The same command continues it.")
         _print_stopped(done, study)
         raise typer.Exit(INTERRUPTED) from None
     if done.unreached:

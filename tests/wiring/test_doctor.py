@@ -328,7 +328,7 @@ def test_a_model_server_is_asked_for_its_models_and_for_nothing_else(
 ) -> None:
     found = examine(study(tmp_path), **lab(listing))
     assert found.errors == 0
-    assert found.about("model servers", "ok", "lab", "accepts the key", "1 models")
+    assert found.about("model servers", "ok", "lab", "accepts the key", "1 model")
     assert listing.asked == ["GET /v1/models"]
     listing.models = ("gpt-fake:latest", "models/other")
     assert not examine("mine.yaml", **lab(listing)).about("model servers", "warning", "gpt-fake")
