@@ -24,18 +24,20 @@ DRAFTS, ACTS = "**/api/draft", "**/api/act"
 @pytest.fixture
 def visitor(fast: Process, new_context: NewContext) -> Visitor:
     """Somebody at the survey with a text to write."""
-    visitor = Visitor(new_context(permissions=["clipboard-read", "clipboard-write"]).new_page(), fast.url)
-    visitor.arrive("short")
-    visitor.until("What do you think")
-    return visitor
+    return at(fast, new_context, "short", "What do you think")
 
 
 @pytest.fixture
 def chatting(fast: Process, new_context: NewContext) -> Visitor:
     """Somebody who may send a message."""
-    visitor = Visitor(new_context(permissions=["clipboard-read", "clipboard-write"]).new_page(), fast.url)
-    visitor.arrive("demo")
-    visitor.until("chat")
+    return at(fast, new_context, "demo", "chat")
+
+
+def at(server: Process, new_context: NewContext, study: str, words: str) -> Visitor:
+    page = new_context(permissions=["clipboard-read", "clipboard-write"]).new_page()
+    visitor = Visitor(page, server.url)
+    visitor.arrive(study)
+    visitor.until(words)
     return visitor
 
 
@@ -135,9 +137,7 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
 def test_a_reply_that_ends_while_it_is_being_stopped_is_no_fault_of_theirs(
     slow: Process, new_context: NewContext
 ) -> None:
-    visitor = Visitor(new_context().new_page(), slow.url)
-    visitor.arrive("demo")
-    visitor.until("chat")
+    visitor = at(slow, new_context, "demo", "chat")
     held: list[Route] = []
     visitor.say("Yes?")
     visitor.page.route(ACTS, lambda route: held.append(route))
