@@ -14,6 +14,7 @@ from tests.browser.filled import SESSIONS, STUDY, filled
 from tests.browser.researcher import LONG_MS, AtConsole
 from tests.browser.waiting import LOOK_MS
 from tests.fakes.accounts import GOOD
+from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 PLAYED = 3
@@ -21,14 +22,19 @@ PLAYED = 3
 
 
 @pytest.fixture(scope="module")
-def ada(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtConsole]:
-    with filled(tmp_path_factory.mktemp("filled")) as console:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        made = AtConsole(context.new_page(), console.url)
-        made.log_in("Ada", GOOD)
-        yield made
-        context.close()
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    with filled(tmp_path_factory.mktemp("filled")) as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def ada(browser: Browser, console: Process) -> Iterator[AtConsole]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    made = AtConsole(context.new_page(), console.url)
+    made.log_in("Ada", GOOD)
+    yield made
+    context.close()
 
 
 def listed(ada: AtConsole, number: int) -> None:
@@ -53,6 +59,18 @@ def test_filters_act_at_once_and_say_what_they_did(ada: AtConsole) -> None:
     ada.press("sessions-clear")
     expect(ada.at("sessions-text").locator("input")).to_have_value("")
     expect(ada.at("sessions-origin").locator("input")).to_have_value("people")
+    listed(ada, 0)
+
+
+def test_a_choice_is_taken_by_a_console_that_was_started_again(ada: AtConsole, console: Process) -> None:
+    """It has not painted the choices of the page that is open."""
+    ada.page.goto(f"{ada.url}/?study={STUDY}&tab=sessions")
+    listed(ada, 0)
+    console.stop()
+    console.start()
+    ada.choose("sessions-origin", "simulated")
+    listed(ada, SESSIONS)
+    ada.press("sessions-clear")
     listed(ada, 0)
 
 
