@@ -200,7 +200,7 @@ def _print_earlier(run: PaymentRun, folder: Path) -> None:
         _say(f"{hidden}: another run is in progress there.")
     over = [payee for payee in run.payees if payee.due < 0]
     if over:
-        _say(f"{how_many(len(over), 'session')} got more than the bonus is now. Nothing is deducted.")
+        _say(f"Paid more than the bonus is now: {how_many(len(over), 'session')}. Nothing is deducted.")
 
 
 def _print_left_out(run: PaymentRun) -> None:

@@ -32,8 +32,6 @@ AT_ONCE = 16
 MOST_TOLD = 5
 FIRST = 3
 """If so many sessions stop first, all for one fault of a connection, the others would wait for it just as long."""
-INTERRUPTED = 130
-"""The exit status after Ctrl-C."""
 
 
 @command("simulate")
@@ -77,9 +75,8 @@ def simulate_(
     try:
         asyncio.run(_play(settings_for(settings), crowd, done))
     except KeyboardInterrupt:
-        err.print("Stopped. What was finished is saved. The same command continues it.")
         _print_stopped(done, study)
-        raise typer.Exit(INTERRUPTED) from None
+        raise
     if done.unreached:
         _print_stopped(done, study)
         raise typer.Exit(1)

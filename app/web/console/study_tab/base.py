@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -95,7 +95,7 @@ def state_of(status: StudyStatus) -> str:
     return status.state if status.published is not None else UNPUBLISHED
 
 
-def new_name(desk: ConsoleContext, typed: str) -> str:
+def new_name(typed: str, taken: Collection[str]) -> str:
     """The name of a new draft as it was typed; raises SettingsError if it is missing, is none, or is taken."""
     name = typed.strip()
     if not name:
@@ -104,7 +104,7 @@ def new_name(desk: ConsoleContext, typed: str) -> str:
         raise SettingsError(
             f"{name!r} is no name for a study: a letter, then letters, digits, - and _, at most {LONGEST_NAME}."
         )
-    if name in desk.drafts.names():
+    if name in taken:
         raise SettingsError(f"There is a study {name!r} already. Choose another name.")
     return name
 

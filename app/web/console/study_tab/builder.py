@@ -367,9 +367,7 @@ asks for codes.</p>"
 
     def _draft(self, visitor: CurrentUser, answers: Answers) -> str:
         """Make the draft; raises SettingsError for a name that cannot be had."""
-        name = new_name(self._desk, answers.name)
-        if name in self._desk.names():
-            raise SettingsError(f"There is a study {name!r} already. Choose another name.")
+        name = new_name(answers.name, self._desk.names())
         save_draft(self._desk.drafts.reserve(name) / FILE, self._checked(answers).text)
         self._desk.audit(visitor, "created a study with the builder", name)
         return name

@@ -79,10 +79,11 @@ class EditorSection:
                 self._ask = gr.Button("Publish…", size="sm", variant="primary", elem_id="publish-ask")
                 self._test = gr.Button("Test models", size="sm", elem_id="models-test")
                 self._tested = gr.HTML(elem_id="models-tested", padding=False, apply_default_css=False)
-        self._mark = gr.Textbox(visible="hidden", elem_id="text-mark")
+        self.mark = gr.Textbox(visible="hidden", elem_id="text-mark")
+        """Names the text that was saved last; it changes with each saving."""
         self._hash = gr.Textbox(visible="hidden", elem_id="text-hash")
         row = [self._desk_row, self._text, self._worth, self._ask, self._test, self._tested]
-        self.outputs = [self._none, *row, self._sure, self._plan, self._mark, self._hash]
+        self.outputs = [self._none, *row, self._sure, self._plan, self.mark, self._hash]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
         """Wire the events; only owners may edit and publish."""
@@ -92,9 +93,9 @@ class EditorSection:
             said = self._publish(visitor, name, hash_)
             return {**repaint(visitor, name, tab="Overview"), **said}
 
-        shown = [self._worth, self._ask, self._mark, self._sure, self._refused]
-        written = on(self._text.input, self._write, [self._text, self._mark], shown, owner=True, js=WRITING)
-        written.then(None, [self._mark], js=WRITTEN, api_visibility="private")
+        shown = [self._worth, self._ask, self.mark, self._sure, self._refused]
+        written = on(self._text.input, self._write, [self._text, self.mark], shown, owner=True, js=WRITING)
+        written.then(None, [self.mark], js=WRITTEN, api_visibility="private")
         written.failure(None, js=FAILED, api_visibility="private")
         proposed = [self._sure, self._plan, self._hash]
         on(self._ask.click, self._propose, [study, self._text], proposed, owner=True, js=WITH_TEXT)
@@ -118,7 +119,7 @@ class EditorSection:
             self._test: gr.update(visible=visitor.owner),
             self._tested: "",
             self._sure: gr.update(visible=False),
-            self._mark: mark,
+            self.mark: mark,
         }
 
     def _shown(self, worth: CheckResult | None, *, saved: bool) -> str:
@@ -137,7 +138,7 @@ class EditorSection:
         return {
             self._worth: self._shown(worth, saved=True),
             self._ask: gr.update(interactive=newer),
-            self._mark: self._mark_of(name, text),
+            self.mark: self._mark_of(name, text),
             self._sure: gr.update(visible=False),
             self._refused: "",
         }

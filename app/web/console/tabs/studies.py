@@ -76,9 +76,10 @@ class StudiesTab:
 
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
+        self._editor = EditorSection(desk, place)
         self._parts: Mapping[str, StudySection] = {
             "Overview": RecruitmentSection(desk, place),
-            "Edit": EditorSection(desk, place),
+            "Edit": self._editor,
             "Items": ItemsSection(desk, place),
             "Preview": PreviewSection(desk, place),
             "Versions": VersionsSection(desk, place),
@@ -134,10 +135,9 @@ class StudiesTab:
             outputs = [self._front, self._title, *self._parts[label].outputs, *mark]
             on(tab.select, partial(self._enter, label), [study, *mark], outputs, quiet=True)
         # The answer to the last words that were written may come when another tab is open already.
-        (saved,) = (one for one in self._parts["Edit"].outputs if one.elem_id == "text-mark")
         following = [component for label in FOLLOWING for component in self._parts[label].outputs]
         outputs = [self._title, *following, *marks]
-        on(saved.change, self._follow, [study, self._front, *marks], outputs, quiet=True)  # type: ignore[attr-defined]
+        on(self._editor.mark.change, self._follow, [study, self._front, *marks], outputs, quiet=True)
 
     def _enter(self, label: str, visitor: CurrentUser, name: str, mark: str = "") -> Updates:
         return {self._front: label, **self._followed(visitor, name, label, mark)}
@@ -211,7 +211,7 @@ class StudiesTab:
 
     def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
         """Create a study from a template and choose it."""
-        name, like = new_name(self._desk, text(name)), text(like)
+        name, like = new_name(text(name), self._desk.drafts.names()), text(like)
         desk, (kind, _, own) = self._desk, like.partition(":")
         if kind == DRAFT and own:
             copy_draft(desk.drafts, name, own)
