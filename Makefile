@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo docs test tests check quick lint dist bench screenshots soak foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests check quick lint dist bench screenshots soak fresh foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -58,6 +58,9 @@ screenshots: $(VENV)/.stamp-dev tools  ## take the pictures of the README, the g
 
 soak: $(VENV)/.stamp-dev tools  ## the tests with long settings: hours rather than minutes
 	$(BIN)/python -m pytest -n 2 --soak
+
+fresh: | python  ## make demo and make test on a bare Debian 12 and 13, which debootstrap makes (root, the network, an hour)
+	$(PYTHON) tests/house/bare_debian.py bookworm trixie
 
 FOREIGN := build/foreign
 foreign-servers: $(VENV)/.stamp-dev  ## the backends against model servers that others wrote, in an environment of their own
@@ -134,6 +137,7 @@ endif
 # without windows takes half of the processor.
 
 tools:
+	@if $(DEBIAN_ROOT) && ! ldconfig -p | grep -q libatomic.so.1; then $(APT_GET) libatomic1 >/dev/null; fi # playwright's driver
 	@if command -v chromium-headless-shell; then :; \
 	elif $(DEBIAN_ROOT) && { ($(APT_GET) chromium-headless-shell) || ($(BROWSER)) || ($(APT_GET) chromium); } >/dev/null; then :; \
 	elif $(BROWSER); then :; \

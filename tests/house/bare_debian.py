@@ -1,0 +1,115 @@
+"""Run `make demo` and `make test` on a Debian that has nothing but Python, make and git, as `make fresh` does.
+
+    python3 tests/house/bare_debian.py bookworm trixie                  Debian 12 and 13
+    python3 tests/house/bare_debian.py bookworm --folder build/bare     keep the folders, and use those that are there
+    python3 tests/house/bare_debian.py bookworm --only demo
+
+debootstrap makes the folder (apt-get install debootstrap); the commands run in it by chroot, in namespaces of their own, so
+that nothing of them outlives this script. It needs root and the network. Only the standard library is imported: it runs
+before anything is installed. The commit that is checked out is tested, not what is uncommitted.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.request import urlopen
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
+MACHINES_OWN = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
+"""How this machine reaches the network; what is not there is left out."""
+PASSED_ON = ("PIP_", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+MOUNTS = "mount -t proc proc {0}/proc && mount --rbind /dev {0}/dev && mount -t tmpfs tmpfs {0}/tmp && "
+PORT = 7871
+DEMO_S, TEST_S = 1200, 3 * 3600
+
+
+def make_folder(suite: str, folder: Path) -> None:
+    """Unpack Debian's smallest system and clone the repository into it; raises CalledProcessError."""
+    if not (folder / "usr").is_dir():
+        subprocess.run(
+            ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(folder)], check=True
+        )
+    for name in MACHINES_OWN:
+        if Path("/", name).is_file():
+            shutil.copy(Path("/", name), folder / name)
+    shutil.rmtree(folder / "root/parley", ignore_errors=True)
+    subprocess.run(["git", "clone", "-q", "--no-hardlinks", str(ROOT), str(folder / "root/parley")], check=True)
+
+
+def inside(folder: Path, command: str) -> subprocess.Popen[bytes]:
+    """Start a shell command in the clone; whatever it starts ends with it, as its process namespace does."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+    environment |= {
+        "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "CI": "true",
+    }
+    chroot = MOUNTS.format(folder) + f'exec chroot {folder} sh -c "cd /root/parley && exec {command}"'
+    return subprocess.Popen(
+        ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", chroot], env=environment
+    )
+
+
+def demo_answers(folder: Path) -> bool:
+    """Whether the first page of `make demo` is there before its time is up."""
+    demo, ends = inside(folder, f"make demo PORT={PORT}"), time.monotonic() + DEMO_S
+    try:
+        while demo.poll() is None and time.monotonic() < ends:
+            if _page_is_there():
+                return True
+            time.sleep(1)
+        return False
+    finally:
+        demo.send_signal(signal.SIGTERM)
+        demo.wait()
+
+
+def _page_is_there() -> bool:
+    try:
+        with urlopen(f"http://127.0.0.1:{PORT}/s/demo", timeout=5) as page:  # noqa: S310: our own server
+            return bool(page.status == 200 and b"</html>" in page.read())
+    except OSError:
+        return False
+
+
+def tests_pass(folder: Path) -> bool:
+    return inside(folder, "make test").wait(TEST_S) == 0
+
+
+CHECKS = {"demo": demo_answers, "test": tests_pass}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("suites", nargs="+", metavar="SUITE")
+    parser.add_argument("--folder", type=Path, help="keep the systems here")
+    parser.add_argument("--only", choices=CHECKS)
+    arguments = parser.parse_args()
+    if os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        parser.error("this needs root, and debootstrap: apt-get install debootstrap")
+    failed = []
+    with TemporaryDirectory(prefix="parley-bare-") as temporary:
+        for suite in arguments.suites:
+            folder = (arguments.folder or Path(temporary)).resolve() / suite
+            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(suite, folder)
+            for name in [arguments.only] if arguments.only else CHECKS:
+                began = time.monotonic()
+                passed = CHECKS[name](folder)
+                print(
+                    f"{suite}: make {name} {'works' if passed else 'FAILED'}, {time.monotonic() - began:.0f} s",
+                    flush=True,
+                )
+                failed += [] if passed else [f"{suite}: make {name}"]
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
