@@ -33,7 +33,7 @@ def build(out: Path) -> tuple[Path, Path]:
             shutil.copy(ROOT / name, source / name)
         sdist = out / _hook("build_sdist", source, out)
         with tarfile.open(sdist) as archive:
-            # Python before 3.11.4, which Debian 12 has, knows no filters: tarfile's documentation has this line for both.
+            # Python before 3.11.4, which Debian 12 has, knows no filters; tarfile's documentation has this line.
             archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, path: member)
             archive.extractall(unpacked)
         return sdist, out / _hook("build_wheel", unpacked / sdist.name.removesuffix(".tar.gz"), out)
