@@ -13,9 +13,12 @@ import argparse
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.request import urlopen
@@ -24,9 +27,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 MACHINES_OWN = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
 """How this machine reaches the network; what is not there is left out."""
-PASSED_ON = ("PIP_", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PASSED_ON = ("PIP_CERT", "PIP_INDEX_URL", "PIP_PROXY", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 MOUNTS = "mount -t proc proc {0}/proc && mount --rbind /dev {0}/dev && mount -t tmpfs tmpfs {0}/tmp && "
-PORT = 7871
 DEMO_S, TEST_S = 1200, 3 * 3600
 
 
@@ -45,7 +47,7 @@ def make_folder(suite: str, folder: Path) -> None:
 
 def inside(folder: Path, command: str) -> subprocess.Popen[bytes]:
     """Start a shell command in the clone; whatever it starts ends with it, as its process namespace does."""
-    environment = {name: value for name, value in os.environ.items() if name.startswith(PASSED_ON)}
+    environment = {name: value for name, value in os.environ.items() if name.upper() in PASSED_ON}
     environment |= {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
@@ -57,30 +59,42 @@ def inside(folder: Path, command: str) -> subprocess.Popen[bytes]:
     )
 
 
+@contextmanager
+def running(folder: Path, command: str) -> Iterator[subprocess.Popen[bytes]]:
+    """The command, which is killed at the end with all that it started."""
+    process = inside(folder, command)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
 def demo_answers(folder: Path) -> bool:
     """Whether the first page of `make demo` is there before its time is up."""
-    demo, ends = inside(folder, f"make demo PORT={PORT}"), time.monotonic() + DEMO_S
-    try:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ends = time.monotonic() + DEMO_S
+    with running(folder, f"make demo PORT={port}") as demo:
         while demo.poll() is None and time.monotonic() < ends:
-            if _page_is_there():
+            if _page_is_there(port):
                 return True
             time.sleep(1)
-        return False
-    finally:
-        demo.send_signal(signal.SIGTERM)
-        demo.wait()
+    return False
 
 
-def _page_is_there() -> bool:
+def _page_is_there(port: int) -> bool:
     try:
-        with urlopen(f"http://127.0.0.1:{PORT}/s/demo", timeout=5) as page:
+        with urlopen(f"http://127.0.0.1:{port}/s/demo", timeout=5) as page:
             return bool(page.status == 200 and b"<html" in page.read())
     except OSError:
         return False
 
 
 def tests_pass(folder: Path) -> bool:
-    return inside(folder, "make test").wait(TEST_S) == 0
+    with running(folder, "make test") as tests:
+        return tests.wait(TEST_S) == 0
 
 
 CHECKS = {"demo": demo_answers, "test": tests_pass}
@@ -94,6 +108,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         parser.error("this needs root, and debootstrap: apt-get install debootstrap")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what runs inside is ended
     failed = []
     with TemporaryDirectory(prefix="parley-bare-") as temporary:
         for suite in arguments.suites:
