@@ -27,7 +27,9 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("python3", "python3-venv", "make", "git", "ca-certificates")
 MACHINES_OWN = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf", "etc/ssl/certs/ca-certificates.crt")
 """How this machine reaches the network; what is not there is left out."""
-PASSED_ON = ("PIP_CERT", "PIP_INDEX_URL", "PIP_PROXY", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+PASSED_ON = ("PIP_", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+KEPT_BACK = ("PIP_FIND_LINKS",)
+"""What names folders of this machine."""
 MOUNTS = "mount -t proc proc {0}/proc && mount --rbind /dev {0}/dev && mount -t tmpfs tmpfs {0}/tmp && "
 DEMO_S, TEST_S = 1200, 3 * 3600
 
@@ -47,7 +49,11 @@ def make_folder(suite: str, folder: Path) -> None:
 
 def inside(folder: Path, command: str) -> subprocess.Popen[bytes]:
     """Start a shell command in the clone; whatever it starts ends with it, as its process namespace does."""
-    environment = {name: value for name, value in os.environ.items() if name.upper() in PASSED_ON}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name.upper().startswith(PASSED_ON) and name not in KEPT_BACK
+    }
     environment |= {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "HOME": "/root",
