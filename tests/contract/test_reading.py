@@ -35,11 +35,11 @@ from tests.fakes.figures import pattern_of
 from tests.fakes.once import file_of
 
 FAMILIES = {
-    "chatbench": ("chatbench",),
-    "mathconverse": ("mathconverse",),
-    "demo": ("chatbench", "mathconverse"),
-    "arena": ("arena",),
-    "dices-350": ("dices",),
+    "chatbench": ("chatbench", "survey"),
+    "mathconverse": ("mathconverse", "survey"),
+    "demo": ("chatbench", "mathconverse", "survey"),
+    "arena": ("arena", "survey"),
+    "dices-350": ("dices", "survey"),
 }
 """The studies, and whose analyses each has."""
 NAMES = list(FAMILIES)
@@ -133,9 +133,12 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     read = frame(own, "demo", "user_answers_filtered", "bot")
     assert set(read[SESSION]) == set(rest)
     assert sorted(read["worker_id"]) == sorted(written["worker_id"])
-    found = results(own, "demo", "bot", whole=True)
+    found = results(own, "demo", "bot", whole=True, unfinished=True)
     figures = {one.name: one for finding in found.findings for one in finding.estimates}
     assert figures["chatbench.filter.released"].n == len(written)
+    completed = results(own, "demo", "bot", whole=True)
+    assert "chatbench.filter" not in {one.name for one in completed.findings}, "it leaves out nothing of what is read"
+    assert (found.analysed, completed.analysed) == (3, 2)
     counted = [one.n for name, one in figures.items() if name.startswith("chatbench.count.user")]
     assert sum(counted) == len(written) < len(frame(own, "demo", "user_answers", "bot"))
     for stream in rest:
@@ -169,8 +172,9 @@ PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()
 
 
 def sorted_(finding: Finding) -> Finding:
-    """With its estimates in the order of their names: a report has the study's and the papers' order."""
-    return replace(finding, estimates=tuple(sorted(finding.estimates, key=lambda one: one.name)))
+    """With its estimates in the order of their names, and without code: a report has the study's and the papers' order,
+    and says in the code which sessions are meant."""
+    return replace(finding, estimates=tuple(sorted(finding.estimates, key=lambda one: one.name)), code="")
 
 
 def check(database: Database, study: str, origin: str) -> set[str]:
@@ -183,7 +187,7 @@ def check(database: Database, study: str, origin: str) -> set[str]:
         assert len(forest(finding).rows) == len(finding.estimates)
         for one in finding.estimates:
             assert len(pattern_of(one.name, NAMES_OF)) == 1, one.name
-            assert set(one.name) <= PLAIN, one.name
+            assert set(one.name) <= PLAIN or one.name.startswith("survey.share."), one.name  # options are texts
     names = [one.name for finding in found for one in finding.estimates]
     assert len(set(names)) == len(names)
     return {finding.name for finding in found}
