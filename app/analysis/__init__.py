@@ -57,7 +57,7 @@ from app.analysis.mathconverse.trend import rating_trend
 from app.analysis.p_values import benjamini_hochberg, holm
 from app.analysis.results import Results, results
 from app.analysis.simulator_quality import SimulatorQuality, quality
-from app.analysis.survey.questions import survey_results
+from app.analysis.survey.survey_results import survey_results
 from app.analysis.tidy_frames import TidyData, load
 from storage.datasets.exports.session_filter import SessionFilter
 

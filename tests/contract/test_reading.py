@@ -168,7 +168,7 @@ def test_results_are_of_the_schemas_that_the_study_records(every: Database) -> N
     assert families == {name: {*family} for name, family in FAMILIES.items()}
 
 
-PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()")
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()/+")
 
 
 def sorted_(finding: Finding) -> Finding:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from app.analysis.base import AnalysisStep, of_one
 from app.analysis.data_frames import SURVEYS
-from app.analysis.survey import questions
+from app.analysis.survey import survey_results
 
 PARTS: tuple[AnalysisStep, ...] = (
-    of_one("Survey questions", SURVEYS, questions.COLUMNS, questions.survey_results, quick=True),
+    of_one("Survey questions", SURVEYS, survey_results.COLUMNS, survey_results.survey_results, quick=True),
 )
 NAMES: Mapping[str, str] = {
     f"survey.{what}{by}": f"{meaning}{' by condition' if by else ''}"

@@ -15,6 +15,7 @@ from gradio.components import Component
 
 from app.analysis.estimates import format_interval, format_value
 from app.analysis.forest_plot import forest
+from app.analysis.report.html_page import row_plot
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import SURVEY, Results, results
 from app.analysis.trial.deviations import deviations
@@ -181,7 +182,9 @@ class ResultsTab:
             self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
-            self._survey: self._table("results_survey.html.j2", survey=[(one, forest(one).rows) for one in survey]),
+            self._survey: self._table(
+                "results_survey.html.j2", survey=[(one, forest(one).rows) for one in survey], row_plot=row_plot
+            ),
         }
         for number, (heading, plot, table) in enumerate(self._figures):
             if number >= len(findings):
@@ -191,7 +194,9 @@ class ResultsTab:
             painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
             there = bool(finding.estimates)
             painted[plot] = gr.update(visible=there, value=forest_chart(finding) if there else None)
-            painted[table] = gr.update(visible=True, value=self._table("results_table.html.j2", finding=finding, rows=()))
+            painted[table] = gr.update(
+                visible=True, value=self._table("results_table.html.j2", finding=finding, rows=())
+            )
         return painted
 
     def _table(self, template: str, **values: Any) -> str:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import pandas as pd
 from app.analysis.arms import Arm, by_arm, compared_factors
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import COUNT, NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate, slug
-from app.analysis.intervals import Interval, codes, mean_of, number_of, share_of
+from app.analysis.intervals import NO_SCALE, Interval, codes, mean_of, number_of, share_of
 from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
 from experiments.study.instrument import ItemOnPoints
 
@@ -46,9 +45,13 @@ class Question:
     path: str
     field: Field | None
     kind: str
-    axis: tuple[float, float] | None
     rows: pd.DataFrame
     others: int
+
+    @property
+    def axis(self) -> tuple[float, float] | None:
+        """The ends of its scale; None without a scale."""
+        return _scale(self.field) if self.kind == AVERAGED else None
 
     @property
     def title(self) -> str:
@@ -63,11 +66,10 @@ class Question:
     @property
     def options(self) -> Mapping[str, str]:
         """The options, those of earlier versions last."""
-        fields = dict.fromkeys(map(id, reversed(self.rows["field"].tolist())))
-        known = {id(one): one for one in self.rows["field"]}
+        fields = {id(field): field for field in reversed(self.rows["field"].tolist())}.values()
         found: dict[str, str] = {}
-        for one in map(known.__getitem__, fields):
-            for key, label in (TICKED if isinstance(one, Checkbox) else one.options).items():
+        for field in fields:
+            for key, label in (TICKED if isinstance(field, Checkbox) else field.options).items():
                 found.setdefault(key, _short(label) or key)
         return found
 
@@ -77,9 +79,7 @@ def summary_kind(field: Field | None) -> str:
     match field:
         case None:
             return PASSED_CHECK
-        case Number() | Slider() | ItemOnPoints():
-            return AVERAGED
-        case Scale() if _are_numbers(field):
+        case Number() | Slider() | ItemOnPoints() | Scale(numeric=True):
             return AVERAGED
         case ChoiceField() | Checkbox():
             return CHOICE
@@ -112,9 +112,8 @@ def _questions(frame: pd.DataFrame) -> Iterator[Question]:
         own = _own_name(path, name, field)
         if often[field is None, own] > 1:
             own = "_".join([*path.replace("[*]", "").split("/"), *([own] if field else [])])
-        form = _form(field)
-        alike = rows[[_form(one) == form for one in rows["field"]]]
-        yield Question(slug(own), path, field, *form, alike, len(rows) - len(alike))
+        alike = rows[[_form(one) == _form(field) for one in rows["field"]]]
+        yield Question(slug(own), path, field, summary_kind(field), alike, len(rows) - len(alike))
 
 
 def _own_name(path: str, name: str, field: Field | None) -> str:
@@ -123,28 +122,24 @@ def _own_name(path: str, name: str, field: Field | None) -> str:
 
 
 def _form(field: Field | None) -> tuple[str, tuple[float, float] | None]:
-    """The kind of a question and the ends of its scale; answers to another form cannot be put together."""
+    """What answers must have in common to be put together: how they are summarised, and the scale of points."""
     kind = summary_kind(field)
-    return kind, _ends(field) if field is not None and kind == AVERAGED else None
+    return kind, None if kind != AVERAGED or isinstance(field, Number) else _scale(field)
 
 
-def _ends(field: Field) -> tuple[float, float]:
+def _scale(field: Field | None) -> tuple[float, float] | None:
+    """The ends of a question's scale; None if it has not both."""
     if isinstance(field, ChoiceField):
         points = [int(key) for key in field.options]
         return min(points), max(points)
     low, high = getattr(field, "minimum", None), getattr(field, "maximum", None)
-    return -inf if low is None else low, inf if high is None else high
-
-
-def _are_numbers(field: ChoiceField) -> bool:
-    return all(key.lstrip("-").isdigit() for key in field.options)
+    return None if low is None or high is None else (low, high)
 
 
 def _figure(question: Question) -> tuple[Any, ...]:
     """What questions in one figure have in common: numbers on one scale in one survey; others stand alone."""
-    if question.axis and inf not in map(abs, question.axis):
-        return question.path, question.axis, getattr(question.field, "matrix", "")
-    return (question.name,)
+    heading = getattr(question.field, "matrix", "")
+    return (question.path, question.axis, heading) if question.axis else (question.name,)
 
 
 def _finding(some: Sequence[Question]) -> Finding:
@@ -179,7 +174,7 @@ def _axis(first: Question, estimates: Sequence[Estimate]) -> tuple[float, float]
     """The scale of the question; of numbers without one, what the estimates reach."""
     if first.kind in (PASSED_CHECK, CHOICE):
         return 0, 1
-    if first.axis and inf not in map(abs, first.axis):
+    if first.axis:
         return first.axis
     reach = [value for one in estimates for value in (one.low, one.value, one.high) if value is not None]
     low, high = (min(reach), max(reach)) if reach else (0, 1)
@@ -236,7 +231,7 @@ def _summary(question: Question, rows: pd.DataFrame, arm: Arm, label: str) -> Es
         return estimate(group, share_of(values, people), f"Check {about}: {{}} passed", SHARE, "answers")
     sd = {"sd": float(np.std(values, ddof=1))} if values.size > 1 else {}
     spread = f", with a standard deviation of {sd['sd']:.2f}" if sd else ""
-    found = mean_of(values, people, scale=question.axis or (-inf, inf))
+    found = mean_of(values, people, scale=question.axis or NO_SCALE)
     return estimate(group, found, f"{about}: the mean was {{}}{spread}", NUMBER, "answers", further=sd)
 
 
