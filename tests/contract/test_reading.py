@@ -16,12 +16,15 @@ import pytest
 from sqlalchemy import insert, select, update
 
 import app.analysis as notebook
-from app.analysis import frame, instrument_frame, results, screen_times
+from app.analysis import frame, instrument_frame, results, screen_times, survey_frame
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
 from app.analysis.forest_plot import forest
 from app.analysis.report import as_file, build_report
 from app.analysis.results import NAMES as NAMES_OF
+from app.clock import VirtualClock
+from app.config.settings import Settings
+from app.session.service import Sessions, SessionService
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
@@ -103,7 +106,10 @@ def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
     assert not streams[0] & streams[1]
 
 
-@pytest.mark.parametrize("read", [partial(frame, table="user_answers"), screen_times, instrument_frame, results])
+@pytest.mark.parametrize(
+    "read",
+    [partial(frame, table="user_answers"), screen_times, instrument_frame, survey_frame, results],
+)
 def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., object]) -> None:
     """As on the command line; a notebook was given a table without rows."""
     for origin in ("person", "pilot", "import"):
@@ -120,6 +126,31 @@ def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
     assert set(frame(own, "demo", "user_answers", "bot")[SESSION]) == set(rest)
     assert out in set(frame(own, "demo", "user_answers", "bot", excluded=True)[SESSION])
     assert (before.analysed, results(own, "demo", "bot").analysed) == (4, 3)
+
+
+def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
+    """Without who withdrew and who is excluded; those under way only if they are asked for."""
+    out, gone, left, rest = seats(own)
+    assert {*survey_frame(own, "demo", "bot")[SESSION]} == {out, gone, left, rest}
+    change(own, out, excluded="pasted everything")
+    change(own, left, outcome="timed_out")
+    asyncio.run(withdraw(own, gone))
+    assert {*survey_frame(own, "demo", "bot")[SESSION]} == {left, rest}
+    for read in (survey_frame, instrument_frame, screen_times, partial(frame, table="user_answers")):
+        found = {*read(own, "demo", origin="bot", complete=True)[SESSION]}
+        assert found <= {rest}
+        assert found or read is instrument_frame
+    made = {unfinished: results(own, "demo", "bot", unfinished=unfinished) for unfinished in (False, True)}
+    assert [one.analysed for one in made.values()] == [1, 2]
+    assert "complete=True" in made[False].findings[0].code
+    assert "complete=True" not in made[True].findings[0].code
+    assert (flow(own, "demo", "bot").arrived, sum(flow(own, "demo", "bot").outcomes.values())) == (4, 4)
+
+
+async def withdraw(database: Database, stream: str) -> None:
+    runtime = SessionService(database, Settings(), VirtualClock(10**16))
+    await Sessions(database, VirtualClock(10**16), runtime.log).withdraw(stream)
+    await runtime.close()
 
 
 def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database, tmp_path: Path) -> None:
