@@ -12,7 +12,7 @@ MOST_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ComparedArm:
     """A condition as an estimate names it; `value` is the factor with its value, empty for all conditions together."""
 
     label: str
@@ -20,14 +20,14 @@ class Arm:
     value: tuple[str, ...] = ()
 
 
-def by_arm(rows: pd.DataFrame) -> Iterator[tuple[Arm, pd.DataFrame]]:
+def by_arm(rows: pd.DataFrame) -> Iterator[tuple[ComparedArm, pd.DataFrame]]:
     """The rows by their column `arms`, a mapping of factors to values. Factors without a second value have no arms."""
     factors = compared_factors(rows)
-    yield Arm("all", dict.fromkeys(factors, "all") or {"group": "all"}), rows
+    yield ComparedArm("all", dict.fromkeys(factors, "all") or {"group": "all"}), rows
     for factor, values in factors.items():
         for value in values:
             own = [arms.get(factor) == value for arms in rows["arms"]]
-            yield Arm(f"{factor}: {value}", {factor: value}, (factor, value)), rows[own]
+            yield ComparedArm(f"{factor}: {value}", {factor: value}, (factor, value)), rows[own]
 
 
 def compared_factors(rows: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:

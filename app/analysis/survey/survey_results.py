@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from app.analysis.arms import Arm, by_arm, compared_factors
+from app.analysis.arms import ComparedArm, by_arm, compared_factors
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import COUNT, NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate, slug
 from app.analysis.intervals import NO_SCALE, Interval, codes, mean_of, number_of, share_of
@@ -205,7 +205,7 @@ def _estimates(question: Question, label: str) -> Iterator[Estimate]:
     yield from (_summary(question, of, arm, label) for arm, of in by_arm(rows))
 
 
-def _share(question: Question, rows: pd.DataFrame, arm: Arm, option: str, label: str) -> Estimate:
+def _share(question: Question, rows: pd.DataFrame, arm: ComparedArm, option: str, label: str) -> Estimate:
     hits = np.array([_chosen(given, option) for given in rows["value"]], dtype="float64")
     group = _group(question, rows, arm, {"option": label}, slug(option))
     said = "ticked it" if isinstance(question.field, Checkbox) else f'chose "{label}"'.replace("{}", "…")
@@ -220,7 +220,7 @@ def _chosen(given: Any, option: str) -> bool:
     return given == option or (given is True and option in TICKED)
 
 
-def _summary(question: Question, rows: pd.DataFrame, arm: Arm, label: str) -> Estimate:
+def _summary(question: Question, rows: pd.DataFrame, arm: ComparedArm, label: str) -> Estimate:
     group = _group(question, rows, arm, {"question": label})
     about, people = _about(question, arm), codes(rows[SESSION])
     if question.kind == COUNTED:
@@ -235,14 +235,16 @@ def _summary(question: Question, rows: pd.DataFrame, arm: Arm, label: str) -> Es
     return estimate(group, found, f"{about}: the mean was {{}}{spread}", NUMBER, "answers", further=sd)
 
 
-def _group(question: Question, rows: pd.DataFrame, arm: Arm, own: Mapping[str, str], *parts: str) -> EstimateGroup:
+def _group(
+    question: Question, rows: pd.DataFrame, arm: ComparedArm, own: Mapping[str, str], *parts: str
+) -> EstimateGroup:
     name = ".".join(["survey", question.kind, question.name, *parts, *map(slug, arm.value)])
     (label,) = own.values()
     shown = f"{label} ({arm.label})" if arm.value else label
     return EstimateGroup(name, shown, len(rows), number_of(codes(rows[SESSION])), {**own, **arm.groups})
 
 
-def _about(question: Question, arm: Arm) -> str:
+def _about(question: Question, arm: ComparedArm) -> str:
     """The question for a sentence, without what would stand for the value."""
     return (f"{question.title} ({arm.label})" if arm.value else question.title).replace("{}", "…")
 
