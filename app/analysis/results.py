@@ -129,9 +129,9 @@ def results(
     """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
 
     Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
-    are run, unless `whole` is true. `part` is a part of an imported release, by default the first
-    one that it has. Estimates are in the order of values that the study declares, then in that of the papers
-    (outline.py). Raises StorageError if the study has nothing of that origin.
+    are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
+    Estimates are in the order of values that the study declares, then in that of the papers (outline.py). Raises
+    StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)

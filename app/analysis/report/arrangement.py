@@ -74,13 +74,12 @@ def main_results(findings: Sequence[Finding]) -> Iterator[MainResult]:
         large = [replace(finding, estimates=tuple(filter(_is_large, finding.estimates))) for finding in own]
         found = [one for contrast in outline.contrasts for one in _contrast(contrast, large)] if outline else []
         first = large[0]
-        lines = tuple(one.sentence for one in first.estimates[:MOST])
-        rest = (
-            MainResult(first.title, first.name, lines)
-            if lines
-            else MainResult(family(first.name), first.name, (TOO_FEW,))
-        )
-        yield from found or [rest]
+        if found:
+            yield from found
+        elif lines := tuple(one.sentence for one in first.estimates[:MOST]):
+            yield MainResult(first.title, first.name, lines)
+        else:
+            yield MainResult(family(first.name), first.name, (TOO_FEW,))
 
 
 def _is_large(one: Estimate) -> bool:
