@@ -224,7 +224,7 @@ def _summary(question: Question, rows: pd.DataFrame, arm: ComparedArm, label: st
     group = _group(question, rows, arm, {"question": label})
     about, people = _about(question, arm), codes(rows[SESSION])
     if question.kind == COUNTED:
-        found, said = Interval(float(group.n), why=NO_INTERVAL), f"{about}: {{}} free texts"
+        found, said = Interval(float(group.n), why=NO_INTERVAL), f"{about}: the number of free texts was {{}}"
         return estimate(group, found, said, COUNT, "answers")
     values = rows["value"].to_numpy("float64")
     if question.kind == PASSED_CHECK:
