@@ -27,7 +27,7 @@ from app.analysis.chatbench.questions import questions
 from app.analysis.chatbench.reliance import advised, reliance
 from app.analysis.chatbench.transitions import transitions
 from app.analysis.chatbench.workers import quality_of_work, worker_table
-from app.analysis.data_frames import frame, instrument_frame, screen_times
+from app.analysis.data_frames import frame, instrument_frame, screen_times, survey_frame
 from app.analysis.dices.agreement import agreement, alpha, counts_of, dichotomy
 from app.analysis.dices.answer_shares import answered, experts, majority
 from app.analysis.dices.cohesion import gai, negentropy, normalised_xrr, plurality, voting_agreement, xrr
@@ -57,12 +57,15 @@ from app.analysis.mathconverse.trend import rating_trend
 from app.analysis.p_values import benjamini_hochberg, holm
 from app.analysis.results import Results, results
 from app.analysis.simulator_quality import SimulatorQuality, quality
+from app.analysis.survey.survey_results import survey_results
 from app.analysis.tidy_frames import TidyData, load
+from storage.datasets.exports.session_filter import SessionFilter
 
 __all__ = [
     "Estimate",
     "Finding",
     "Results",
+    "SessionFilter",
     "SimulatorQuality",
     "TidyData",
     "accuracy",
@@ -146,6 +149,8 @@ __all__ = [
     "results",
     "screen_times",
     "strengths",
+    "survey_frame",
+    "survey_results",
     "transitions",
     "turns",
     "unsafe",

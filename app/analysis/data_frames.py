@@ -19,9 +19,11 @@ from experiments.views.instrument_scores import limits
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import excluded_sessions, origins_of, part_of, parts_of, require_origin, rows
+from storage.registers.studies import Studies
+from storage.reports.analysis_data import left_out_sessions, origins_of, part_of, parts_of, require_origin, rows
 from storage.reports.instrument_scores import scored_sessions
 from storage.reports.screen_times import screens
+from storage.reports.survey_answers import survey_answers, survey_questions
 from storage.schemas.registry import released, schemas
 
 DTYPES = {"integer": "Int64", "number": "float64", "text": "object", "json": "object"}
@@ -30,6 +32,8 @@ SCREENS = "screens"
 """The name by which steps request screen times, which are in no released table."""
 INSTRUMENTS = "instruments"
 """The name by which steps request the scores of instruments, which are in no released table."""
+SURVEYS = "surveys"
+"""The name by which steps request the answers to surveys, which are in no released table."""
 TIMES = {"path": "object", "step": "object", "seconds": "float64"}
 
 
@@ -40,10 +44,12 @@ def frame(
     origin: str,
     *,
     excluded: bool = False,
+    complete: bool = False,
     columns: Sequence[str] | None = None,
     part: str = "",
 ) -> pd.DataFrame:
-    """The rows of a study in a released table, or some columns; excluded sessions only with `excluded`.
+    """The rows of a study in a released table, or some columns; excluded sessions only with `excluded`. With `complete`
+    only those of completed sessions, except in imports, where that is not known.
 
     `origin` is person, pilot, bot or import, `part` a part of an imported release, by default the first one that it
     has. Raises StorageError if there is no such table or part, or the study has nothing of that origin.
@@ -56,22 +62,23 @@ def frame(
     names = list(kinds) if columns is None else list(columns)
     if origin == Origin.IMPORT and schema_table.parts != ("",):
         part = part_of(parts_of(database, study, origin), study, part)
-    found = rows(database, study, schema_table, origin, names, excluded=excluded, part=part)
+    found = rows(database, study, schema_table, origin, names, excluded=excluded, complete=complete, part=part)
     if not found:
         require_origin(database, study, origin)
     data = pd.DataFrame(found, columns=[*names, SESSION], dtype="object")
     return data.astype({name: DTYPES[kinds[name]] for name in names})
 
 
-def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
+def screen_times(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
     """How long each screen of a study's own sessions was shown: `path` (without loop indices), `step`, `seconds`.
 
-    `seconds` is NaN if the screen was not left. Excluded sessions are left out, and imports have no times.
+    `seconds` is NaN if the screen was not left. Excluded sessions are left out, with `complete` also those that were
+    not completed, and imports have no times.
     Raises StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
     there = origin in origins_of(database, study) and origin != Origin.IMPORT
-    out = excluded_sessions(database, study, origin)
+    out = left_out_sessions(database, study, origin, complete=complete)
     found = [
         (without_indices(one.path), one.step, one.seconds, one.session)
         for one in (screens(database, study, origin) if there else ())
@@ -80,25 +87,42 @@ def screen_times(database: Database, study: str, origin: str) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*TIMES, SESSION]).astype(TIMES)
 
 
-def instrument_frame(database: Database, study: str, origin: str) -> pd.DataFrame:
+def instrument_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
     """The scores of instruments, a row for each score of a session at each place: `path` (without loop indices),
     `instrument`, `title`, `score`, `score_title`, `value` (NaN without a score), `low` and `high` (the ends of its
     scale), `items` (a tuple of the answers, reverse items turned, NaN where unanswered) and `arms` (a mapping of
     factors to values).
 
-    Excluded and withdrawn sessions are left out, and imports have no scores. Raises StorageError if the study has
-    nothing of that origin.
+    Excluded and withdrawn sessions are left out, with `complete` also those that were not completed, and imports have
+    no scores. Raises StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
-    out = excluded_sessions(database, study, origin)
     found = [
         (
             one.path, one.instrument.instrument, one.instrument.title, one.score.name, one.score.title, one.value,
             *limits(one.instrument, one.score), one.items, one.arms, one.session,
         )
-        for one in scored_sessions(database, study, origin)
-        if one.session not in out
+        for one in scored_sessions(database, study, origin, complete=complete)
     ]  # fmt: skip
     columns = ["path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms", SESSION]
     data = pd.DataFrame(found, columns=columns, dtype="object")
     return data.astype(dict.fromkeys(("value", "low", "high"), "float64"))
+
+
+def survey_frame(database: Database, study: str, origin: str, *, complete: bool = False) -> pd.DataFrame:
+    """The answers to the questions of surveys and checks, in the order of the study, then of arrival: `path` (without
+    loop indices), `question`, `field` (the question as the session had it), `value` (None where it was left out) and
+    `arms` (a mapping of factors to values). For each check there is also a row without a `field`, whose `question` is
+    `passed` and whose `value` is whether it was.
+
+    The sessions are those of `instrument_frame`. Raises StorageError if the study has nothing of that origin.
+    """
+    require_origin(database, study, origin)
+    versions = Studies(database).with_sessions(study, origin)
+    keys = dict.fromkeys(key for one in reversed(versions) for key in survey_questions(one))
+    order = {key: n for n, key in enumerate(keys)}
+    found = sorted(
+        survey_answers(database, study, origin, complete=complete), key=lambda one: order[one.path, one.question]
+    )
+    rows = [(one.path, one.question, one.field, one.value, one.arms, one.session) for one in found]
+    return pd.DataFrame(rows, columns=["path", "question", "field", "value", "arms", SESSION], dtype="object")

@@ -1,39 +1,56 @@
-"""All results of a study for one origin: of each schema that it records, its instruments, and advice and confidence."""
+"""All results of a study for one origin: of each schema that it records, its instruments, advice and confidence, and
+its surveys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import pandas as pd
 
-from app.analysis import advice, arena, chatbench, dices, instruments, mathconverse
+from app.analysis import advice, arena, chatbench, dices, instruments, mathconverse, survey
 from app.analysis.advice import outline as advice_outline
 from app.analysis.arena import outline as arena_outline
 from app.analysis.base import AnalysisStep
 from app.analysis.chatbench import outline as chatbench_outline
-from app.analysis.data_frames import INSTRUMENTS, SCREENS, SESSION, frame, instrument_frame, screen_times
+from app.analysis.data_frames import (
+    INSTRUMENTS,
+    SCREENS,
+    SESSION,
+    SURVEYS,
+    frame,
+    instrument_frame,
+    screen_times,
+    survey_frame,
+)
 from app.analysis.dices import outline as dices_outline
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import unique_names
 from app.analysis.instruments import outline as instruments_outline
 from app.analysis.mathconverse import outline as mathconverse_outline
 from app.analysis.outline import Outline, declared_order, in_order
+from app.analysis.survey import outline as survey_outline
 from app.analysis.tidy_frames import load
 from app.analysis.trial import results as trial
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.study import Study
+from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database
 from storage.registers.imported_rows import streams_of_nobody
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import recorded, require_origin
+from storage.reports.survey_answers import survey_questions
 from storage.schemas.registry import released
 
 INSTRUMENT = "instrument"
 """What stands in place of a schema for the instruments of a study, and begins the names of their figures."""
 ADVICE = "advice"
 """Figures of advice and confidence."""
+SURVEY = "survey"
+"""Figures of the questions of surveys and checks."""
 PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
     {
         "chatbench": chatbench.PARTS,
@@ -44,9 +61,11 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
         "dices-990": dices.parts("dices-990"),
         INSTRUMENT: instruments.PARTS,
         ADVICE: advice.PARTS,
+        SURVEY: survey.PARTS,
     }
 )
-"""The analysis steps of each schema, and those of instruments and of advice and confidence, which need no schema."""
+"""The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
+schema."""
 OUTLINES: Mapping[str, Outline] = MappingProxyType(
     {
         "chatbench": chatbench_outline.OUTLINE,
@@ -57,6 +76,7 @@ OUTLINES: Mapping[str, Outline] = MappingProxyType(
         "dices-990": dices_outline.OUTLINE,
         INSTRUMENT: instruments_outline.OUTLINE,
         ADVICE: advice_outline.OUTLINE,
+        SURVEY: survey_outline.OUTLINE,
     }
 )
 """How a report presents the findings of each schema."""
@@ -70,6 +90,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
                 | dices.NAMES
                 | instruments.NAMES
                 | mathconverse.NAMES
+                | survey.NAMES
                 | trial.NAMES
             ).items()
         )
@@ -89,27 +110,39 @@ class Results:
     findings: tuple[Finding, ...]
 
 
+BY_EVENT = {SCREENS: screen_times, INSTRUMENTS: instrument_frame, SURVEYS: survey_frame}
+"""The tables that are read from events."""
 Steps = Callable[[list[AnalysisStep]], Iterable[AnalysisStep]]
 """Iterates over the steps, perhaps with a progress display."""
 
 
 def results(
-    database: Database, study: str, origin: str, *, whole: bool = False, steps: Steps = iter, part: str = ""
+    database: Database,
+    study: str,
+    origin: str,
+    *,
+    whole: bool = False,
+    steps: Steps = iter,
+    part: str = "",
+    unfinished: bool = False,
 ) -> Results:
     """Compute the findings of a study, without excluded sessions; the cost grows with the rows of its tables.
 
-    Only the quick steps are run, unless `whole` is true. `part` is a part of an imported release, by default the first
-    one that it has. Estimates are in the order of values that the study declares, then in that of the papers
-    (outline.py). Raises StorageError if the study has nothing of that origin.
+    Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
+    are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
+    Estimates are in the order of values that the study declares, then in that of the papers (outline.py). Raises
+    StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
     versions = Studies(database).with_sessions(study, origin)
     schemas = tuple(name for name in recorded(database, study) if name in PARTS)
     scored = [INSTRUMENT] if any(one.instruments for one in versions) else []
     judged = [ADVICE] if any(map(_asks_for_judgements, versions)) else []
-    fills = (*schemas, *scored, *judged)
+    surveyed = [SURVEY] if any(next(survey_questions(one), None) for one in versions) else []
+    fills = (*schemas, *scored, *judged, *surveyed)
     owners, parts = _parts(fills, whole=whole)
-    read = {table: _read(database, study, table, origin, columns, part) for table, columns in _needed(parts).items()}
+    source = _Source(database, study, origin, part, complete=origin != Origin.IMPORT and not unfinished)
+    read = {table: source.read(table, columns) for table, columns in _needed(parts).items()}
     found: list[tuple[str, Finding]] = []
     for owner, step in zip(owners, steps(parts), strict=True):
         made = step.analyse({table: read[table][[*columns, SESSION]] for table, columns in step.tables.items()})
@@ -119,7 +152,7 @@ def results(
         analysed = {*read[advice.TABLE][SESSION]}
     order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
     ordered = (in_order(finding, order) for finding in _told_apart(found))
-    figures = tuple(replace(one, code=_of_part(one.code)) if part else one for one in ordered)
+    figures = tuple(replace(one, code=source.code(one.code)) for one in ordered)
     people = analysed.difference(streams_of_nobody(study))
     return Results(study, origin, schemas, len(people), figures)
 
@@ -128,11 +161,6 @@ def _asks_for_judgements(study: Study) -> bool:
     """Whether participants give their confidence in points or see recommendations."""
     asking = (step for _, step in study.steps if isinstance(step, AnsweringStep))
     return any(step.ask_confidence or getattr(step, "advice", "") for step in asking)
-
-
-def _of_part(code: str) -> str:
-    """The code by which a finding about a part can be computed again."""
-    return code.replace(", origin)", ", origin, part=part)")
 
 
 def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[AnalysisStep]]:
@@ -150,21 +178,38 @@ def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
         yield replace(finding, name=title, estimates=estimates)
 
 
-def _read(database: Database, study: str, table: str, origin: str, columns: tuple[str, ...], part: str) -> pd.DataFrame:
-    if table == SCREENS:
-        return screen_times(database, study, origin)
-    if table == INSTRUMENTS:
-        return instrument_frame(database, study, origin)
-    if table == advice.TABLE:
-        answers = load(study, origin, database=database).answers
-        return answers[[*columns]].assign(**{SESSION: answers["session"]})
-    return frame(database, study, table, origin, columns=columns, part=part)
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the tables of a study are read."""
+
+    database: Database
+    study: str
+    origin: str
+    part: str
+    complete: bool
+
+    def read(self, table: str, columns: tuple[str, ...]) -> pd.DataFrame:
+        about = (self.database, self.study, self.origin)
+        if table in BY_EVENT:
+            return BY_EVENT[table](*about, complete=self.complete)
+        if table == advice.TABLE:
+            selection = SessionFilter(complete=self.complete)
+            answers = load(self.study, self.origin, selection=selection, database=self.database).answers
+            return answers[[*columns]].assign(**{SESSION: answers["session"]})
+        rows = partial(frame, self.database, self.study, table, self.origin)
+        return rows(columns=columns, part=self.part, complete=self.complete)
+
+    def code(self, code: str) -> str:
+        """The code by which a finding can be computed again from the same sessions."""
+        which = (", part=part" if self.part else "") + (", complete=True" if self.complete else "")
+        chosen = ", selection=SessionFilter(complete=True)" if self.complete else ""
+        return code.replace(", origin)", f", origin{which})").replace("=database)", f"=database{chosen})")
 
 
 def _of_study(table: str) -> bool:
     """Whether a table does not count for `analysed`: it has no rows by session, or has screen times, which sessions
     without any answer have too; or it is the tidy table of answers, which names sessions otherwise."""
-    return table in (SCREENS, advice.TABLE) or (table != INSTRUMENTS and released(table).of_study)
+    return table in (SCREENS, advice.TABLE) or (table not in BY_EVENT and released(table).of_study)
 
 
 def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:

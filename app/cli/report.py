@@ -69,6 +69,10 @@ def report_(
             help="Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first.",
         ),
     ] = "",
+    unfinished: Annotated[
+        bool,
+        typer.Option("--unfinished", help="Also analyse sessions that were not completed."),
+    ] = False,
     against: Annotated[
         str,
         typer.Option(
@@ -117,7 +121,8 @@ def report_(
         peek(database, name, TERMINAL, "report", reason.strip(), now_us)
     try:
         with _stepping() as steps:
-            made = build_report(database, name, shown_origin, now_us, steps=steps, against=papers, part=part)
+            about = (database, name, shown_origin, now_us)
+            made = build_report(*about, steps=steps, against=papers, part=part, unfinished=unfinished)
         content = as_file(made, chosen)
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:

@@ -135,6 +135,11 @@ class ChoiceField(Field):
     options: Options = {}
     """A list of texts, or a mapping from stored values to the texts that participants see."""
 
+    @property
+    def numeric(self) -> bool:
+        """Whether all stored values are whole numbers."""
+        return all(key.lstrip("-").isdigit() for key in self.options)
+
     def choose(self, value: Any) -> str:
         """One of the stored values; raises Invalid for anything else."""
         for text in (typed(value), str(value)) if isinstance(value, str | int) else ():  # `True` in older documents
@@ -221,7 +226,7 @@ class Scale(ChoiceField):
     def accept(self, value: Any) -> int | str:
         """The point: an integer where all points are numbers."""
         point = self.choose(value)
-        return int(point) if all(key.lstrip("-").isdigit() for key in self.options) else point
+        return int(point) if self.numeric else point
 
 
 class Number(Field):

@@ -6,12 +6,13 @@ unless they are asked for. Nothing here identifies anybody.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, false, func, or_, select
 
 from experiments.errors import suggestion
 from storage import tables
@@ -50,6 +51,8 @@ class ParticipantFlow:
     """How many are in no rows of this part, by the part that they are in."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     excluded: Mapping[str, int] = field(default_factory=dict)
+    excluded_complete: Mapping[str, int] = field(default_factory=dict)
+    """Those of the excluded who had completed the study."""
     factors: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     """By factor and value: how many came, and how many completed the study."""
 
@@ -62,6 +65,7 @@ def rows(
     names: Sequence[str],
     *,
     excluded: bool = False,
+    complete: bool = False,
     part: str = "",
 ) -> list[tuple[Any, ...]]:
     """Some columns of a study's rows, by their released names, each with its session; ordered by session and fact.
@@ -80,8 +84,10 @@ def rows(
     its = condition.get(origin if origin == Origin.IMPORT else "", own["_origin"] == origin)
     query = select(*(named[name] for name in names), own["_session"])
     query = query.where(own["_study"] == study, own["_part"] == (table.parts[0] if whole or not part else part), its)
-    if not excluded and not table.of_study:
-        query = query.where(own["_session"].not_in(_excluded(study, origin)))
+    if not table.of_study:
+        query = query.where(
+            own["_session"].not_in(sessions_left_out(study, origin, excluded=excluded, complete=complete))
+        )
     with database.connect() as connection:
         if filters:
             sessions_passing_filter(
@@ -136,14 +142,19 @@ def part_of(parts: Mapping[str, frozenset[str]], study: str, wanted: str) -> str
     return wanted or next(iter(parts), "")
 
 
-def excluded_sessions(database: Database, study: str, origin: str) -> frozenset[str]:
-    """The sessions of a study that a researcher excluded."""
+def left_out_sessions(database: Database, study: str, origin: str, *, complete: bool = False) -> frozenset[str]:
+    """The sessions of `sessions_left_out`."""
     with database.connect() as connection:
-        return frozenset(connection.execute(_excluded(study, origin)).scalars())
+        return frozenset(connection.execute(sessions_left_out(study, origin, complete=complete)).scalars())
 
 
-def _excluded(study: str, origin: str) -> Select[Any]:
-    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, _seat.excluded.is_not(None))
+def sessions_left_out(study: str, origin: str, *, excluded: bool = False, complete: bool = False) -> Select[Any]:
+    """The sessions of a study that an analysis leaves out: those that a researcher excluded, unless `excluded` is true,
+    and with `complete` those that were not completed. Imports have no record of that."""
+    unfinished = or_(_seat.outcome.is_(None), _seat.outcome != COMPLETE)
+    reasons = [false(), *([] if excluded else [_seat.excluded.is_not(None)])]
+    reasons += [unfinished] if complete and origin != Origin.IMPORT else []
+    return select(_seat.stream).where(_seat.study == study, _seat.origin == origin, or_(*reasons))
 
 
 def data_version(database: Database, study: str, origin: str) -> Mark:
@@ -169,13 +180,14 @@ def flow(database: Database, study: str, origin: str, part: str = "") -> Partici
     with database.connect() as connection:
         arrived = connection.execute(select(func.count()).where(*conditions)).scalar_one()
         seats = connection.execute(_seats(study, origin)).all()
-    outcomes: dict[str, int] = {}
-    excluded: dict[str, int] = {}
+    outcomes, excluded, complete = Counter[str](), Counter[str](), Counter[str]()
     for _, outcome, why, number in seats:
-        outcomes[outcome or UNDER_WAY] = outcomes.get(outcome or UNDER_WAY, 0) + number
+        outcomes[outcome or UNDER_WAY] += number
         if why is not None:
-            excluded[why] = excluded.get(why, 0) + number
-    return ParticipantFlow(origin, arrived, part, _elsewhere(parts, part), outcomes, excluded, _factors(seats))
+            excluded[why] += number
+            complete += Counter({why: number if outcome == COMPLETE else 0})
+    counts = (dict(outcomes), dict(excluded), dict(complete))
+    return ParticipantFlow(origin, arrived, part, _elsewhere(parts, part), *counts, _factors(seats))
 
 
 def _elsewhere(parts: Mapping[str, frozenset[str]], part: str) -> dict[str, int]:

@@ -123,8 +123,8 @@ def test_the_results_of_a_study_without_a_schema_are_those_of_its_instruments(as
 
 def test_a_report_has_a_section_of_instruments(asked: Database) -> None:
     report = build_report(asked, "asked", "bot", 0)
-    (section,) = sections(report.results.findings)
-    assert section.title == "Instruments"
+    section, surveys = sections(report.results.findings)
+    assert (section.title, surveys.title) == ("Instruments", "Survey questions")
     assert [topic.title for topic in section.topics] == ["Scores and their reliability"]
     (main,) = main_results(report.results.findings)
     assert len(main.lines) == 3

@@ -16,12 +16,15 @@ import pytest
 from sqlalchemy import insert, select, update
 
 import app.analysis as notebook
-from app.analysis import frame, instrument_frame, results, screen_times
+from app.analysis import frame, instrument_frame, results, screen_times, survey_frame
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
 from app.analysis.forest_plot import forest
 from app.analysis.report import as_file, build_report
 from app.analysis.results import NAMES as NAMES_OF
+from app.clock import VirtualClock
+from app.config.settings import Settings
+from app.session.service import Sessions, SessionService
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
@@ -35,11 +38,11 @@ from tests.fakes.figures import pattern_of
 from tests.fakes.once import file_of
 
 FAMILIES = {
-    "chatbench": ("chatbench",),
-    "mathconverse": ("mathconverse",),
-    "demo": ("chatbench", "mathconverse"),
-    "arena": ("arena",),
-    "dices-350": ("dices",),
+    "chatbench": ("chatbench", "survey"),
+    "mathconverse": ("mathconverse", "survey"),
+    "demo": ("chatbench", "mathconverse", "survey"),
+    "arena": ("arena", "survey"),
+    "dices-350": ("dices", "survey"),
 }
 """The studies, and whose analyses each has."""
 NAMES = list(FAMILIES)
@@ -103,7 +106,10 @@ def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
     assert not streams[0] & streams[1]
 
 
-@pytest.mark.parametrize("read", [partial(frame, table="user_answers"), screen_times, instrument_frame, results])
+@pytest.mark.parametrize(
+    "read",
+    [partial(frame, table="user_answers"), screen_times, instrument_frame, survey_frame, results],
+)
 def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., object]) -> None:
     """As on the command line; a notebook was given a table without rows."""
     for origin in ("person", "pilot", "import"):
@@ -122,6 +128,31 @@ def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
     assert (before.analysed, results(own, "demo", "bot").analysed) == (4, 3)
 
 
+def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
+    """Without who withdrew and who is excluded; those under way only if they are asked for."""
+    out, gone, left, rest = seats(own)
+    assert {*survey_frame(own, "demo", "bot")[SESSION]} == {out, gone, left, rest}
+    change(own, out, excluded="pasted everything")
+    change(own, left, outcome="timed_out")
+    asyncio.run(withdraw(own, gone))
+    assert {*survey_frame(own, "demo", "bot")[SESSION]} == {left, rest}
+    for read in (survey_frame, instrument_frame, screen_times, partial(frame, table="user_answers")):
+        found = {*read(own, "demo", origin="bot", complete=True)[SESSION]}
+        assert found <= {rest}
+        assert found or read is instrument_frame
+    made = {unfinished: results(own, "demo", "bot", unfinished=unfinished) for unfinished in (False, True)}
+    assert [one.analysed for one in made.values()] == [1, 2]
+    assert "complete=True" in made[False].findings[0].code
+    assert "complete=True" not in made[True].findings[0].code
+    assert (flow(own, "demo", "bot").arrived, sum(flow(own, "demo", "bot").outcomes.values())) == (4, 4)
+
+
+async def withdraw(database: Database, stream: str) -> None:
+    runtime = SessionService(database, Settings(), VirtualClock(10**16))
+    await Sessions(database, VirtualClock(10**16), runtime.log).withdraw(stream)
+    await runtime.close()
+
+
 def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database, tmp_path: Path) -> None:
     """Who did not complete the study is out of it, and so is who is excluded."""
     out, left, *rest = seats(own)
@@ -133,9 +164,12 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     read = frame(own, "demo", "user_answers_filtered", "bot")
     assert set(read[SESSION]) == set(rest)
     assert sorted(read["worker_id"]) == sorted(written["worker_id"])
-    found = results(own, "demo", "bot", whole=True)
+    found = results(own, "demo", "bot", whole=True, unfinished=True)
     figures = {one.name: one for finding in found.findings for one in finding.estimates}
     assert figures["chatbench.filter.released"].n == len(written)
+    completed = results(own, "demo", "bot", whole=True)
+    assert "chatbench.filter" not in {one.name for one in completed.findings}, "it leaves out nothing of what is read"
+    assert (found.analysed, completed.analysed) == (3, 2)
     counted = [one.n for name, one in figures.items() if name.startswith("chatbench.count.user")]
     assert sum(counted) == len(written) < len(frame(own, "demo", "user_answers", "bot"))
     for stream in rest:
@@ -165,12 +199,13 @@ def test_results_are_of_the_schemas_that_the_study_records(every: Database) -> N
     assert families == {name: {*family} for name, family in FAMILIES.items()}
 
 
-PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()")
+PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()/+")
 
 
 def sorted_(finding: Finding) -> Finding:
-    """With its estimates in the order of their names: a report has the study's and the papers' order."""
-    return replace(finding, estimates=tuple(sorted(finding.estimates, key=lambda one: one.name)))
+    """With its estimates in the order of their names, and without code: a report has the study's and the papers' order,
+    and says in the code which sessions are meant."""
+    return replace(finding, estimates=tuple(sorted(finding.estimates, key=lambda one: one.name)), code="")
 
 
 def check(database: Database, study: str, origin: str) -> set[str]:
@@ -183,7 +218,7 @@ def check(database: Database, study: str, origin: str) -> set[str]:
         assert len(forest(finding).rows) == len(finding.estimates)
         for one in finding.estimates:
             assert len(pattern_of(one.name, NAMES_OF)) == 1, one.name
-            assert set(one.name) <= PLAIN, one.name
+            assert set(one.name) <= PLAIN or one.name.startswith("survey.share."), one.name  # options are texts
     names = [one.name for finding in found for one in finding.estimates]
     assert len(set(names)) == len(names)
     return {finding.name for finding in found}

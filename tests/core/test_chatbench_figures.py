@@ -131,6 +131,9 @@ def test_the_filter_tells_what_each_step_leaves() -> None:
     assert len(counted(data, data[-2:])) == 2, "the release's own rows come first"
     found = named(filter_counts(data, data[-2:], MODELS_ALONE))
     assert (found["chatbench.filter.released"].value, found["chatbench.count.AI-alone"].value) == (2, 240)
+    kept = counted(data)
+    assert [one.name for one in filter_counts(kept, kept, MODELS_ALONE)] == ["chatbench.count"], "nothing is left out"
+    assert "registered" not in repr(filter_counts(data, data[-2:], MODELS_ALONE)), "this study registered nothing"
 
 
 columns = st.lists(st.tuples(*[st.integers(0, 9)] * 3), min_size=4, max_size=20).filter(

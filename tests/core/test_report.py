@@ -17,9 +17,11 @@ from app.analysis.forest_plot import forest, ticked
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_json, html, markdown
 from app.analysis.report.arrangement import ReportFigure
+from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import grid
 from app.analysis.report.svg_scatter import scatter_chart
 from app.web.console.charts import spec
+from storage.reports.analysis_data import ParticipantFlow
 from tests.fakes.reports import by_turn, hostile, report
 
 VOID = {"meta", "br", "img", "link", "input", "hr", "col", "wbr"}
@@ -149,6 +151,19 @@ def test_bars_beside_a_scatter_are_the_distributions_of_both_values() -> None:
     assert chart is not None
     told = {bar.words for bar in chart.panels[0].bars}
     assert {"alone 0: 2", "alone 1: 10", "with it 0: 15", "with it 0.25: 15"} <= told
+
+
+def test_the_flow_leaves_out_sessions_that_were_not_completed_unless_they_are_analysed() -> None:
+    """Of 9 who started 6 completed, of whom a researcher excluded one, as well as one of the others."""
+    people = ParticipantFlow("person", 9, "", {}, {"complete": 6, "": 3}, {"bot": 2}, {"bot": 1})
+    known = replace(report(), flow=people)
+    for unfinished, analysed, out in ((False, 5, 1), (True, 7, 2), (False, 3, 3)):
+        found = replace(known, unfinished=unfinished, results=replace(known.results, analysed=analysed))
+        started, completed, last = flow_stages(found)
+        assert (started.number, completed.number, last.number) == (9, 6, analysed)
+        assert last.out is not None
+        assert last.out.number == out == sum(number for number, _ in last.out.items)
+        assert json.loads(as_json(found))["flow"]["unfinished"] == unfinished
 
 
 def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:

@@ -35,7 +35,7 @@ from app.analysis.figure_names import patterns
 from app.analysis.forest_plot import forest
 from app.analysis.intervals import Interval
 from app.analysis.outline import OTHERS, declared_order, in_order
-from app.analysis.report.arrangement import main_results, sections
+from app.analysis.report.arrangement import FEWEST, TOO_FEW, main_results, sections
 from app.analysis.report.grid import grid
 from app.analysis.results import NAMES, OUTLINES
 from tests.fakes.examples import examples
@@ -146,6 +146,14 @@ def test_a_section_without_declared_results_begins_with_its_first_finding() -> N
     finding = next(finding for finding in chatbench() if finding.name == "chatbench.count")
     assert short([finding]) == [one.sentence for one in finding.estimates]
     assert short([]) == []
+
+
+@pytest.mark.parametrize(("participants", "n"), [(FEWEST, FEWEST), (0, FEWEST), (FEWEST - 1, 200), (0, FEWEST - 1)])
+def test_a_main_result_needs_ten_participants_or_answers_of_models_alone(participants: int, n: int) -> None:
+    group = EstimateGroup("chatbench.accuracy_by_model.m", "m", n, participants, {"model": "m"})
+    one = estimate(group, Interval(0.5), "It was {}", SHARE, "answers")
+    finding = Finding("chatbench.accuracy_by_model", "Accuracy", "answers", SHARE, (0, 1), (one,), "", "")
+    assert short([finding]) == [one.sentence if (participants or n) == FEWEST else TOO_FEW]
 
 
 @pytest.mark.parametrize("schema", ["chatbench", "mathconverse", "dices"])

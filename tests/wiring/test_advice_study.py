@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import app.analysis as notebook
 from app.analysis.report import FORMATS, build_report
 from app.analysis.results import results
 from app.analysis.tidy_frames import load
@@ -74,6 +75,9 @@ def test_from_the_file_to_the_figures(study: str, tmp_path: Path) -> None:
     for name in ("advice.brier.alone", "advice.brier.with_AI", "advice.overconfidence.change", "advice.reliance.over"):
         assert found[name].n > 0
     made = build_report(database, "weights", "bot", 0)
+    known = {**vars(notebook), "database": database, "study": "weights", "origin": "bot"}
+    for finding in (one for one in made.findings if one.name.startswith("advice.")):
+        assert finding.name in {one.name for one in eval(finding.code, dict(known))}
     texts = {form: write_report(made) for form, write_report in FORMATS.items()}
     assert "Calibration curve" in texts["html"] or "Share of right answers" in texts["html"]
     assert "advice.weight.all" in json.loads(texts["json"])["figures"]

@@ -61,6 +61,16 @@ def test_the_ending_of_the_file_says_the_form(
     assert not list(folder.glob(".*")), "nothing unfinished is left"
 
 
+@pytest.mark.parametrize("words", [(), ("--unfinished",)])
+def test_unfinished_sessions_are_analysed_only_if_asked_for(
+    folder: Path, words: tuple[str, ...], arena: reports.Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(reports, "build_report", lambda *_, **wish: asked.append(wish["unfinished"]) or arena)
+    assert parley("report", "arena", "-o", "asked.md", *words, folder=folder).returncode == 0
+    assert asked == [bool(words)]
+
+
 def test_a_word_document_is_a_file_of_its_kind(folder: Path) -> None:
     assert parley("report", "arena", "-o", "out.docx", folder=folder).returncode == 0
     with ZipFile(folder / "out.docx") as found:

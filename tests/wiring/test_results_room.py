@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gradio as gr
 import pytest
 from starlette.responses import Response
 
+from app.analysis import load
+from app.analysis.report import as_json, build_report, html, markdown
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.web.console.context import ConsoleContext
@@ -18,7 +21,9 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.report_page import NOT_YET
 from app.web.console.tab import LocationValues, TabLocation
 from app.web.console.tabs.results import MOST, ResultsTab
+from experiments.study.fields import KINDS
 from storage.db.engine import Database, open_database
+from storage.yaml_text import yaml_text
 from tests.fakes.accounts import Witnessed
 from tests.fakes.console import console
 from tests.fakes.databases import fill
@@ -30,10 +35,41 @@ pytestmark = pytest.mark.anyio
 ADA = CurrentUser("ada", "analyst")
 
 
+SCALE = {"text": "How sure are you?", "options": ["1", "2", "3"]}
+QUESTIONS: Mapping[str, Mapping[str, Any]] = {
+    "single_choice": {"text": "Was it fun?", "options": {"y": "Yes", "n": "No"}, "matrix": "Do you agree?"},
+    "multiple_choice": {"text": "Which of these?", "options": ["Pen", "Paper"], "required": False},
+    "scale": SCALE,
+    "number": {"text": "How old are you?", "minimum": 18, "maximum": 99},
+    "slider": {"text": "How warm was it?"},
+    "short_text": {"text": "Where was it?"},
+    "long_text": {"text": "Why was it so?", "required": False},
+    "checkbox": {"text": "I will come again.", "required": False},
+}
+"""A question of each type."""
+SURVEY = {
+    "study": "asked",
+    "title": "Asked",
+    "factors": {"arm": ["a", "b"]},
+    "flow": [
+        {"step": "consent", "text": "Yes?"},
+        {"step": "check", "kind": "attention", "id": "reading", "correct_answers": {"blue": "b"},
+         "questions": [{"name": "blue", "type": "single_choice", "text": "Take blue.", "options": ["a", "b"]}]},
+        {"step": "survey", "questions": [
+            {"name": f"a_{kind}", "type": kind, **one} for kind, one in QUESTIONS.items()]},
+        {"each": "turn", "take": 2, "flow": [{"step": "survey", "id": "again", "questions": [
+            {"name": "sure", "type": "scale", **SCALE}]}]},
+        {"step": "finish"},
+    ],
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
-    found = open_database(f"sqlite:///{tmp_path_factory.mktemp('results') / 'parley.db'}")
-    asyncio.run(fill(found, ["demo", "arena"], 3, "1"))
+    folder = tmp_path_factory.mktemp("results")
+    (path := folder / "asked.yaml").write_text(yaml_text(SURVEY), encoding="utf-8")
+    found = open_database(f"sqlite:///{folder / 'parley.db'}")
+    asyncio.run(fill(found, ["demo", "arena", str(path)], 3, "1"))
     yield found
     found.dispose()
 
@@ -92,6 +128,37 @@ def test_simulated_sessions_are_marked_and_the_report_is_of_the_same(seat: Seat)
     assert [value for _, value in painted["results-origin"]["choices"]] == ["bot"]
 
 
+def test_every_question_of_a_survey_is_in_the_results_and_in_the_report(seat: Seat) -> None:
+    """Of a study that has nothing but surveys; with the values of its tidy tables, and no words of anybody."""
+    assert QUESTIONS.keys() == {get_args(kind.model_fields["type"].annotation)[0] for kind in KINDS}
+    seat.paint("asked")
+    seat.workers.work()
+    painted = seat.paint("asked")
+    made = build_report(seat.desk.database, "asked", "bot", 0)
+    shown = {"tab": painted["results-survey"], "page": html(made), "text": markdown(made)}
+    answers = load("asked", database=seat.desk.database).answers
+    texts = answers.loc[answers["question"].isin(["a_short_text", "a_long_text"]), "value"].dropna()
+    for where, text in shown.items():
+        for one in QUESTIONS.values():
+            assert one["text"] in text, where
+        assert "reading" in text
+        assert not [said for said in texts if said in text], where
+        assert "registered" not in text, where
+    figures = json.loads(as_json(made))["figures"]
+    given = {name: rows for name, rows in answers.groupby("question")}
+    for name in ("a_scale", "a_number", "a_slider", "sure"):
+        one = figures[f"survey.mean.{name}"]
+        assert (one["value"], one["n"]) == (pytest.approx(given[name]["number"].mean()), given[name]["number"].count())
+    assert (figures["survey.mean.sure"]["n"], figures["survey.mean.sure"]["participants"]) == (6, 3)
+    fun = given["a_single_choice"]["value"].value_counts(normalize=True)
+    assert figures["survey.share.a_single_choice.y"]["value"] == pytest.approx(fun.get("y", 0))
+    assert figures["survey.answers.a_short_text"]["n"] == 3
+    assert figures["survey.passed.reading"]["value"] == 1
+    arms = [figures.get(f"survey.mean.a_slider.arm.{arm}", {}).get("n", 0) for arm in "ab"]
+    assert sum(arms) == 3
+    assert min(arms) > 0
+
+
 async def ready(researcher: Researcher, path: str) -> Response:
     """The report, however often the waiting page asks for it."""
     while (answer := await researcher.send("GET", path)).status_code == NOT_YET:
@@ -107,4 +174,5 @@ async def test_the_report_is_a_page_and_who_read_it_is_written_down(tmp_path: Pa
     assert answer.headers["content-type"].startswith("text/html")
     for part in ("Simulated data.", "Accuracy by condition", "3</strong> started", 'id="quality"', 'id="cost"'):
         assert part in answer.text
+    assert "registered" not in answer.text
     assert room.did == [("Ada", "read the report (bot)", "demo")]

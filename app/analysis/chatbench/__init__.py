@@ -55,7 +55,7 @@ NAMES: Mapping[str, str] = {
     ),
     "chatbench.accuracy_by_model.<model>": "share of correct answers with the chatbot",
     "chatbench.change.<model>": "answer-first: accuracy with the chatbot minus that before it",
-    "chatbench.filter.<step>": "number of answers left after each step of the pre-registered filter",
+    "chatbench.filter.<step>": "number of answers left after each step of ChatBench's filter, where it leaves any out",
     "chatbench.count.<kind>": "number of answers included in the analysis: user-alone, user-AI, AI-alone",
     "chatbench.accuracy.<dataset>.<model>.<answer_type>": (
         "mean over questions of the share of correct answers: user-alone, user-AI, or a method of models alone"

@@ -35,7 +35,7 @@ CODE = (
 )
 METHOD = (
     "Accuracy is the unweighted mean over questions of each question's share of correct answers, among the answers "
-    "that the pre-registered filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
+    "that ChatBench's filter keeps. Its 95 % interval is Wilson's with the variance of the two-way cluster "
     "jackknife of this mean (leaving out participants, and questions), which treats questions and participants as "
     "random samples; Student's t has one degree of freedom less than there are questions, or participants if they are "
     "fewer. For models alone the variance is that of the questions' accuracies."

@@ -1,9 +1,10 @@
-"""ChatBench's pre-registered filter, as far as the released rows allow, and the number of answers after each step.
+"""ChatBench's filter, as far as the released rows allow, and the number of answers after each step.
 
-The steps are those of the authors' code: remove the attention check; remove participants who failed one; keep only a
-participant's first assignment; keep one answer of each type to a question. The released rows do not show which
-participants completed the study, so the rows of a filtered file are used if there is one. A release may have such a
-file; for a study's own sessions, the export writes it once a participant has completed the study.
+The steps are those of the authors' code, pre-registered for their own study: remove the attention check; remove
+participants who failed one; keep only a participant's first assignment; keep one answer of each type to a question. The
+released rows do not show which participants completed the study, so the rows of a filtered file are used if there is
+one. A release may have such a file; for a study's own sessions, the export writes it once a participant has completed
+the study.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CODE = (
     'frame(database, study, "user_answers_filtered", origin), frame(database, study, "ai_alone_answers", origin))'
 )
 METHOD = (
-    "Answers were counted after each step of the pre-registered filter: the attention check was removed, then "
+    "Answers were counted after each step of ChatBench's filter: the attention check was removed, then "
     "participants who failed it; then only each participant's first assignment was kept, and the first answer of each "
     "type to a question."
 )
@@ -99,7 +100,8 @@ def filter_table(answers: pd.DataFrame, released: pd.DataFrame | None = None) ->
 def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]:
     """The number of answers after each step, and of answers included in the analysis by type.
 
-    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Empty without answers.
+    Names: `chatbench.filter.<step>`, `chatbench.count.<kind>`. Empty without answers, and
+    without steps if none of them leaves an answer out.
     """
     words = {**STEPS, "released": "in the filtered file"}
     steps = [
@@ -117,7 +119,7 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
     asked = _total_count(alone)
     kinds += [_count("chatbench.count.AI-alone", "Answers of models alone", asked, 0)] if asked else []
     found = (
-        ("chatbench.filter", "Answers left by the pre-registered filter", steps),
+        ("chatbench.filter", "Answers left by ChatBench's filter", steps if len({one.n for one in steps}) > 1 else []),
         ("chatbench.count", "Answers included in the analysis", kinds),
     )
     return tuple(

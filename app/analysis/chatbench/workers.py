@@ -43,7 +43,7 @@ CODE = (
     'quality_of_work(frame(database, study, "user_answers", origin), frame(database, study, "conversations", origin))'
 )
 METHOD = (
-    "Means over all participants who answered (no filter); each participant counts once. 95 % intervals are mean ± t "
+    "Means over all participants analysed (no filter); each participant counts once. 95 % intervals are mean ± t "
     "standard errors."
 )
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pandas as pd
 
+from app.analysis.arms import by_arm
 from app.analysis.estimates import NUMBER, Estimate, EstimateGroup, Finding, estimate, slug
 from app.analysis.intervals import codes, mean_of, number_of
 
 COLUMNS = ("path", "instrument", "title", "score", "score_title", "value", "low", "high", "items", "arms")
 """The columns that are needed."""
-MOST_VALUES = 12
-"""A factor with more values (such as batches of questions) has no means by condition."""
 METHOD = (
     "Scores follow the rules of each instrument's file: reverse items are turned, and there is no score where more "
     "items are unanswered than the rule allows. The 95 % interval of a mean is mean ± t standard errors, by leaving "
@@ -82,20 +81,13 @@ def _finding(every: pd.DataFrame, name: str, place: str) -> Finding:
 def _estimates(known: pd.DataFrame, name: str, place: str, title: str, axis: tuple[float, float]) -> Iterator[Estimate]:
     if known.empty:
         return
-    factors = dict.fromkeys(factor for arms in known["arms"] for factor in arms)
-    every = dict.fromkeys(factors, "all") or {"group": "all"}
-    yield _mean(known, figure_name("mean", name, place), "all", every, title, axis)
-    for factor in factors:
-        values = known["arms"].map(lambda arms, factor=factor: arms.get(factor))
-        there = [value for value in dict.fromkeys(values) if value is not None]
-        if 1 < len(there) <= MOST_VALUES:
-            for value in there:
-                which, label = figure_name("mean_by_arm", name, place, factor, value), f"{factor}: {value}"
-                yield _mean(known[values == value], which, label, {factor: value}, f"{title} ({label})", axis)
+    for arm, rows in by_arm(known):
+        which = figure_name("mean_by_arm" if arm.value else "mean", name, place, *arm.value)
+        yield _mean(rows, which, arm.label, arm.groups, f"{title} ({arm.label})" if arm.value else title, axis)
 
 
 def _mean(
-    rows: pd.DataFrame, name: str, label: str, groups: dict[str, str], title: str, axis: tuple[float, float]
+    rows: pd.DataFrame, name: str, label: str, groups: Mapping[str, str], title: str, axis: tuple[float, float]
 ) -> Estimate:
     values = rows["value"].to_numpy("float64")
     people = codes(rows["_session"])

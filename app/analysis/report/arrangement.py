@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.analysis.estimates import Estimate, Finding, format_interval, format_value
 from app.analysis.figure_names import matches, plain
@@ -11,6 +11,9 @@ from app.analysis.outline import EVERY, Contrast, Figure, Line, Outline
 from app.analysis.report.wording import family
 from app.analysis.results import OUTLINES
 
+FEWEST = 10
+"""A main result needs so many participants, or answers where models answered alone."""
+TOO_FEW = f"Fewer than {FEWEST} participants so far: too few for a main result. All figures are below."
 MOST = 6
 """The maximum number of sentences of findings without a declared main result."""
 
@@ -62,13 +65,25 @@ class ReportSection:
 
 
 def main_results(findings: Sequence[Finding]) -> Iterator[MainResult]:
-    """The main results of each section; without any, the sentences of its first finding."""
+    """The main results of each section; without any, the sentences of its first finding. A section whose outline has no
+    contrasts has none."""
     for own in _by_family(finding for finding in findings if finding.estimates):
         outline = _outline(own[0].name)
-        found = [one for contrast in outline.contrasts for one in _contrast(contrast, own)] if outline else []
-        first = own[0]
-        lines = tuple(one.sentence for one in first.estimates[:MOST])
-        yield from found or [MainResult(first.title, first.name, lines)]
+        if outline and not outline.contrasts:
+            continue
+        large = [replace(finding, estimates=tuple(filter(_is_large, finding.estimates))) for finding in own]
+        found = [one for contrast in outline.contrasts for one in _contrast(contrast, large)] if outline else []
+        first = large[0]
+        if found:
+            yield from found
+        elif lines := tuple(one.sentence for one in first.estimates[:MOST]):
+            yield MainResult(first.title, first.name, lines)
+        else:
+            yield MainResult(family(first.name), first.name, (TOO_FEW,))
+
+
+def _is_large(one: Estimate) -> bool:
+    return (one.participants or one.n) >= FEWEST
 
 
 def sections(findings: Sequence[Finding]) -> Iterator[ReportSection]:

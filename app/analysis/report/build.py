@@ -63,6 +63,8 @@ class Report:
     against: PublishedPaper | None = None
     trial: TrialReport | None = None
     """The confirmatory part, for a study with a plan."""
+    unfinished: bool = False
+    """Whether sessions that were not completed are analysed."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -110,8 +112,10 @@ def build_report(
     steps: Steps = iter,
     against: PublishedPaper | None = None,
     part: str = "",
+    unfinished: bool = False,
 ) -> Report:
-    """Read and compute the contents of a study's report, of an imported release about one `part` of it.
+    """Read and compute the contents of a study's report, of an imported release about one `part` of it. Sessions that
+    were not completed are analysed only if `unfinished` is true.
 
     Raises StorageError if it has no sessions of that origin or part, PublishedUnknown if it has no such model to
     compare.
@@ -124,13 +128,13 @@ def build_report(
     versions = tuple(VersionUsed(one.file.version, one.hash) for one in studies)
     title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
-    found = results(database, study, origin, whole=True, steps=steps, part=part)
+    found = results(database, study, origin, whole=True, steps=steps, part=part, unfinished=unfinished)
     if against is not None:
         against.check(found.findings)
     known = quality(database, study, origin, found.schemas, at_us, part)
     paid = spent(database, study, studies[-1].file.currency) if studies else None
     parts = (study, title, origin, versions, people, arms, found, at_us, version(DISTRIBUTION), known, paid, against)
-    return Report(*parts, trial_report(database, study, origin) if studies else None)
+    return Report(*parts, trial_report(database, study, origin) if studies else None, unfinished)
 
 
 def _arms(people: ParticipantFlow, study: Study) -> Iterator[FactorArm]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from app.analysis.report.build import FactorArm, Report
@@ -47,9 +47,12 @@ def flow_stages(report: Report) -> Iterator[FlowStage]:
     left = sum(number for number, _ in others)
     complete = people.outcomes.get(COMPLETE, 0)
     yield FlowStage(complete, "completed the study", out=FlowExit(left, "did not complete it", others))
-    reasons = tuple((number, why) for why, number in people.excluded.items())
-    out = FlowExit(report.excluded, "excluded by a researcher", reasons)
-    yield FlowStage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
+    if report.unfinished:
+        reasons = tuple((number, why) for why, number in people.excluded.items())
+        out = FlowExit(report.excluded, "excluded by a researcher", reasons)
+        yield FlowStage(analysed, "analysed", f"{ANALYSED}; includes sessions that were not completed", out)
+    else:
+        yield FlowStage(analysed, "analysed", ANALYSED, _left_out(people.excluded_complete, complete - analysed))
 
 
 def _released(report: Report) -> Iterator[FlowStage]:
@@ -60,11 +63,15 @@ def _released(report: Report) -> Iterator[FlowStage]:
     if others:
         other = FlowExit(elsewhere, "in other parts of the release only", others)
         yield FlowStage(people.arrived - elsewhere, f"in {people.part}", out=other)
-    reasons = [(number, why) for why, number in people.excluded.items()]
-    silent = people.arrived - elsewhere - analysed - sum(number for number, _ in reasons)
-    reasons += [(silent, "no answer, rating or vote")] if silent else []
-    out = FlowExit(sum(number for number, _ in reasons), "left out", tuple(reasons)) if reasons else None
-    yield FlowStage(analysed, "analysed", ANALYSED, out)
+    yield FlowStage(analysed, "analysed", ANALYSED, _left_out(people.excluded, people.arrived - elsewhere - analysed))
+
+
+def _left_out(excluded: Mapping[str, int], number: int) -> FlowExit | None:
+    """So many participants who are not analysed, by the reasons of those who were excluded."""
+    reasons = [(count, why) for why, count in excluded.items() if count]
+    silent = number - sum(excluded.values())
+    reasons += [(silent, "no answer, rating or vote")] if silent > 0 else []
+    return FlowExit(sum(count for count, _ in reasons), "left out", tuple(reasons)) if reasons else None
 
 
 def _allocated(report: Report) -> tuple[FactorArm, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.forest_plot import Beside, PlotRow, forest
+from app.analysis.outline import EVERY
 from app.analysis.report.arrangement import ReportFigure
 
 Key = tuple[tuple[str, str], ...]
@@ -80,11 +81,15 @@ def grid(figure: ReportFigure, beside: Mapping[str, Beside] | None = None) -> Gr
 
 
 def _place(finding: Finding, one: Estimate) -> tuple[Key, str]:
-    """The row and the column of an estimate; those of several findings are in one row if their labels agree too."""
+    """The row and the column of an estimate; those of several findings are in one row if their labels agree too. Where
+    columns are the values of several groups, each is named with its group."""
     key = tuple((column, value) for column, value in one.groups.items() if column not in finding.columns)
     if not finding.columns:
         return (*key, ("", one.label)), ""
-    return key, ", ".join(one.groups[column] for column in finding.columns if column in one.groups)
+    values = {column: one.groups[column] for column in finding.columns if column in one.groups}
+    if len(finding.columns) > 1 and not (len(values) > 1 and {*EVERY}.issuperset(values.values())):
+        return key, ", ".join(f"{column}: {value}" for column, value in values.items())
+    return key, next(iter(values.values()), "")
 
 
 def _distinct(labels: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:

@@ -75,3 +75,5 @@ _PAGES.filters |= {
     "between": lambda one, unit: format_interval(one.low, one.high, unit),
 }
 _PAGE = _PAGES.get_template("page.html.j2")
+row_plot = _PAGES.get_template("plots.html.j2").module.row_plot  # type: ignore[attr-defined]
+"""Draws a row of a forest plot, with its unit, ticks and reference value, as SVG."""

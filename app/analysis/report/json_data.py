@@ -72,7 +72,8 @@ def _flow(report: Report) -> dict[str, Any]:
     people = report.flow
     counts = {"arrived": people.arrived, "excluded": report.excluded, "analysed": report.results.analysed}
     parts = {"part": people.part or None, "other_parts": people.elsewhere}
-    return {**counts, **parts, "outcomes": people.outcomes, "reasons_for_exclusion": people.excluded}
+    which = {"unfinished": report.unfinished, "outcomes": people.outcomes}
+    return {**counts, **parts, **which, "reasons_for_exclusion": people.excluded}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

@@ -47,6 +47,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "arena": "Chatbot Arena",
         "instrument": "Instruments",
         "advice": "Advice and confidence",
+        "survey": "Survey questions",
     }
 )
 """The section titles, by the first part of a figure's name."""

@@ -370,7 +370,7 @@ def _form(field: Field) -> ColumnType:
     match field:
         case MultipleChoiceField():
             return TextColumn(what="a JSON list of stored values", blank=True)
-        case Scale() if all(key.lstrip("-").isdigit() for key in field.options):
+        case Scale(numeric=True):
             return IntegerColumn(named=MappingProxyType(dict(field.options)), blank=True)
         case ChoiceField():
             return ChoiceColumn(MappingProxyType(dict(field.options)), blank=True)

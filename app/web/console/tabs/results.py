@@ -14,8 +14,10 @@ import gradio as gr
 from gradio.components import Component
 
 from app.analysis.estimates import format_interval, format_value
+from app.analysis.forest_plot import forest
+from app.analysis.report.html_page import row_plot
 from app.analysis.report.wording import WARNINGS
-from app.analysis.results import Results, results
+from app.analysis.results import SURVEY, Results, results
 from app.analysis.trial.deviations import deviations
 from app.analysis.trial.looks import locked_for, look, look_is_due, open_again, peek
 from app.errors import TrialError
@@ -33,7 +35,7 @@ MOST_REASON = 500
 LOOK_S = 4
 """How often the open tab checks for newer results."""
 MOST = 14
-"""The number of figures of a study that records every schema."""
+"""The number of figures of a study that records every schema, without those of its surveys."""
 Key = tuple[str, str]
 """A study and an origin."""
 
@@ -68,6 +70,7 @@ class ResultsTab:
         self._unlock = gr.Button("Show outcomes now (recorded)", elem_id="results-unlock", visible=False)
         self._shown = gr.Textbox(elem_id="results-shown", visible="hidden")
         self._figures = [self._figure(number) for number in range(MOST)]
+        self._survey = gr.HTML(elem_id="results-survey", padding=False, apply_default_css=False)
         self._timer = gr.Timer(LOOK_S, active=False)
         parts = [component for figure in self._figures for component in figure]
         self.outputs = [
@@ -81,6 +84,7 @@ class ResultsTab:
             self._shown,
             self._timer,
             *parts,
+            self._survey,
         ]
         self._wire()
 
@@ -144,6 +148,7 @@ class ResultsTab:
                 self._head: "",
                 self._said: self._desk.html("results_locked.html.j2", why=why),
                 self._history: history,
+                self._survey: "",
                 self._take: gr.update(visible=visitor.owner and look_is_due(self._desk.database, study)),
                 self._why: gr.update(visible=True, value=""),
                 self._unlock: gr.update(visible=True),
@@ -164,7 +169,9 @@ class ResultsTab:
         return locked_for(self._desk.database, study, origin, visitor.name, self._desk.clock.now_us())
 
     def _painted(self, study: str, origin: str, seen: CachedResult[Results]) -> Mapping[Component, Any]:
-        findings = seen.value.findings[:MOST] if seen.value else ()
+        every = seen.value.findings if seen.value else ()
+        survey = [one for one in every if one.name.startswith(f"{SURVEY}.")]
+        findings = [one for one in every if not one.name.startswith(f"{SURVEY}.")][:MOST]
         painted: dict[Component, Any] = {
             self._head: self._desk.html("results_head.html.j2", study=study, origin=origin, seen=seen),
             self._said: self._desk.html(
@@ -175,6 +182,9 @@ class ResultsTab:
             self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
+            self._survey: self._table(
+                "results_survey.html.j2", survey=[(one, forest(one).rows) for one in survey], row_plot=row_plot
+            ),
         }
         for number, (heading, plot, table) in enumerate(self._figures):
             if number >= len(findings):
@@ -184,11 +194,13 @@ class ResultsTab:
             painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
             there = bool(finding.estimates)
             painted[plot] = gr.update(visible=there, value=forest_chart(finding) if there else None)
-            html = self._desk.html(
-                "results_table.html.j2", finding=finding, written=format_value, between=format_interval
+            painted[table] = gr.update(
+                visible=True, value=self._table("results_table.html.j2", finding=finding, rows=())
             )
-            painted[table] = gr.update(visible=True, value=html)
         return painted
+
+    def _table(self, template: str, **values: Any) -> str:
+        return self._desk.html(template, written=format_value, between=format_interval, **values)
 
     def _compute(self, key: Key) -> Results:
         return results(self._desk.database, *key)

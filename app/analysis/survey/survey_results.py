@@ -1,0 +1,255 @@
+"""The answers to survey questions: shares of options, means of numbers, numbers of free texts, and checks passed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from app.analysis.arms import ComparedArm, by_arm, compared_factors
+from app.analysis.data_frames import SESSION
+from app.analysis.estimates import COUNT, NUMBER, SHARE, Estimate, EstimateGroup, Finding, Unit, estimate, slug
+from app.analysis.intervals import NO_SCALE, Interval, codes, mean_of, number_of, share_of
+from experiments.study.fields import Checkbox, ChoiceField, Field, Number, Scale, Slider
+from experiments.study.instrument import ItemOnPoints
+
+COLUMNS = ("path", "question", "field", "value", "arms")
+"""The columns that are needed."""
+PASSED_CHECK, CHOICE, AVERAGED, COUNTED = "passed", "share", "mean", "answers"
+"""How a question is summarised; the second part of its figures' names."""
+UNITS: Mapping[str, Unit] = {PASSED_CHECK: SHARE, CHOICE: SHARE, AVERAGED: NUMBER, COUNTED: COUNT}
+TICKED = {"ticked": "Ticked"}
+LONGEST = 160
+"""The most characters of a question or an option in a report."""
+NO_INTERVAL = "A count."
+METHOD = (
+    "Only answers that were sent count; n does not include questions that were left unanswered. The 95 % interval of a "
+    "share is Wilson's with t in place of z, and that of a mean is mean ± t standard errors. Where participants were "
+    "asked several times, both have the variance of the cluster jackknife, by leaving out one participant at a time "
+    "(MacKinnon, Nielsen and Webb 2023). Free texts are only counted."
+)
+CODE = "survey_results(survey_frame(database, study, origin))"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question at a place of the study: `rows` are its answers, and `kind` says how they are summarised. The form is
+    that of the newest answer; `others` is the number of answers to another form, in other versions of the study."""
+
+    name: str
+    path: str
+    field: Field | None
+    kind: str
+    rows: pd.DataFrame
+    others: int
+
+    @property
+    def axis(self) -> tuple[float, float] | None:
+        """The ends of its scale; None without a scale."""
+        return _scale(self.field) if self.kind == AVERAGED else None
+
+    @property
+    def title(self) -> str:
+        """The question, or the name of the check."""
+        return _short(self.field.text if self.field else "") or self.name
+
+    @property
+    def answered(self) -> pd.DataFrame:
+        """The rows with an answer; a box that was not ticked is one."""
+        return self.rows if isinstance(self.field, Checkbox) else self.rows[self.rows["value"].notna()]
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """The options, those of earlier versions last."""
+        fields = {id(field): field for field in reversed(self.rows["field"].tolist())}.values()
+        found: dict[str, str] = {}
+        for field in fields:
+            for key, label in (TICKED if isinstance(field, Checkbox) else field.options).items():
+                found.setdefault(key, _short(label) or key)
+        return found
+
+
+def summary_kind(field: Field | None) -> str:
+    """How a question is summarised; without a field, a check. What has neither options nor numbers is counted."""
+    match field:
+        case None:
+            return PASSED_CHECK
+        case Number() | Slider() | ItemOnPoints() | Scale(numeric=True):
+            return AVERAGED
+        case ChoiceField() | Checkbox():
+            return CHOICE
+        case _:
+            return COUNTED
+
+
+def survey_results(frame: pd.DataFrame) -> tuple[Finding, ...]:
+    """The answers to each question, overall and by condition; empty without any.
+
+    Names: `survey.share.<question>.<option>`, `survey.mean.<question>` (with the standard deviation, n - 1, as `sd` in
+    `further`), `survey.answers.<question>` and `survey.passed.<check>`, with `.<factor>.<value>` by condition. A name
+    that several steps ask begins with the path of the step.
+    """
+    asked = tuple(_questions(frame))
+    figures = [[one for one in asked if one.kind == PASSED_CHECK]]
+    middle = [one for one in asked if one.kind in (CHOICE, AVERAGED)]
+    figures += [list(some) for _, some in groupby(middle, key=_figure)]
+    figures += [[one for one in asked if one.kind == COUNTED]]
+    return tuple(_finding(some) for some in figures if some)
+
+
+def _questions(frame: pd.DataFrame) -> Iterator[Question]:
+    places = list(dict.fromkeys(zip(frame["path"], frame["question"], strict=True)))
+    found = {place: frame[(frame["path"] == place[0]) & (frame["question"] == place[1])] for place in places}
+    fields = {place: rows["field"].iloc[-1] for place, rows in found.items()}
+    often = Counter((fields[place] is None, _own_name(*place, fields[place])) for place in places)
+    for (path, name), rows in found.items():
+        field = fields[path, name]
+        own = _own_name(path, name, field)
+        if often[field is None, own] > 1:
+            own = "_".join([*path.replace("[*]", "").split("/"), *([own] if field else [])])
+        alike = rows[[_form(one) == _form(field) for one in rows["field"]]]
+        yield Question(slug(own), path, field, summary_kind(field), alike, len(rows) - len(alike))
+
+
+def _own_name(path: str, name: str, field: Field | None) -> str:
+    """What a question is called where it is the only one of its name; a check by the id of its step."""
+    return name if field else path.rpartition("/")[2]
+
+
+def _form(field: Field | None) -> tuple[str, tuple[float, float] | None]:
+    """What answers must have in common to be put together: how they are summarised, and the scale of points."""
+    kind = summary_kind(field)
+    return kind, None if kind != AVERAGED or isinstance(field, Number) else _scale(field)
+
+
+def _scale(field: Field | None) -> tuple[float, float] | None:
+    """The ends of a question's scale; None if it has not both."""
+    if isinstance(field, ChoiceField):
+        points = [int(key) for key in field.options]
+        return min(points), max(points)
+    low, high = getattr(field, "minimum", None), getattr(field, "maximum", None)
+    return None if low is None or high is None else (low, high)
+
+
+def _figure(question: Question) -> tuple[Any, ...]:
+    """What questions in one figure have in common: numbers on one scale in one survey; others stand alone."""
+    heading = getattr(question.field, "matrix", "")
+    return (question.path, question.axis, heading) if question.axis else (question.name,)
+
+
+def _finding(some: Sequence[Question]) -> Finding:
+    first, kind = some[0], some[0].kind
+    labels = _distinct({one.name: one.title for one in some})
+    estimates = tuple(one for question in some for one in _estimates(question, labels[question.name]))
+    name = f"survey.{kind}" if kind in (PASSED_CHECK, COUNTED) else f"survey.{kind}.{first.name}"
+    arms = dict.fromkeys(factor for one in some for factor in compared_factors(one.answered))
+    return Finding(
+        name, _title(some), "answers", UNITS[kind], _axis(first, estimates), estimates, METHOD, CODE, note=_note(some),
+        columns=tuple(arms),
+    )  # fmt: skip
+
+
+def _distinct(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels by name; equal ones with their names."""
+    often = Counter(labels.values())
+    return {name: label if often[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
+
+
+def _title(some: Sequence[Question]) -> str:
+    first = some[0]
+    if first.kind in (PASSED_CHECK, COUNTED):
+        return "Checks passed" if first.kind == PASSED_CHECK else "Free texts"
+    heading = _short(getattr(first.field, "matrix", ""))
+    if len(some) == 1:
+        return f"{heading} {first.title}".strip()
+    return heading or f"Means of the questions at {first.path}"
+
+
+def _axis(first: Question, estimates: Sequence[Estimate]) -> tuple[float, float]:
+    """The scale of the question; of numbers without one, what the estimates reach."""
+    if first.kind in (PASSED_CHECK, CHOICE):
+        return 0, 1
+    if first.axis:
+        return first.axis
+    reach = [value for one in estimates for value in (one.low, one.value, one.high) if value is not None]
+    low, high = (min(reach), max(reach)) if reach else (0, 1)
+    low = 0 if first.kind == COUNTED else low
+    return (low, high) if low < high else (low - 1, high + 1)
+
+
+def _note(some: Sequence[Question]) -> str:
+    silent = [
+        f"{one.name} {len(one.rows) - n:,} of {len(one.rows):,}"
+        for one in some
+        if (n := len(one.answered)) < len(one.rows)
+    ]
+    others = [f"{one.name} {one.others:,}" for one in some if one.others]
+    notes = [f"Left unanswered: {'; '.join(silent)}."] if silent else []
+    notes += [f"Answers to another form of the question, in another version: {'; '.join(others)}."] if others else []
+    return " ".join(notes)
+
+
+def _estimates(question: Question, label: str) -> Iterator[Estimate]:
+    rows = question.answered
+    if rows.empty:
+        return
+    if question.kind == CHOICE:
+        for option, text in _distinct(question.options).items():
+            yield from (_share(question, of, arm, option, text) for arm, of in by_arm(rows))
+        return
+    yield from (_summary(question, of, arm, label) for arm, of in by_arm(rows))
+
+
+def _share(question: Question, rows: pd.DataFrame, arm: ComparedArm, option: str, label: str) -> Estimate:
+    hits = np.array([_chosen(given, option) for given in rows["value"]], dtype="float64")
+    group = _group(question, rows, arm, {"option": label}, slug(option))
+    said = "ticked it" if isinstance(question.field, Checkbox) else f'chose "{label}"'.replace("{}", "…")
+    found = share_of(hits, codes(rows[SESSION]))
+    return estimate(group, found, f"{_about(question, arm)}: {{}} {said}", SHARE, "answers")
+
+
+def _chosen(given: Any, option: str) -> bool:
+    """Whether an answer has an option: one of several, the only one, or the tick of a box."""
+    if isinstance(given, list):
+        return option in given
+    return given == option or (given is True and option in TICKED)
+
+
+def _summary(question: Question, rows: pd.DataFrame, arm: ComparedArm, label: str) -> Estimate:
+    group = _group(question, rows, arm, {"question": label})
+    about, people = _about(question, arm), codes(rows[SESSION])
+    if question.kind == COUNTED:
+        found, said = Interval(float(group.n), why=NO_INTERVAL), f"{about}: the number of free texts was {{}}"
+        return estimate(group, found, said, COUNT, "answers")
+    values = rows["value"].to_numpy("float64")
+    if question.kind == PASSED_CHECK:
+        return estimate(group, share_of(values, people), f"Check {about}: {{}} passed", SHARE, "answers")
+    sd = {"sd": float(np.std(values, ddof=1))} if values.size > 1 else {}
+    spread = f", with a standard deviation of {sd['sd']:.2f}" if sd else ""
+    found = mean_of(values, people, scale=question.axis or NO_SCALE)
+    return estimate(group, found, f"{about}: the mean was {{}}{spread}", NUMBER, "answers", further=sd)
+
+
+def _group(
+    question: Question, rows: pd.DataFrame, arm: ComparedArm, own: Mapping[str, str], *parts: str
+) -> EstimateGroup:
+    name = ".".join(["survey", question.kind, question.name, *parts, *map(slug, arm.value)])
+    (label,) = own.values()
+    shown = f"{label} ({arm.label})" if arm.value else label
+    return EstimateGroup(name, shown, len(rows), number_of(codes(rows[SESSION])), {**own, **arm.groups})
+
+
+def _about(question: Question, arm: ComparedArm) -> str:
+    """The question for a sentence, without what would stand for the value."""
+    return (f"{question.title} ({arm.label})" if arm.value else question.title).replace("{}", "…")
+
+
+def _short(text: str) -> str:
+    """A text in one line, cut if it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
