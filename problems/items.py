@@ -5,9 +5,11 @@ r"""Your own items: any table (`problems/tables.py`), with the columns that hold
         path: questions.csv
         columns: {question: Question, options: [A, B, C, D], answer: correct, tags: [topic]}
 
-Columns with usual names need not be named. Options are columns of their own, or one column with a list of texts. The
-answer is an option's key, its text or its number. Every other column becomes a tag. A study file can hold items itself,
-under `items`, with the same names.
+Columns with usual names need not be named. Options are columns of their own, or one column with all of them: a list of
+texts, or an object of texts by key. The answer is an option's key, its text or its number. Where the column of the
+answer is one of the options' columns, the right option would always stand at the same place: then each item's options
+get an order of their own. Every other column becomes a tag. A study file can hold items itself, under `items`, with the
+same names.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from hashlib import sha256
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -24,21 +27,35 @@ from typing import Any
 from problems.errors import ProblemError, did_you_mean
 from problems.problem import Option, Problem
 from problems.registry import source
-from problems.tables import Row, Table, of_objects, read_table
+from problems.tables import QUESTION, Row, Table, of_objects, plain_name, read_table
 from problems.text import checked_values
 
 FEWEST, MOST = 2, len(ascii_uppercase)
 """How many options a question can have, if it has any: one key a letter."""
 USUAL: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "text", "prompt", "problem", "stem", "item", "question_text", "q"),
-    "options": ("options", "choices", "answers", "endings"),
-    "answer": ("answer", "correct", "correct_answer", "correct_option", "right_answer", "answer_key", "answerkey"),
+    "question": QUESTION,
+    "options": ("options", "choices", "answers", "endings", "mc1_targets"),
+    "answer": (
+        *("answer_idx", "answer", "correct", "correct_answer", "correct_option", "right_answer", "best_answer"),
+        *("answer_key", "answerkey"),
+    ),
     "id": ("id", "question_id", "item_id", "qid"),
     "dataset": ("dataset",),
 }
 """The names by which columns are recognised, whatever their case, blanks and hyphens; the first wins."""
+SHEET = "sheet"
+LABEL = "label"
+"""The name of the answer's column only where there are options."""
 OPTION = re.compile(r"(?:(?:option|choice|answer|opt)_?)?(?P<key>[a-z]|\d\d?)")
 """The name of a column with one option: `A`, `option_b`, `Choice 3`."""
+WRONG = re.compile(r"(?:best_)?(?:incorrect|wrong)_answer_?\d*|distractor_?\d*|(?:incorrect|wrong)_answers|distractors")
+"""The name of a column with a wrong option, or with a list of them, beside one with the right option."""
+LIST = re.compile(r"(?:incorrect|wrong)_answers|distractors")
+RIGHT = ("1", "true")
+ORDERED = (
+    "the right option always stands at the same place in this table, so each item's options have an order of their "
+    "own, which follows from its id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +69,11 @@ class ColumnMap:
     id: str = ""
     dataset: str = ""
     tags: tuple[str, ...] | None = None
-    """The columns that become tags; None for every other column."""
+    """The columns that become tags; None for every other column that holds texts."""
+    sheet: str = ""
+    """The sheet of a workbook. Blank: the first with a question."""
+    answers_from: int | None = None
+    """0 or 1: the number of the first option, where answers are numbers. None: as the table shows it."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> ColumnMap:
@@ -63,24 +84,55 @@ class ColumnMap:
             if name not in known:
                 hint = did_you_mean(name, known)
                 faults.append(f"{name!r} is not a part of an item; allowed: {', '.join(known)}.{hint}")
-            elif not _names(name, value):
-                faults.append(f"{name} must be the name of a column, not {value!r:.60}")
+            elif name == "answers_from" and str(value) not in ("0", "1", "None"):
+                faults.append(f"answers_from must be 0 or 1, not {value!r:.60}")
+            elif name != "answers_from" and value is not None and not _names(name, value):
+                faults.append(f"{name} must be the name of a {SHEET if name == SHEET else 'column'}, not {value!r:.60}")
         if faults:
             raise ProblemError("columns:", *faults)
         read: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in given.items()
+            if value is not None
         }
-        return cls(**read)
+        return cls(**read | ({"answers_from": int(read["answers_from"])} if "answers_from" in read else {}))
 
     def to_json(self) -> dict[str, Any]:
-        """The parts that are held by a column, as a study file names them under `columns`."""
+        """The parts that are told or were recognised, as a study file has them under `columns`."""
         found = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in found.items() if value not in ("", [], None)}
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are no tags."""
+        options = (self.options,) if isinstance(self.options, str) else self.options
+        return {self.question, self.answer, self.id, self.dataset, *options} - {""}
 
 
 def _names(part: str, value: object) -> bool:
     several = isinstance(value, list) and all(isinstance(name, str) for name in value)
     return several if part == "tags" else isinstance(value, str) or (part == "options" and several)
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The options of a row: their texts, their keys if it has any, and the place of the right one if it says that."""
+
+    texts: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    right: int | None = None
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options with keys, which are letters unless the row has others."""
+        keys = self.keys or tuple(ascii_uppercase[: len(self.texts)])
+        return tuple(Option(key, text, text) for key, text in zip(keys, self.texts, strict=True))
+
+    def ordered_by(self, name: str) -> Choices:
+        """The same in an order that follows from the item's name."""
+        places = sorted(range(len(self.texts)), key=lambda at: sha256(f"{name}\n{self.texts[at]}".encode()).digest())
+        right = None if self.right is None else places.index(self.right)
+        return Choices(tuple(self.texts[place] for place in places), (), right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +150,13 @@ class Items:
 @source("items", sample="questions.csv", columns=True)
 def load(path: Path, columns: Mapping[str, Any]) -> tuple[Problem, ...]:
     """Read a file or folder of items; raises ProblemError with every bad row."""
-    return _sound(understand(read_table(path), columns, path.stem), str(path))
+    return _sound(understand(table_of(path, columns), columns, path.stem), str(path))
+
+
+def table_of(path: Path, columns: Mapping[str, Any]) -> Table:
+    """The table of a file, of which a workbook's sheet may be named; raises ProblemError."""
+    given = ColumnMap.of(columns)
+    return read_table(path, given.sheet, given.question)
 
 
 def inline(items: Sequence[object], columns: Mapping[str, Any], name: str) -> tuple[Problem, ...]:
@@ -122,12 +180,21 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     columns = recognised(table.columns, ColumnMap.of(given))
     if faults := list(_absent(table.columns, columns)):
         return Items(columns, (), table.notes, tuple(faults))
-    base = _counts_from(table.rows, columns)
+    chosen = [_attempt(row, columns) for row in table.rows]
+    sound = [(row, choices) for row, choices in zip(table.rows, chosen, strict=True) if isinstance(choices, Choices)]
+    base = columns.answers_from if columns.answers_from is not None else _counts_from(sound, columns)
+    ordered = _at_one_place([choices for _, choices in sound], columns)
+    tags, notes = tag_columns(table, columns)
+    notes = (*table.notes, *notes, *((ORDERED,) if ordered else ()))
     read: list[tuple[str, Problem]] = []
     faults = []
-    for number, row in enumerate(table.rows, 1):
+    for number, (row, choices) in enumerate(zip(table.rows, chosen, strict=True), 1):
         try:
-            read.append((row.where, _problem(row, columns, table.columns, f"{name}-{number}", name, base)))
+            if isinstance(choices, ProblemError):
+                raise choices
+            named = _text_cell(row, columns.id) or f"{name}-{number}"
+            choices = choices.ordered_by(named) if ordered else choices
+            read.append((row.where, _problem(row, columns, choices, named, name, tags, base)))
         except ProblemError as error:
             faults += [f"{row.where}: {fault}" for fault in error.faults or (str(error),)]
     first: dict[str, str] = {}
@@ -139,19 +206,13 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     if not table.rows:
         faults.append("there is no item below the names of the columns")
     places, problems = (tuple(where for where, _ in read), tuple(problem for _, problem in read))
-    return Items(columns, problems, table.notes, tuple(faults), places)
-
-
-def _plain(name: str) -> str:
-    """A column's name as it is compared: `Correct answer` is `correct_answer`."""
-    return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+    return Items(columns, problems, notes, tuple(faults), places)
 
 
 def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
     """The map, with blanks filled by the columns that have usual names; a column under `tags` is filled in nowhere."""
-    options = (given.options,) if isinstance(given.options, str) else given.options
-    taken = {given.question, given.answer, given.id, given.dataset, *options, *(given.tags or ())}
-    free = {_plain(name): name for name in reversed(there) if name not in taken}
+    taken = given.used | {*(given.tags or ())}
+    free = {plain_name(name): name for name in reversed(there) if name not in taken}
     found: dict[str, Any] = {}
     for part, usual in USUAL.items():
         if not getattr(given, part):
@@ -159,88 +220,163 @@ def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
             found |= {part: column} if column else {}
     if not given.options and "options" not in found:
         keyed = [
-            (match["key"], name) for name in there if name not in taken and (match := OPTION.fullmatch(_plain(name)))
+            (match["key"], name)
+            for name in there
+            if name not in taken and (match := OPTION.fullmatch(plain_name(name)))
         ]
         letters = [(key, name) for key, name in keyed if not key.isdecimal()]
         chosen = letters if len(letters) >= FEWEST else [(key.zfill(2), name) for key, name in keyed if key.isdecimal()]
         found |= {"options": tuple(name for _, name in sorted(chosen))} if len(chosen) >= FEWEST else {}
+    right = given.answer or found.get("answer")
+    wrong = [name for name in there if name not in taken and WRONG.fullmatch(plain_name(name))]
+    if right and wrong and not (given.options or "options" in found):
+        found["options"] = (right, *wrong)
+    if LABEL in free and not right and (given.options or "options" in found):
+        found["answer"] = free[LABEL]
     return replace(given, **found)
 
 
 def _absent(there: Sequence[str], columns: ColumnMap) -> Iterator[str]:
     """The columns that are named and not there; and the question, if no column holds it."""
     known = f"there are: {', '.join(there)}."
-    for part in fields(columns):
-        value = getattr(columns, part.name) or ()
+    for part in ("question", "options", "answer", "id", "dataset", "tags"):
+        value = getattr(columns, part) or ()
         for name in (value,) if isinstance(value, str) else value:
             if name not in there:
-                yield f"columns.{part.name}: there is no column {name!r}; {known}{did_you_mean(name, there)}"
+                yield f"columns.{part}: there is no column {name!r}; {known}{did_you_mean(name, there)}"
     if not columns.question:
         yield f"no column holds the question; name it, as in `columns: {{question: NAME}}`; {known}"
 
 
+def tag_columns(table: Table, columns: ColumnMap) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that are tags, and a note on others that would be if they held texts."""
+    if columns.tags is not None:
+        return columns.tags, ()
+    others = [name for name in table.columns if name not in columns.used]
+    lists = [name for name in others if any(not isinstance(row.cells.get(name, ""), str) for row in table.rows)]
+    notes = (f"columns with lists or objects are no tags, and were passed over: {', '.join(lists)}",) if lists else ()
+    return tuple(name for name in others if name not in lists), notes
+
+
 def _problem(
-    row: Row, columns: ColumnMap, there: Sequence[str], new_id: str, dataset: str, base: int | None
+    row: Row, columns: ColumnMap, choices: Choices, name: str, dataset: str, tags: Sequence[str], base: int | None
 ) -> Problem:
-    options = tuple(_options(row, columns))
     text = _text_cell(row, columns.question)
     if not text:
         raise ProblemError(f"column {columns.question!r} has no question")
-    used = {columns.question, columns.answer, columns.id, columns.dataset}
-    used |= {columns.options} if isinstance(columns.options, str) else {*columns.options}
-    tagged = columns.tags if columns.tags is not None else tuple(name for name in there if name not in used)
+    options = choices.options
+    if choices.right is not None:
+        answer: str | None = options[choices.right].key
+    else:
+        answer = _answer(_text_cell(row, columns.answer), options, base, columns.answers_from is not None)
     return Problem(
-        id=_text_cell(row, columns.id) or new_id,
+        id=name,
         text=text,
         plain=text,
         dataset=_text_cell(row, columns.dataset) or dataset,
         options=options,
-        answer=_answer(_text_cell(row, columns.answer), options, base),
-        tags={_plain(name): _text_cell(row, name) for name in tagged if name in row.cells},
+        answer=answer,
+        tags={plain_name(tag): value for tag in tags if (value := _text_cell(row, tag))},
         place=row.where,
     )
 
 
+def _held(row: Row, column: str) -> Any:
+    """What a cell holds, a blank text if it is blank; raises ProblemError for one that cannot be used."""
+    if column in row.faults:
+        raise ProblemError(f"column {column!r} {row.faults[column]}")
+    return row.cells.get(column, "") if column else ""
+
+
 def _text_cell(row: Row, column: str) -> str:
     """A cell as a text; raises ProblemError for a list or an object."""
-    value = row.cells.get(column, "") if column else ""
+    value = _held(row, column)
     if not isinstance(value, str):
         raise ProblemError(f"column {column!r} holds a list or an object where a text is needed")
     return value
 
 
-def _options(row: Row, columns: ColumnMap) -> Iterator[Option]:
+def _attempt(row: Row, columns: ColumnMap) -> Choices | ProblemError:
+    """The options of a row, or why it has none that can be used."""
+    try:
+        found = _choices(row, columns)
+    except ProblemError as error:
+        return error
+    number = len(found.texts)
+    if number and not FEWEST <= number <= MOST:
+        return ProblemError(f"has {number} options; allowed: {FEWEST} to {MOST}, or none for a free answer")
+    blank = [place for place, text in enumerate(found.texts, 1) if not text.strip()]
+    return ProblemError(f"option {blank[0]} is blank, and one after it is not") if blank else found
+
+
+def _choices(row: Row, columns: ColumnMap) -> Choices:
     if isinstance(columns.options, str):
-        texts, keys = _list(row.cells.get(columns.options, []), columns.options)
-    else:
-        texts, keys = [_text_cell(row, name) for name in columns.options], None
-        while texts and not texts[-1]:  # a question with fewer options than others
-            texts.pop()
-    if texts and not FEWEST <= len(texts) <= MOST:
-        raise ProblemError(f"has {len(texts)} options; allowed: {FEWEST} to {MOST}, or none for a free answer")
-    blank = [number for number, text in enumerate(texts, 1) if not text.strip()]
-    if blank:
-        raise ProblemError(f"option {blank[0]} is blank, and one after it is not")
-    for key, text in zip(keys or ascii_uppercase, texts, strict=bool(keys)):
-        yield Option(key, text, text)
+        return _of_cell(_held(row, columns.options), columns.options)
+    texts: list[str] = []
+    right = None
+    for name in columns.options:
+        cell = _held(row, name)
+        right = len(texts) if name == columns.answer else right
+        texts += (
+            _texts(cell, name)
+            if isinstance(cell, list) or LIST.fullmatch(plain_name(name))
+            else [_text_cell(row, name)]
+        )
+    while texts and not texts[-1]:  # a question with fewer options than others
+        texts.pop()
+    if right is not None and not _text_cell(row, columns.answer):
+        raise ProblemError(f"column {columns.answer!r} has no answer")
+    return Choices(tuple(texts), (), right)
 
 
-def _list(value: Any, column: str) -> tuple[list[str], list[str] | None]:
-    """The options of one cell: a list, `{"text": [...], "label": [...]}`, or either written as JSON or Python."""
-    if isinstance(value, str) and value:
-        try:
-            value = json.loads(value)
-        except ValueError:
-            value = _literal(value)
-        value = checked_values(value)
-    if isinstance(value, Mapping) and isinstance(value.get("text"), list):
+def _of_cell(value: Any, column: str) -> Choices:
+    """The options of one cell: a list of texts, or of objects as `{"key": "A", "value": "Yes"}`; an object of texts by
+    key, `{"text": [...], "label": [...]}` or `{"choices": [...], "labels": [1, 0]}`; or each written as JSON or Python.
+    """
+    value = _parsed(value)
+    if not isinstance(value, Mapping):
+        pairs = [_pair(part) for part in value] if isinstance(value, list) else []
+        keyed = [pair for pair in pairs if pair]
+        if keyed and len(keyed) == len(pairs):
+            return Choices(tuple(text for _, text in keyed), tuple(key for key, _ in keyed))
+        return Choices(_texts(value, column))
+    if isinstance(value.get("text"), list):
         keys = value.get("label")
-        value = value["text"]
-    else:
-        keys = None
+        texts = _texts(value["text"], column)
+        return Choices(texts, tuple(map(str, keys)) if isinstance(keys, list) and len(keys) == len(texts) else ())
+    if isinstance(value.get("choices"), list) and isinstance(value.get("labels"), list):
+        right = [place for place, label in enumerate(value["labels"]) if str(label).lower() in RIGHT]
+        if len(right) != 1 or len(value["labels"]) != len(value["choices"]):
+            raise ProblemError(f"column {column!r} marks {len(right)} of its options as right; one of them has to be")
+        return Choices(_texts(value["choices"], column), (), right[0])
+    filled = {str(key): text for key, text in value.items() if text not in ("", None)}
+    return Choices(_texts([*filled.values()], column), tuple(filled))
+
+
+def _parsed(value: Any) -> Any:
+    """What a cell holds; of a text what it says in JSON or Python."""
+    if not (isinstance(value, str) and value):
+        return value or []
+    try:
+        return checked_values(json.loads(value))
+    except ValueError:
+        return checked_values(_literal(value))
+
+
+def _pair(part: object) -> tuple[str, str] | None:
+    """The key and the text of an option that is an object."""
+    found = part if isinstance(part, Mapping) else {}
+    key = next((found[name] for name in ("key", "label", "id") if name in found), None)
+    text = next((found[name] for name in ("value", "text") if name in found), None)
+    return (str(key), str(text)) if isinstance(key, str | int) and isinstance(text, str | int | float) else None
+
+
+def _texts(value: Any, column: str) -> tuple[str, ...]:
+    """A list of texts; raises ProblemError."""
+    value = _parsed(value)
     if not isinstance(value, list) or not all(isinstance(part, str | int | float) for part in value):
         raise ProblemError(f'column {column!r} must hold a list, such as ["Yes", "No"], not {value!r:.60}')
-    return [str(part) for part in value], [str(key) for key in keys] if isinstance(keys, list) else None
+    return tuple(map(str, value))
 
 
 def _literal(text: str) -> Any:
@@ -251,10 +387,13 @@ def _literal(text: str) -> Any:
         return text
 
 
-def _answer(said: str, options: Sequence[Option], base: int | None) -> str | None:
-    """The key of the answer, which can be written as the key, the text, or the number of the option."""
+def _answer(said: str, options: Sequence[Option], base: int | None, numbered: bool) -> str | None:
+    """The key of the answer, which can be written as the key, the text, or the number of the option; `numbered`: a
+    number is that of the option, whatever the options' keys and texts."""
     if not said or not options:
         return said or None
+    if numbered and said.isdecimal():
+        return _numbered(said, options, base)
     by_key = [option.key for option in options if option.key.casefold() == said.casefold()]
     by_text = [option.key for option in options if option.text.strip().casefold() == said.casefold()]
     found = {*by_key, *by_text}
@@ -263,29 +402,41 @@ def _answer(said: str, options: Sequence[Option], base: int | None) -> str | Non
     if found:
         return found.pop()
     if said.isdecimal():
-        if base is None:
-            raise ProblemError(
-                f"the answer is number {said}, and it is not clear whether numbers begin at 0 or 1. Write keys or texts"
-            )
-        if 0 <= int(said) - base < len(options):
-            return options[int(said) - base].key
-    raise ProblemError(
-        f"the answer {said!r} is no option; allowed: {', '.join(option.key for option in options)}, or its text"
-    )
+        return _numbered(said, options, base)
+    raise _no_option(said, options)
 
 
-def _counts_from(rows: Iterable[Row], columns: ColumnMap) -> int | None:
+def _numbered(said: str, options: Sequence[Option], base: int | None) -> str:
+    if base is None:
+        raise ProblemError(
+            f"the answer is number {said}, and it is not clear whether numbers begin at 0 or 1. Say it: "
+            "`columns: {answers_from: 0}`; or write keys or texts"
+        )
+    place = int(said) - base if len(said) < 5 else -1
+    if not 0 <= place < len(options):
+        raise _no_option(said, options)
+    return options[place].key
+
+
+def _no_option(said: str, options: Sequence[Option]) -> ProblemError:
+    keys = ", ".join(option.key for option in options)
+    return ProblemError(f"the answer {said!r} is no option; allowed: {keys}, or its text")
+
+
+def _counts_from(rows: Iterable[tuple[Row, Choices]], columns: ColumnMap) -> int | None:
     """Whether answers that are numbers begin at 0 or at 1; None if the table does not show it."""
-    numbers: list[int] = []
-    for row in rows:
+    zero = False
+    for row, choices in rows:
         said = row.cells.get(columns.answer, "")
-        if not (isinstance(said, str) and said.isdecimal()):
-            continue
-        try:
-            options = tuple(_options(row, columns))
-        except ProblemError:
-            continue
-        if int(said) == len(options):
-            return 1
-        numbers.append(int(said))
-    return 0 if 0 in numbers else None
+        if isinstance(said, str) and said.isdecimal():
+            if said == str(len(choices.texts)):
+                return 1
+            zero = zero or said.strip("0") == ""
+    return 0 if zero else None
+
+
+def _at_one_place(found: Sequence[Choices], columns: ColumnMap) -> bool:
+    """Whether the right option stands at the same place in each row by the table's form."""
+    if isinstance(columns.options, tuple):
+        return columns.answer in columns.options
+    return bool(found) and all(choices.right == 0 for choices in found)

@@ -2,45 +2,47 @@
 
 Each row keeps where it stands in its file, so that every later error can name the place. Cells are texts; a cell of
 JSON or Parquet can also be a list or an object. What spreadsheets leave behind (blank rows and columns, a title above
-the header, a byte order mark) is passed over, and a note says so.
+the header, a byte order mark) is passed over, and a note says so. However a file is packed, no more is read of it than
+`check_size` allows.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
+from itertools import chain
 from pathlib import Path
 from typing import Any
-from xml.etree.ElementTree import ParseError
-from zipfile import BadZipFile
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import AliasEvent
 
-from problems.errors import ProblemError, install_line
+from problems.errors import ProblemError
+from problems.isolation import in_child
 from problems.readers import SEPARATORS, csv_rows, separator_of
 from problems.text import NotText, checked, read_text
 
+MOST_ROWS, MOST_COLUMNS, MOST_BYTES = 50_000, 500, 40_000_000
+"""How much is read of a file, whatever its format; the bytes are those of the file, and those that it unpacks to."""
+MOST_FAULTS = 50
 MARKDOWN = (".md", ".markdown")
-DAMAGED = (
-    BadZipFile,
-    zlib.error,
-    ParseError,
-    OSError,
-    EOFError,
-    LookupError,
-    ValueError,
-    TypeError,
-    AttributeError,
-    RuntimeError,
-)
-"""What reading a damaged archive of XML raises."""
-_EXCEL_ESCAPE = re.compile("_x00([01][0-9A-F])_")
-"""A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
+WORKBOOK = ".xlsx"
+QUESTION = ("question", "text", "prompt", "problem", "stem", "item", "question_text", "question_stem", "ctx", "q")
+"""The names by which the column of the question is recognised, as `plain_name` gives them; the first wins."""
+
+
+class Unreadable(str):
+    """In place of a cell: why it cannot be used."""
+
+    __slots__ = ()
+
+
+CUT = Unreadable("was cut by the data-set viewer. Download the file itself")
+EMPTY: Mapping[str, list[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Row:
 
     where: str
     cells: Mapping[str, Any]
+    faults: Mapping[str, str] = field(default_factory=dict)
+    """Why a cell cannot be used, by column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +62,76 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    """The sheets of the workbook, first the one that was read."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Give the table as plain JSON values."""
+        rows = [(row.where, row.cells, row.faults) for row in self.rows]
+        return {"columns": self.columns, "rows": rows, "notes": self.notes, "sheets": self.sheets}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Table:
+        """Read what `to_json` gave."""
+        rows = tuple(Row(*row) for row in data["rows"])
+        return cls(tuple(data["columns"]), rows, tuple(data["notes"]), tuple(data["sheets"]))
 
 
-def read_table(path: Path) -> Table:
-    """Read a file by its ending, or a folder; raises ProblemError with everything that cannot be read."""
+def read_table(path: Path, sheet: str = "", question: str = "") -> Table:
+    """Read a file by its ending, or a folder; raises ProblemError with everything that cannot be read.
+
+    Of a workbook the named sheet is read; without a name the first that has the column `question`, or one of a usual
+    name.
+    """
     if path.is_dir():
-        return _folder(path)
-    reader = READERS.get(path.suffix.lower())
-    if reader is None:
+        return _folder(path, sheet, question)
+    kind = path.suffix.lower()
+    if kind not in READERS:
         raise ProblemError(f"{path}: {path.suffix or 'a file without an ending'} cannot be read; allowed: {_endings()}")
-    return reader(path)
+    if sheet and kind != WORKBOOK:
+        raise ProblemError(f"{path}: has no sheets, so leave out `sheet: {sheet}`")
+    check_size(str(path), size=path.stat().st_size if path.is_file() else 0)
+    return READERS[kind](path, sheet, question) if kind in NATIVE else READERS[kind](path)
+
+
+def check_size(name: str, *, rows: int = 0, columns: int = 0, size: int = 0) -> None:
+    """Raise ProblemError for more than is read of a file."""
+    found = ((rows, MOST_ROWS, "rows"), (columns, MOST_COLUMNS, "columns"), (size, MOST_BYTES, "bytes once unpacked"))
+    for number, most, what in found:
+        if number > most:
+            raise ProblemError(
+                f"{name}: has {number:,} {what} or more; at most {most:,} are read. Leave out what the study does not "
+                "need, or divide the file."
+            )
+
+
+def _native(path: Path, sheet: str, question: str) -> Table:
+    """What a library in C reads of a file, in a process of its own."""
+    answer = in_child("problems.native_tables", path, sheet, question)
+    if "errors" in answer:
+        raise ProblemError(*(str(part).replace(str(path.absolute()), str(path)) for part in answer["errors"]))
+    return Table.from_json(answer["table"])
+
+
+def plain_name(name: str) -> str:
+    """A column's name as it is compared: `Correct answer` is `correct_answer`."""
+    return re.sub(r"[\s\-.]+", "_", name.strip().lower())
+
+
+def refuse(headline: str, faults: Iterable[str]) -> None:
+    """Raise ProblemError with the first of these faults, if there are any."""
+    found = list(dict.fromkeys(faults))
+    if found:
+        more = [f"and {len(found) - MOST_FAULTS:,} more"] if len(found) > MOST_FAULTS else []
+        raise ProblemError(headline, *found[:MOST_FAULTS], *more)
 
 
 def of_objects(found: Iterable[tuple[str, object]], name: str, *, typed: bool = False) -> Table:
     """The table of objects, each with its place; raises ProblemError for what is no object. With `typed`, numbers and
     truth values are texts as YAML has them, and not as a spreadsheet shows them: 1.0, true."""
     cell = _as_typed if typed else _cell
-    rows, faults = [], []
+    rows: list[Row] = []
+    faults, size = [], 0
     columns: dict[str, None] = {}
     for where, value in found:
         if isinstance(value, Mapping):
@@ -84,12 +141,26 @@ def of_objects(found: Iterable[tuple[str, object]], name: str, *, typed: bool = 
                 faults.append(f"{where}: {_unread(error)}")
                 continue
             columns |= dict.fromkeys(cells)
-            rows.append(Row(where, {key: cell for key, cell in cells.items() if cell not in ("", [], {})}))
+            size += _size(cells)
+            check_size(name, rows=len(rows) + 1, columns=len(columns), size=size)
+            filled = {key: cell for key, cell in cells.items() if cell not in ("", [], {})}
+            rows.append(_row(where, filled))
         else:
             faults.append(f'{where}: must be an object such as {{"question": "..."}}, not {value!r:.60}')
-    if faults:
-        raise ProblemError(f"{name}: cannot be read; correct these:", *faults)
+    refuse(f"{name}: cannot be read; correct these:", faults)
     return Table(tuple(columns), tuple(rows))
+
+
+def _row(where: str, cells: Mapping[str, Any]) -> Row:
+    """A row of cells that are not blank."""
+    faults = {name: str(cell) for name, cell in cells.items() if isinstance(cell, Unreadable)}
+    return Row(where, {name: cell for name, cell in cells.items() if name not in faults}, faults)
+
+
+def _size(value: Any) -> int:
+    """About how many characters a cell holds."""
+    parts = chain(value, value.values()) if isinstance(value, Mapping) else value
+    return len(value) if isinstance(value, str) else 1 + sum(map(_size, parts))
 
 
 def _as_typed(value: object) -> Any:
@@ -115,8 +186,8 @@ def _unread(error: Exception) -> str:
 def _cell(value: object) -> Any:
     """A value as a cell: numbers as a person would type them, days in ISO form, nothing as a blank. Raises NotText."""
     match value:
-        case None:
-            return ""
+        case None | Unreadable():
+            return value or ""
         case bool():
             return "TRUE" if value else "FALSE"
         case float() if value.is_integer():
@@ -141,85 +212,126 @@ def parse_csv(text: str, name: str) -> Table:
     """Read a text of rows with any separator, such as cells copied from a spreadsheet; raises ProblemError, which
     calls the text by this name."""
     separator = separator_of(text, 20)
-    try:
-        records = [(f"line {line}", [cell.strip() for cell in cells]) for line, cells in csv_rows(text, separator)]
-    except ProblemError as error:
-        raise ProblemError(f"{name}: {error}") from error
-    found = _of_records(records, name)
+    found = of_records(Records.of(_csv_records(text, separator, name), name), name)
     told = f"cells are separated by {SEPARATORS[separator]}"
     return found if separator == "," else replace(found, notes=(told, *found.notes))
 
 
-def _of_records(records: Sequence[tuple[str, list[str]]], file: str) -> Table:
-    """The table below its header: the first row with at least two cells, if any row has as many."""
-    filled = [(where, cells) for where, cells in records if any(cells)]
-    wide = max((sum(map(bool, cells)) for _, cells in filled), default=0) > 1
-    start = next((place for place, (_, cells) in enumerate(filled) if not wide or sum(map(bool, cells)) > 1), None)
+def _csv_records(text: str, separator: str, name: str) -> Iterator[tuple[str, list[str]]]:
+    try:
+        for line, cells in csv_rows(text, separator):
+            yield f"line {line}", [cell.strip() for cell in cells]
+    except ProblemError as error:
+        raise ProblemError(f"{name}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The rows of a sheet or csv file that are not blank, each with its place, and how many are."""
+
+    filled: Sequence[tuple[str, Sequence[str]]]
+    blank: int
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, Sequence[str]]], name: str) -> Records:
+        """Take rows as they come; raises ProblemError for too much."""
+        filled, blank, size = [], 0, 0
+        for where, cells in rows:
+            if any(cells):
+                filled.append((where, cells))
+                size += sum(map(len, cells))
+                check_size(name, rows=len(filled), columns=sum(map(bool, cells)), size=size)
+            else:
+                blank += 1
+        return cls(filled, blank)
+
+    @property
+    def header(self) -> int | None:
+        """Which one names the columns: the first with at least two cells, if any row has as many."""
+        wide = max((sum(map(bool, cells)) for _, cells in self.filled), default=0) > 1
+        places = (place for place, (_, cells) in enumerate(self.filled) if not wide or sum(map(bool, cells)) > 1)
+        return next(places, None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return () if self.header is None else tuple(name for name in self.filled[self.header][1] if name)
+
+
+def of_records(records: Records, file: str) -> Table:
+    """The table below its header; raises ProblemError."""
+    start, names, faults = records.header, records.columns, []
     if start is None:
         raise ProblemError(f"{file}: is empty. The first row must name the columns, such as question and answer.")
-    head, rows, faults = filled[start][1], [], []
-    names = [name for name in head if name]
-    faults += [f"{filled[start][0]}: the column {name!r} is there twice" for name in names if names.count(name) > 1]
-    for where, cells in filled[start + 1 :]:
+    where, head = records.filled[start]
+    faults += [f"{where}: the column {name!r} is there twice" for name in names if names.count(name) > 1]
+    faults += [f"{where}: the name of a column {name}" for name in names if isinstance(name, Unreadable)]
+    rows = []
+    for where, cells in records.filled[start + 1 :]:
         nameless = [place for place, cell in enumerate(cells) if cell and not (place < len(head) and head[place])]
         faults += [
             f"{where}: cell {place + 1} ({cells[place]!r:.40}) has no column name above it" for place in nameless
         ]
-        rows.append(Row(where, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell}))
-    if faults:
-        raise ProblemError(f"{file}: cannot be read; correct these rows:", *dict.fromkeys(faults))
-    notes = [f"{where} is a title and was passed over" for where, _ in filled[:start]]
-    blank = len(records) - len(filled)
-    notes += [f"blank rows passed over: {blank}"] if blank else []
-    return Table(tuple(names), tuple(rows), tuple(notes))
-
-
-def _excel(path: Path) -> Table:
-    try:
-        from openpyxl import load_workbook
-        from openpyxl.utils.exceptions import InvalidFileException
-    except ImportError:
-        raise ProblemError(f"{path}: Excel files need a package. Run: {install_line('excel')}") from None
-    try:
-        book = load_workbook(path, read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()
-        raw = list(enumerate(sheet.iter_rows(values_only=True), 1))
-    except (InvalidFileException, *DAMAGED) as error:
-        raise ProblemError(
-            f"{path}: is no Excel file, or damaged ({error}). Save it as .xlsx, or as CSV UTF-8."
-        ) from error
-    records, faults = [], []
-    for number, values in raw:
-        try:
-            records.append((f"row {number}", [str(_excel_cell(value)) for value in values]))
-        except NotText as error:
-            faults.append(f"row {number}: {_unread(error)}")
-    if faults:
-        raise ProblemError(f"{path}: cannot be read; correct these rows:", *faults)
-    found = _of_records(records, str(path))
-    others = len(book.worksheets) - 1
-    return replace(found, notes=(f"only the first sheet, {sheet.title!r}, was read", *found.notes)) if others else found
-
-
-def _excel_cell(value: object) -> Any:
-    """A cell as `_cell`, with the control characters that Excel escapes in its files."""
-    return _cell(_EXCEL_ESCAPE.sub(lambda match: chr(int(match[1], 16)), value) if isinstance(value, str) else value)
+        rows.append(_row(where, {name: cell for name, cell in zip(head, cells, strict=False) if name and cell}))
+    refuse(f"{file}: cannot be read; correct these rows:", faults)
+    notes = [f"{where} is a title and was passed over" for where, _ in records.filled[:start]]
+    notes += [f"blank rows passed over: {records.blank}"] if records.blank else []
+    return Table(names, tuple(rows), tuple(notes))
 
 
 def _json_lines(path: Path) -> Table:
     # not splitlines(): that also splits at U+2028, which JSON allows inside a string
     lines = enumerate(read_text(path).split("\n"), 1)
-    return of_objects(
-        ((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip()), f"{path}"
-    )
+    return _of_json(((f"line {number}", _parsed(line, path, number)) for number, line in lines if line.strip()), path)
 
 
 def _json(path: Path) -> Table:
+    """A list of objects, or an object that holds one, such as `{"rows": [...]}` of a data-set viewer."""
     read = _parsed(read_text(path), path, 1)
+    labels: Mapping[str, list[str]] = EMPTY
+    notes: tuple[str, ...] = ()
+    if isinstance(read, dict):
+        lists = [key for key, value in read.items() if isinstance(value, list) and value and isinstance(value[0], dict)]
+        key = "rows" if "rows" in lists else lists[0] if len(lists) == 1 else None
+        labels, notes = _viewer_labels(read), (f"the items were read from {key!r}",)
+        read = read.get(key)
     if not isinstance(read, list):
         raise ProblemError(f"{path}: must be a list of objects, [{{...}}, {{...}}]")
-    return of_objects(((f"item {number}", value) for number, value in enumerate(read, 1)), str(path))
+    table = _of_json(((f"item {number}", value) for number, value in enumerate(read, 1)), path, labels)
+    return replace(table, notes=(*notes, *table.notes))
+
+
+def _of_json(found: Iterable[tuple[str, object]], path: Path, labels: Mapping[str, list[str]] = EMPTY) -> Table:
+    """The table of objects in a file, which may be wrapped in what a tool keeps about each."""
+    tasks = 0
+
+    def unwrapped() -> Iterator[tuple[str, object]]:
+        nonlocal tasks
+        for where, value in found:
+            if isinstance(value, dict) and isinstance(value.get("row"), dict) and "row_idx" in value:
+                cut = value.get("truncated_cells") or ()
+                row = {name: CUT if name in cut else cell for name, cell in value["row"].items()}
+                yield where, labelled(row, labels)
+            elif isinstance(value, dict) and isinstance(value.get("data"), dict) and _is_task(value):
+                tasks += 1
+                yield where, {**({"id": value["id"]} if "id" in value else {}), **value["data"]}
+            else:
+                yield where, value
+
+    table = of_objects(unwrapped(), str(path))
+    return replace(table, notes=("tasks of Label Studio: their data were read, no annotations",)) if tasks else table
+
+
+def _is_task(value: Mapping[str, object]) -> bool:
+    """Whether an object with `data` is a task as Label Studio takes or exports it."""
+    return bool({"annotations", "predictions"} & value.keys()) or value.keys() <= {"id", "data", "meta"}
+
+
+def _viewer_labels(read: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The names of class labels in what a data-set viewer gives."""
+    told = read.get("features")
+    features = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    return class_labels({str(one.get("name")): one.get("type") for one in features})
 
 
 def _parsed(text: str, path: Path, line: int) -> object:
@@ -232,36 +344,23 @@ def _parsed(text: str, path: Path, line: int) -> object:
         raise ProblemError(f"{path}: line {line}: is nested too deeply, or has a number too long") from error
 
 
-def _parquet(path: Path) -> Table:
-    """Parquet, or the Arrow stream that `datasets.save_to_disk` writes; class labels are read as their names."""
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        from pyarrow import ipc, parquet
-    except ImportError:
-        raise ProblemError(f"{path}: {path.suffix} files need a package. Run: {install_line('parquet')}") from None
-    try:
-        if path.suffix.lower() == ".parquet":
-            table = parquet.read_table(path)
-        else:
-            with pa.memory_map(str(path)) as file:
-                table = ipc.open_stream(file).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ProblemError(f"{path}: cannot be read as {path.suffix} ({error})") from error
-    labels = _class_labels(table.schema.metadata or {})
-    rows = ({name: _label(labels.get(name), value) for name, value in row.items()} for row in table.to_pylist())
-    return of_objects(((f"row {number}", row) for number, row in enumerate(rows, 1)), str(path))
+def class_labels(features: object) -> dict[str, list[str]]:
+    """The names of Hugging Face's class labels by column; nothing of what has another shape."""
+    found: dict[str, list[str]] = {}
+    for name, one in features.items() if isinstance(features, dict) else ():
+        names = one.get("names") if isinstance(one, dict) else None
+        if isinstance(names, list) and all(isinstance(label, str) for label in names):
+            found[name] = names
+    return found
 
 
-def _class_labels(metadata: Mapping[bytes, bytes]) -> dict[str, list[str]]:
-    """The names of Hugging Face's class labels by column."""
-    features = json.loads(metadata.get(b"huggingface", b"{}")).get("info", {}).get("features", {})
-    labelled = {name: one for name, one in features.items() if isinstance(one, dict) and "names" in one}
-    return {name: list(one["names"]) for name, one in labelled.items()}
+def labelled(row: Mapping[str, Any], labels: Mapping[str, list[str]]) -> dict[str, Any]:
+    """The row with the name of each class label in place of its number; -1 stands for an unknown one."""
+    return {name: _label(labels[name], value) if name in labels else value for name, value in row.items()}
 
 
-def _label(names: list[str] | None, value: Any) -> Any:
-    """The name of a class label; -1 stands for an unknown one."""
-    if names is None or value is None:
+def _label(names: list[str], value: Any) -> Any:
+    if not isinstance(value, int):
         return value
     return names[value] if 0 <= value < len(names) else None
 
@@ -273,34 +372,44 @@ def _markdown(path: Path) -> Table:
     if text.startswith("---\n") and "\n---\n" in text[3:]:
         head, text = text[4:].split("\n---\n", 1)
         try:
-            read = YAML(typ="base", pure=True).load(head)  # texts, lists and mappings only
-        except YAMLError as error:
+            yaml = YAML(typ="base", pure=True)  # texts, lists and mappings only
+            if any(isinstance(event, AliasEvent) for event in yaml.parse(head)):
+                raise ProblemError(f"{path}: its front matter has an alias (*), which can stand for endless texts")
+            read = yaml.load(head)
+        except (YAMLError, ValueError, RecursionError) as error:
             raise ProblemError(f"{path}: its front matter is no YAML ({error})") from error
         cells = read if isinstance(read, dict) else {}
     return of_objects([(path.name, {"id": path.stem, **cells, "question": text.strip()})], str(path))
 
 
-READERS: Mapping[str, Callable[[Path], Table]] = {
+NATIVE = (WORKBOOK, ".parquet", ".arrow")
+"""What is read in a process of its own."""
+READERS: Mapping[str, Callable[..., Table]] = {
     **dict.fromkeys((".csv", ".tsv", ".txt"), _csv),
-    ".xlsx": _excel,
+    WORKBOOK: _native,
     **dict.fromkeys((".jsonl", ".ndjson"), _json_lines),
     ".json": _json,
-    **dict.fromkeys((".parquet", ".arrow"), _parquet),
+    **dict.fromkeys(NATIVE[1:], _native),
     **dict.fromkeys(MARKDOWN, _markdown),
 }
 ABOUT = ("README.md", "dataset_info.json", "state.json", "dataset_dict.json")
 """Files that describe a folder and are no items: a README, and those of `datasets.save_to_disk`."""
 
 
-def _folder(path: Path) -> Table:
+def _folder(path: Path, sheet: str, question: str) -> Table:
     """Every readable file of a folder and its folders, in the order of their names; a column `file` says which."""
     files = [file for file in sorted(path.rglob("*")) if _counts(file, path)]
     if not files:
         raise ProblemError(f"{path}: holds no file that can be read; allowed: {_endings()}")
-    tables = {str(file.relative_to(path).with_suffix("")): read_table(file) for file in files}
+    tables, rows_read = {}, 0
+    for file in files:
+        table = read_table(file, sheet if file.suffix.lower() == WORKBOOK else "", question)
+        tables[str(file.relative_to(path).with_suffix(""))] = table
+        rows_read += len(table.rows)
+        check_size(str(path), rows=rows_read)
     several = len(files) > 1 and not all(file.suffix in MARKDOWN for file in files)
     rows = [
-        Row(f"{name}, {row.where}" if several else row.where, {**row.cells, **({"file": name} if several else {})})
+        replace(row, where=f"{name}, {row.where}", cells={**row.cells, "file": name}) if several else row
         for name, table in tables.items()
         for row in table.rows
     ]

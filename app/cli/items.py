@@ -15,10 +15,9 @@ from app.cli.commands import command
 from app.cli.common import AsJson, out, print_json
 from app.studies.page_texts import texts_of_problems
 from app.studies.text_check import TextCheck
-from problems.items import Items, understand
+from problems.items import Items, table_of, understand
 from problems.pictures import Picture
 from problems.problem import Problem
-from problems.tables import read_table
 from storage.datasets.describe.markdown import count as how_many
 from storage.yaml_text import yaml_text
 
@@ -40,7 +39,8 @@ def items(
         typer.Option(
             metavar="PART=NAME",
             help="The column that holds a part, as in `question=Frage` or `options=A,B,C`. Parts: question, options, "
-            "answer, id, dataset, tags. Can be repeated. Default: recognised by their names.",
+            "answer, id, dataset, tags. Also `sheet=NAME` of a workbook, and `answers_from=0` or 1. Can be repeated. "
+            "Default: recognised by their names.",
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help=f"Show all rows, not only {SHOWN}.")] = False,
@@ -52,7 +52,7 @@ def items(
     needs.
     """
     given = _columns(column or [])
-    found = understand(read_table(path), given, path.stem)
+    found = understand(table_of(path, given), given, path.stem)
     checked = TextCheck()
     for text in texts_of_problems("", found.problems):
         checked.add(text, [path if path.is_dir() else path.parent])

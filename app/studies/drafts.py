@@ -26,6 +26,7 @@ from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
 from experiments.errors import StudyError, ValidationIssue, suggestion
 from experiments.study.checks.lint import advice
 from experiments.study.study import Study
+from problems.errors import ProblemError
 from problems.pools import load_pool
 from problems.problem import Problem
 from problems.registry import ITEMS, SAMPLE, place
@@ -243,7 +244,10 @@ def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...
     now_ns = time.time_ns()
     young = any(max(stat.st_mtime_ns, stat.st_ctime_ns) > now_ns - YOUNG_NS for _, stat in stats)
     read = json.dumps(given, default=str)
-    return load_pool(given, pool, base) if young else _read(read, pool, base, state)
+    found = load_pool(given, pool, base) if young else _read(read, pool, base, state)
+    if isinstance(found, ProblemError):
+        raise ProblemError(*found.args)
+    return found
 
 
 State = tuple[tuple[str, int, int, int, int], ...]
@@ -251,8 +255,11 @@ State = tuple[tuple[str, int, int, int, int], ...]
 
 
 @lru_cache(maxsize=16)
-def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ...]:
-    return load_pool(json.loads(given), pool, base)
+def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ...] | ProblemError:
+    try:
+        return load_pool(json.loads(given), pool, base)
+    except ProblemError as error:
+        return error
 
 
 def _words(value: Any) -> Iterator[str]:

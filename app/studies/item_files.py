@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
-from zipfile import BadZipFile, ZipFile
+
+from cachetools import LRUCache, cached
 
 from app.studies.draft_files import check_name, keep_file, names_in
 from problems.errors import ProblemError
@@ -19,9 +20,9 @@ from problems.tables import READERS, Table, read_table
 
 LARGEST_BYTES = 750_000
 """So that a file fits in an event of the console's page (1 MiB), in base64."""
-LARGEST_UNPACKED = 40_000_000
-"""Bytes of an Excel file's sheets once they are unpacked."""
 MOST_FILES = 50
+KEPT_CELLS = 1_000_000
+"""Cells of the tables that are kept in memory once they were read."""
 
 
 class ItemFiles:
@@ -34,11 +35,15 @@ class ItemFiles:
         """The files there are, in the order of the alphabet."""
         return names_in(self._folder, READERS)
 
-    def read(self, name: str) -> Table:
-        """Read a file, or what was read of it since it was kept; raises ProblemError."""
+    def read(self, name: str, sheet: str = "", question: str = "") -> Table:
+        """Read a file as `read_table` does, or give what was read of it since it was kept; raises ProblemError."""
         path = self._path(name)
         known = path.stat()
-        return _read_once(path, (known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size))
+        version = (known.st_ino, known.st_mtime_ns, known.st_ctime_ns, known.st_size)
+        found = _read_once(path, sheet, question, version)
+        if isinstance(found, ProblemError):
+            raise ProblemError(*found.args)
+        return found
 
     def size(self, name: str) -> int:
         """How many bytes a file has."""
@@ -68,27 +73,22 @@ class ItemFiles:
         return self._folder / name
 
 
-def _read(path: Path) -> Table:
+def _read(path: Path, sheet: str = "", question: str = "") -> Table:
     """Read a file; its errors name it without its folder, which is the server's."""
     try:
-        if path.suffix.lower() == ".xlsx":
-            _check_unpacked(path)
-        return read_table(path)
+        return read_table(path, sheet, question)
     except ProblemError as error:
         raise ProblemError(*(str(part).replace(f"{path.parent}{os.sep}", "") for part in error.args)) from None
 
 
-@lru_cache(maxsize=8)
-def _read_once(path: Path, _version: tuple[int, ...]) -> Table:
-    return _read(path)
+def _cells(found: Table | ProblemError) -> int:
+    return 1 if isinstance(found, ProblemError) else min(KEPT_CELLS, len(found.rows) * len(found.columns))
 
 
-def _check_unpacked(path: Path) -> None:
-    """Refuse an archive that unpacks to far more than it has; a part is never unpacked beyond the size it declares."""
+@cached(LRUCache[Any, Table | ProblemError](KEPT_CELLS, _cells), lock=Lock())
+def _read_once(path: Path, sheet: str, question: str, _version: tuple[int, ...]) -> Table | ProblemError:
+    """A table, or why there is none: whoever may look at a draft cannot have either worked out again and again."""
     try:
-        with ZipFile(path) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-    except BadZipFile:
-        return  # the reader says what is wrong
-    if size > LARGEST_UNPACKED:
-        raise ProblemError(f"{path}: unpacks to {size:,} bytes; at most {LARGEST_UNPACKED:,} are allowed.")
+        return _read(path, sheet, question)
+    except ProblemError as error:
+        return error

@@ -48,7 +48,8 @@ class Columns(StrictModel):
     question: str = ""
     """The text that participants read."""
     options: str | list[str] = ""
-    """A column for each option, in their order, or one column with a list of them; 2 to 26. None for a free answer."""
+    """A column for each option, in their order, or one column with a list or an object of them; 2 to 26. None for
+    a free answer. If `answer` is one of these columns, each item's options get an order of their own."""
     answer: str = ""
     """The right answer: the option's letter, text or number."""
     id: str = ""
@@ -56,7 +57,11 @@ class Columns(StrictModel):
     dataset: str = ""
     """The collection that the item belongs to. Default: the name of the file."""
     tags: list[str] | None = None
-    """The columns by which a study can choose items (`where`). Default: every other column."""
+    """The columns by which a study can choose items (`where`). Default: every other column that holds texts."""
+    sheet: str | None = None
+    """The sheet of an Excel file. Default: the first with a column for the question."""
+    answers_from: Literal[0, 1] | None = None
+    """The number of the first option, where answers are numbers. Default: as the table shows it."""
 
 
 class ProblemSource(StrictModel):

@@ -31,7 +31,7 @@ from experiments.study.base_model import Slug
 from experiments.study.fields import choice
 from experiments.study.screen import Panel, ProblemBlock, ProgressView, Screen
 from problems.errors import ParleyError, ProblemError
-from problems.items import ColumnMap, Items, recognised, understand
+from problems.items import SHEET, ColumnMap, Items, recognised, tag_columns, understand
 from problems.pictures import PictureMap
 from problems.pools import load_pool
 from problems.problem import Problem
@@ -47,10 +47,13 @@ POOL = "questions"
 """The name of a first pool, unless its author chooses another."""
 PARTS = ("question", "options", "answer", "id", "tags")
 """What a column can be chosen for, in the order of the dropdowns."""
+SETTINGS = ("sheet", "answers_from")
+"""What else can be chosen of a table, after `PARTS`."""
+COUNTED = (("as the table shows", ""), ("0", "0"), ("1", "1"))
 READ = "async (study, name, content, ...shown) => [study, ...(await window.parleyConsole.table()), ...shown]"
 UPLOADING = """() => '<p class="quiet" role="status">Uploading…</p>'"""
 Chosen = Sequence[Any]
-"""The values of the dropdowns for `PARTS`, from a browser."""
+"""The values of the dropdowns for `PARTS` and `SETTINGS`, from a browser."""
 
 
 class ItemsSection:
@@ -74,7 +77,8 @@ class ItemsSection:
             with gr.Column(visible=False, elem_id="items-table") as self._table:
                 self._build_table()
             self._pictures.build()
-        self._parts: list[Component] = [self._question, self._options, self._answer, self._id, self._tags]
+        self._mapped = [self._question, self._options, self._answer, self._id, self._tags, self._answers_from]
+        self._parts: list[Component] = [*self._mapped[:-1], self._sheet, self._answers_from]
         self._results: list[Component] = [self._understood, self._which, self._page, self._insert]
         panel = [self._status, self._table, self._file, self._columns, *self._parts, *self._results, self._pool]
         self.outputs = [self._none, self._all, self._upload, self._remove, *panel, *self._pictures.outputs]
@@ -83,6 +87,7 @@ class ItemsSection:
         """What is shown of the chosen file."""
         with gr.Row(elem_id="items-files"):
             self._file = dropdown("File", elem_id="items-file")
+            self._sheet = dropdown("Sheet", visible=False, elem_id="items-sheet")
             self._remove = gr.Button("Remove file", size="sm", elem_id="items-remove")
         with gr.Column(elem_id="items-columns") as self._columns:
             gr.HTML("<h3>2. Say what each column holds</h3>", padding=False, apply_default_css=False)
@@ -92,6 +97,9 @@ class ItemsSection:
                 self._answer = dropdown("Right answer", elem_id="items-answer")
                 self._id = dropdown("Id (none: numbered)", elem_id="items-id")
                 self._tags = dropdown("Tags (none: every other column)", multiselect=True, elem_id="items-tags")
+                self._answers_from = dropdown(
+                    "Numbers of answers begin at", choices=[*COUNTED], value="", elem_id="items-answers_from"
+                )
         self._understood = gr.HTML(elem_id="items-understood", padding=False, apply_default_css=False)
         self._which = dropdown("As a participant sees it", elem_id="items-which")
         self._page = gr.HTML(elem_id="items-page", padding=False, apply_default_css=False)
@@ -109,13 +117,14 @@ class ItemsSection:
             said = self._insert_pool(visitor, name, text(file), text(pool).strip(), chosen)
             return {**repaint(visitor, name, tab="Edit"), **said}
 
-        changes = [part.input for part in self._parts]  # type: ignore[attr-defined]  # Gradio adds its events
+        changes = [part.input for part in self._mapped]
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")
         sent = [study, self._name, self._content, file, *self._parts]
         on(self._send.click, self._keep, sent, self.outputs, owner=True, js=READ)
         self._pictures.wire()
         # Not `input`, which Gradio sends as well when the first file is painted: its answer would undo a quick choice.
         on(file.select, self._choose, [study, file], self.outputs)
+        on(self._sheet.select, self._choose, [study, file, self._sheet], self.outputs)
         on(self._remove.click, self._discard, [study, file], self.outputs, owner=True)
         on(changes, self._map, [study, file, *self._parts], self._results)
         on(self._which.input, self._show, [study, file, self._which, *self._parts], [self._page])
@@ -155,13 +164,15 @@ class ItemsSection:
     ) -> Updates:
         if fixed := self._of_other_source(name, file):
             return {self._columns: gr.update(visible=False), **self._results_of(visitor, name, fixed)}
+        told = pool.get("columns") if pool.get("path") == file else None
+        saved = dict(told) if isinstance(told, Mapping) else {}
         try:
-            table = self._files(name).read(file)
+            asked = ColumnMap.of(saved)
+            table = self._files(name).read(file, *([_sheet_of(chosen)] if chosen else [asked.sheet, asked.question]))
             if chosen and _fits(table, chosen):
                 given = _given(table, chosen)
             else:
-                saved = pool.get("columns") if pool.get("path") == file else None
-                given = dict(saved) if isinstance(saved, Mapping) else {}
+                given = saved if not chosen or asked.sheet == _sheet_of(chosen) else {SHEET: _sheet_of(chosen)}
             items = understand(table, given, _stem(file))
         except ProblemError as error:
             broken = Items(ColumnMap(), (), (), (str(error),))
@@ -176,6 +187,10 @@ class ItemsSection:
             self._answer: gr.update(choices=one, value=columns.answer),
             self._id: gr.update(choices=one, value=columns.id),
             self._tags: gr.update(choices=several, value=[*(columns.tags or ())]),
+            self._sheet: gr.update(choices=sorted(table.sheets), value=table.sheets[0], visible=True)
+            if len(table.sheets) > 1
+            else gr.update(choices=[NONE], value="", visible=False),
+            self._answers_from: "" if columns.answers_from is None else str(columns.answers_from),
             **self._results_of(visitor, name, items, table.columns),
         }
 
@@ -233,8 +248,10 @@ class ItemsSection:
         """The draft's files with what was just uploaded; what is shown stays chosen."""
         return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
 
-    def _choose(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
-        return self._painted(visitor, name, self._desk.drafts.text(name), text(file))
+    def _choose(self, visitor: CurrentUser, name: str, file: Any, sheet: Any = "") -> Updates:
+        """Show a file, and of a workbook this sheet."""
+        chosen: Chosen | None = ("", [], "", "", [], sheet, "") if sheet else None
+        return self._painted(visitor, name, self._desk.drafts.text(name), text(file), chosen)
 
     def _keep(self, visitor: CurrentUser, name: str, file: Any, content: Any, shown: Any, *chosen: Any) -> Updates:
         """Keep an uploaded file in the draft, and show what it holds; the columns stay if it replaces the one shown."""
@@ -258,7 +275,7 @@ class ItemsSection:
         return {**self._painted(visitor, name, written), **self._desk.notify(f"{text(file)} is removed.")}
 
     def _map(self, visitor: CurrentUser, name: str, file: Any, *chosen: Any) -> Updates:
-        table = self._files(name).read(text(file))
+        table = self._files(name).read(text(file), _sheet_of(chosen))
         items = understand(table, _given(table, chosen), _stem(text(file)))
         return self._results_of(visitor, name, items, table.columns)
 
@@ -273,7 +290,7 @@ class ItemsSection:
     def _items(self, name: str, file: str, chosen: Chosen) -> Items:
         if fixed := self._of_other_source(name, file):
             return fixed
-        table = self._files(name).read(file)
+        table = self._files(name).read(file, _sheet_of(chosen))
         return understand(table, _given(table, chosen), _stem(file))
 
     def _insert_pool(self, visitor: CurrentUser, name: str, file: str, pool: str, chosen: Chosen) -> Updates:
@@ -299,24 +316,26 @@ def _stem(file: str) -> str:
     return file.rpartition(".")[0]
 
 
+def _sheet_of(chosen: Chosen) -> str:
+    return text(chosen[len(PARTS)])
+
+
 def _fits(table: Table, chosen: Chosen) -> bool:
     """Whether a table has the columns that are chosen, and one is chosen for the question."""
-    named = [name for value in chosen for name in (value if isinstance(value, list) else [value]) if name]
+    named = [name for value in chosen[: len(PARTS)] for name in (value if isinstance(value, list) else [value]) if name]
     return bool(chosen[0]) and {*named} <= {*table.columns}
 
 
 def _given(table: Table, chosen: Chosen) -> dict[str, Any]:
     """The columns as they were chosen. A part without a column stays without one: a column that would be recognised as
     that part becomes a tag."""
-    given = {part: value for part, value in zip(PARTS, chosen, strict=True) if value}
+    given = {part: value for part, value in zip((*PARTS, *SETTINGS), chosen, strict=True) if value}
     if len(given.get("options", ())) == 1:
         given["options"] = given["options"][0]
     guessed = recognised(table.columns, ColumnMap.of(given)).to_json()
     if guessed.keys() - given.keys() - {"dataset"}:
-        used = {given.get(part) for part in ("question", "answer", "id")} | {*given.get("options", ())}
-        used |= {given["options"]} if isinstance(given.get("options"), str) else set()
-        given["tags"] = [*given.get("tags", ()), *(name for name in table.columns if name not in used)]
-        given["tags"] = list(dict.fromkeys(given["tags"]))
+        others, _ = tag_columns(table, ColumnMap.of({**given, "tags": None}))
+        given["tags"] = list(dict.fromkeys((*given.get("tags", ()), *others)))
     return given
 
 

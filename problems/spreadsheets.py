@@ -1,0 +1,212 @@
+"""Workbooks of Excel: which sheet holds the items, and its cells as the sheet shows them.
+
+What a sheet shows and a table cannot hold is noted or is a fault of its cell: errors, formulas that were never
+calculated, unusual number formats, hidden rows and columns, raised and lowered characters.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import ParseError, iterparse
+from zipfile import BadZipFile, ZipFile
+
+from openpyxl.cell.read_only import ReadOnlyCell
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.utils import get_column_letter
+from openpyxl.utils.exceptions import InvalidFileException
+
+from problems.errors import ProblemError, did_you_mean
+from problems.number_formats import general, moment_text, number_text
+from problems.tables import MOST_COLUMNS, QUESTION, Records, Table, Unreadable, check_size, of_records, plain_name
+from problems.text import NotText, checked
+
+DAMAGED = (
+    *(BadZipFile, InvalidFileException, ParseError, zlib.error),
+    *(AttributeError, EOFError, LookupError, OSError, OverflowError, RuntimeError, TypeError, ValueError),
+)
+"""What reading a damaged archive of XML raises."""
+_ESCAPE = re.compile("_x00([01][0-9A-F])_")
+"""A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
+NOT_CALCULATED = Unreadable("is a formula without a value. Open the file in Excel or LibreOffice, and save it")
+SEVERAL = 20
+"""How many rows are listed in a note."""
+
+
+@dataclass(slots=True)
+class Hidden:
+    """What XML says of a sheet and `openpyxl` does not while it reads row by row."""
+
+    rows: list[int] = field(default_factory=list)
+    columns: list[str] = field(default_factory=list)
+    not_calculated: set[str] = field(default_factory=set)
+    """The formulas that have no value."""
+
+
+def read_workbook(path: Path, sheet: str, question: str) -> Table:
+    """Read the named sheet; without a name the first one with a column for the question. Raises ProblemError."""
+    try:
+        with ZipFile(path) as archive:
+            check_size(str(path), size=sum(part.file_size for part in archive.infolist()))
+        reader = ExcelReader(path, read_only=True, data_only=True, rich_text=True)
+        reader.read()
+        book = Book(reader, path)
+        return book.table(book.named(sheet) if sheet else book.found(question))
+    except DAMAGED as error:
+        raise ProblemError(
+            f"{path}: is no Excel file, or damaged ({error}). Save it as .xlsx, or as CSV UTF-8."
+        ) from error
+
+
+class Book:
+    """A workbook that is being read."""
+
+    def __init__(self, reader: ExcelReader, path: Path) -> None:
+        self._reader, self._path = reader, path
+        self._sheets = {sheet.title: sheet for sheet in reader.wb.worksheets}
+        self._parts = {sheet.name: relation.target for sheet, relation in reader.parser.find_sheets()}
+
+    def named(self, name: str) -> str:
+        """The name of a sheet; raises ProblemError if there is none."""
+        if name not in self._sheets:
+            there = f"there are: {', '.join(self._sheets)}.{did_you_mean(name, self._sheets)}"
+            raise ProblemError(f"{self._path}: columns.sheet: there is no sheet {name!r}; {there}")
+        return name
+
+    def found(self, question: str) -> str:
+        """The first sheet with the column of the question; without one the first with two columns, or the first."""
+        shown = [name for name, sheet in self._sheets.items() if sheet.sheet_state == "visible"] or [*self._sheets]
+        columns = {name: self._sheet(name).records.columns for name in shown} if len(shown) > 1 else {}
+        asked = (name for name, there in columns.items() if _asks(there, question))
+        wide = (name for name, there in columns.items() if len(there) > 1)
+        return next(asked, None) or next(wide, None) or shown[0]
+
+    def table(self, name: str) -> Table:
+        """The table of a sheet, with what its notes say."""
+        sheet = self._sheet(name)
+        table = of_records(sheet.records, str(self._path))
+        others = [other for other in self._sheets if other != name]
+        told = (
+            f"the sheet {name!r} was read, and not {', '.join(map(repr, others))}; another: `columns: {{sheet: NAME}}`"
+        )
+        notes = [told] if others else []
+        return replace(table, notes=(*notes, *sheet.notes, *table.notes), sheets=(name, *others))
+
+    def _sheet(self, name: str) -> Sheet:
+        with self._reader.archive.open(self._parts[name]) as xml:
+            hidden = _hidden(xml)
+        self._sheets[name].reset_dimensions()
+        return Sheet(self._sheets[name].iter_rows(), hidden, str(self._path))
+
+
+def _asks(columns: Sequence[str], question: str) -> bool:
+    return question in columns if question else any(plain_name(name) in QUESTION for name in columns)
+
+
+def _hidden(xml: Any) -> Hidden:
+    """What is hidden in a sheet, and which formulas have no value."""
+    found = Hidden()
+    for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
+        match element.tag.rpartition("}")[2]:
+            case "col" if element.get("hidden") in ("1", "true"):
+                first, last = int(element.get("min", 1)), int(element.get("max", 1))
+                found.columns += map(get_column_letter, range(first, min(last, MOST_COLUMNS) + 1))
+            case "c" if element.get("t") != "str" and element.find("{*}f") is not None:
+                if not element.findtext("{*}v"):
+                    found.not_calculated.add(element.get("r", ""))
+            case "row":
+                if element.get("hidden") in ("1", "true"):
+                    found.rows.append(int(element.get("r", 0)))
+                element.clear()
+            case _:
+                pass
+    return found
+
+
+class Sheet:
+    """The rows of a sheet, and what is to be said of them."""
+
+    def __init__(self, rows: Iterator[Sequence[Any]], hidden: Hidden, name: str) -> None:
+        self._hidden = hidden
+        self._said: dict[str, list[str]] = {}
+        """What is said of cells, and of which."""
+        self._decimal = ""
+        self.records = Records.of(((f"row {at}", self._row(at, cells)) for at, cells in enumerate(rows, 1)), name)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was made of the cells, and what is hidden and was read."""
+        notes = [f"{_listed('cell', cells)}: {said}" for said, cells in self._said.items()]
+        if self._decimal:
+            notes.append(
+                f"numbers have a decimal point and commas between thousands, such as {self._decimal}; for others, "
+                "format the cells as text and type them"
+            )
+        filled = {where for where, _ in self.records.filled}
+        hidden = [str(row) for row in self._hidden.rows if f"row {row}" in filled]
+        notes += [f"hidden, and read as well: {_listed('row', hidden)}"] if hidden else []
+        columns = [letter for letter in self._hidden.columns if letter in self._used]
+        notes += [f"hidden, and read as well: {_listed('column', columns)}"] if columns else []
+        return notes
+
+    @property
+    def _used(self) -> set[str]:
+        """The letters of the columns that hold something."""
+        return {get_column_letter(at) for _, cells in self.records.filled for at, cell in enumerate(cells, 1) if cell}
+
+    def _row(self, at: int, cells: Sequence[Any]) -> list[str]:
+        read = [self._cell(cell) for cell in cells]
+        while read and not read[-1]:
+            del read[-1]
+        return read
+
+    def _cell(self, cell: Any) -> str:
+        if cell.value is None:
+            formulas = self._hidden.not_calculated
+            return NOT_CALCULATED if formulas and isinstance(cell, ReadOnlyCell) and cell.coordinate in formulas else ""
+        if cell.data_type == "e":
+            return Unreadable(f"is {cell.value}, an error in the sheet. Correct it there")
+        match cell.value:
+            case bool():
+                return str(cell.value).upper()
+            case int() | float():
+                return self._number(cell, cell.value)
+            case date() | time():
+                return self._moment(cell, cell.value)
+            case CellRichText() if any(isinstance(part, TextBlock) and part.font.vertAlign for part in cell.value):
+                self._say("has raised or lowered characters, which are read as ordinary ones: 10² as 102", cell)
+        try:
+            return checked(_ESCAPE.sub(lambda match: chr(int(match[1], 16)), str(cell.value))).strip()
+        except NotText as error:
+            return Unreadable(f"has a character that cannot be used: {error.problem}")
+
+    def _number(self, cell: ReadOnlyCell, value: float) -> str:
+        code = cell.number_format
+        shown = number_text(value, code)
+        if shown is None:
+            shown = general(value)
+            self._say(f"the number format {code!r} is not known here, so the plain number was read", cell)
+        if not self._decimal and ("." in shown or "," in shown):
+            self._decimal = shown
+        return shown
+
+    def _moment(self, cell: ReadOnlyCell, value: date | time) -> str:
+        shown = moment_text(value, cell.number_format)
+        if shown is None:
+            shown = value.isoformat().removesuffix("T00:00:00")
+            self._say("the sheet writes this day or time in each computer's own way, or in one not known here", cell)
+        return shown
+
+    def _say(self, said: str, cell: ReadOnlyCell) -> None:
+        self._said.setdefault(said, []).append(cell.coordinate)
+
+
+def _listed(what: str, found: Sequence[str]) -> str:
+    more = f" and {len(found) - SEVERAL:,} more" if len(found) > SEVERAL else ""
+    return f"{what}{'s' if len(found) > 1 else ''} {', '.join(found[:SEVERAL])}{more}"
