@@ -17,7 +17,7 @@ from typing import Any
 
 from problems.errors import ProblemError
 
-MEMORY_MB, CPU_S, WALL_S = 768, 60, 600
+MEMORY_MB, CPU_S, WALL_S = 768, 40, 600
 """What a child may take beside its libraries; it is given more time on the clock, as the machine may be busy."""
 MOST_ANSWERED = 500_000_000
 """Bytes of JSON."""

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError, iterparse
@@ -35,6 +36,8 @@ DAMAGED = (
 _ESCAPE = re.compile("_x00([01][0-9A-F])_")
 """A control character in a text, as ECMA-376 part 1, 22.9.2.19 (ST_Xstring) escapes it; `openpyxl` leaves it so."""
 NOT_CALCULATED = Unreadable("is a formula without a value. Open the file in Excel or LibreOffice, and save it")
+LAST_ROW = 2**20
+"""A sheet has no more rows, whatever number a damaged one gives to its last."""
 SEVERAL = 20
 """How many rows are listed in a note."""
 
@@ -137,7 +140,8 @@ class Sheet:
         self._said: dict[str, list[str]] = {}
         """What is said of cells, and of which."""
         self._decimal = ""
-        self.records = Records.of(((f"row {at}", self._row(at, cells)) for at, cells in enumerate(rows, 1)), name)
+        numbered = enumerate(islice(rows, LAST_ROW), 1)
+        self.records = Records.of(((f"row {at}", self._row(cells)) for at, cells in numbered), name)
 
     @property
     def notes(self) -> list[str]:
@@ -160,7 +164,7 @@ class Sheet:
         """The letters of the columns that hold something."""
         return {get_column_letter(at) for _, cells in self.records.filled for at, cell in enumerate(cells, 1) if cell}
 
-    def _row(self, at: int, cells: Sequence[Any]) -> list[str]:
+    def _row(self, cells: Sequence[Any]) -> list[str]:
         read = [self._cell(cell) for cell in cells]
         while read and not read[-1]:
             del read[-1]

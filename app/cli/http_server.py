@@ -21,6 +21,7 @@ from collections import Counter
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 import uvicorn
@@ -302,6 +303,14 @@ def end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, name="parley-parent", daemon=True).start()
+
+
+def how_it_ended(process: BaseProcess) -> str:
+    """The signal that ended a process, or its exit code."""
+    code = process.exitcode or 0
+    with suppress(ValueError):
+        return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+    return f"signal {-code}"
 
 
 def open_when_up(page: str, settings: Settings, port: int) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import sys
 import threading
+import time
+from collections.abc import Callable
+from multiprocessing.process import BaseProcess
 from typing import Annotated
 
 import typer
@@ -13,11 +17,16 @@ from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
 from app.cli.console import serve_console
-from app.cli.http_server import end_with_parent, open_when_up, require_free_port
+from app.cli.http_server import end_with_parent, how_it_ended, open_when_up, require_free_port
 from app.cli.logging_setup import set_up
 from app.cli.study import serve_studies
 from app.config.settings import Settings
 from storage.db.engine import open_database
+
+log = logging.getLogger(__name__)
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1, 60
+SETTLED_S = 5
+"""For how long it is waited whether a process ended because everything is being stopped, as by Ctrl-C."""
 
 
 @command("up")
@@ -44,15 +53,57 @@ def up(
     page = invite_first(settings, opened) or settings.console_address
     opened.dispose()
     # a process of its own, at a lower priority, so that no export or report slows participants down
-    console = multiprocessing.get_context("spawn").Process(target=_console, args=(settings,), daemon=True)
+    console = KeptRunning("console", _console, settings)
     console.start()
     if browser and sys.stdout.isatty():
         threading.Thread(target=open_when_up, args=(page, settings, settings.console_port), daemon=True).start()
     try:
         serve_studies(settings, studies or [], qr=True)
     finally:
-        console.terminate()
-        console.join()
+        console.stop()
+
+
+class KeptRunning:
+    """A process that is started again where it ends, until it is stopped."""
+
+    def __init__(self, name: str, work: Callable[[Settings], None], settings: Settings) -> None:
+        self._name, self._work, self._settings = name, work, settings
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name=f"parley-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Start it, and watch it in a thread."""
+        self._process = self._begin()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it for good."""
+        self._stopped.set()
+        self._process.terminate()
+        self._thread.join()
+
+    def _begin(self) -> BaseProcess:
+        process = multiprocessing.get_context("spawn").Process(target=self._work, args=(self._settings,), daemon=True)
+        process.start()
+        return process
+
+    def _keep(self) -> None:
+        pause_s = FIRST_PAUSE_S
+        while True:
+            begun = time.monotonic()
+            self._process.join()
+            pause_s = FIRST_PAUSE_S if time.monotonic() - begun > LONGEST_PAUSE_S else pause_s
+            if self._stopped.wait(SETTLED_S):
+                return
+            how = how_it_ended(self._process)
+            log.error("the %s has ended (%s); it is started again in %d s", self._name, how, pause_s)
+            out.print(f"The {self._name} has ended ({how}). It is started again in {pause_s} s.")
+            if self._stopped.wait(pause_s):
+                return
+            self._process = self._begin()
+            if self._stopped.is_set():  # meanwhile, and what was terminated is the one before
+                self._process.terminate()
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
 def _console(settings: Settings) -> None:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Collection
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 from problems.errors import ProblemError
+from storage.db.private_files import delete_abandoned, hold_lock
 
+log = logging.getLogger(__name__)
+
+UPLOAD, LOCK, PART = ".upload-", ".lock", ".part"
+"""How the folder of an upload begins, the lock in it, and how a draft ends that is being saved."""
+OLD_S = 60
+"""For how long a draft is being saved at most."""
 LONGEST_NAME = 100
 """Characters of a file's name."""
 _SEPARATORS = ("/", "\\", ":")
@@ -50,7 +60,7 @@ def keep_file(
         raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")
     if name not in there and len(there) >= most:
         raise ProblemError(f"A draft has at most {most} such files. Remove one that is not used.")
-    with TemporaryDirectory(dir=folder, prefix=".upload-") as private:
+    with TemporaryDirectory(dir=folder, prefix=UPLOAD) as private, _held(Path(private) / LOCK):
         path = Path(private) / name
         path.touch(mode=0o600)
         path.write_bytes(content)
@@ -59,3 +69,24 @@ def keep_file(
             os.fsync(file.fileno())
         path.replace(folder / name)
     return found
+
+
+@contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    """Hold the lock of an upload's folder, so that nobody takes it for one that a killed console left."""
+    held = hold_lock(lock)
+    try:
+        yield
+    finally:
+        if held is not None:
+            held.release()
+
+
+def sweep_uploads(drafts: Path) -> None:
+    """Delete what uploads of killed consoles left in the folders of drafts, and drafts that they were saving."""
+    for folder in drafts.glob(f"*/{UPLOAD}*"):
+        if folder.is_dir() and delete_abandoned(folder, folder / LOCK):
+            log.info("%s is deleted: the console that was receiving a file there was killed", folder)
+    for part in drafts.glob(f"*/.*{PART}"):
+        if time.time() - part.stat().st_mtime > OLD_S:
+            part.unlink(missing_ok=True)

@@ -20,6 +20,7 @@ from tempfile import NamedTemporaryFile
 from typing import Any
 
 from app.errors import NotYaml
+from app.studies.draft_files import PART
 from app.studies.loader import FILE, STUDIES, find, mapping_of, shipped, study_of, text_issue, yaml_issue
 from app.studies.translations import missing_translations
 from app.studies.yaml_loader import Span, YamlDocument, parse_yaml
@@ -143,7 +144,7 @@ def save_draft(path: Path, text: str) -> None:
     written = clean(text).encode()
     if fault := _too_large(written):
         raise StudyError(str(path), [fault])
-    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as file:
+    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=PART, delete=False) as file:
         part = Path(file.name)
         try:
             file.write(written)

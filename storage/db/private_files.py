@@ -9,6 +9,7 @@ import errno
 import getpass
 import logging
 import os
+import shutil
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -106,6 +107,16 @@ def hold_lock(lock: Path) -> FileLock | None:
     except OSError:  # a Timeout is one
         return None
     return found
+
+
+def delete_abandoned(folder: Path, lock: Path) -> bool:
+    """Delete a folder that a killed process left, unless another still holds the lock in it."""
+    held = hold_lock(lock)
+    if held is None:
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    held.release()
+    return True
 
 
 def restrict_to_owner(files: Iterable[Path]) -> None:

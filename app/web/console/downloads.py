@@ -37,7 +37,7 @@ from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
-from storage.db.private_files import create, hold_lock, new_folder
+from storage.db.private_files import create, delete_abandoned, hold_lock, new_folder
 from storage.errors import StorageError
 from storage.reports.person import write_person
 
@@ -280,12 +280,7 @@ class Downloads:
 def _sweep_killed() -> None:
     """Delete the folders of consoles that were killed, whose locks nobody holds."""
     for folder in Path(gettempdir()).glob(f"{PREFIX}*"):
-        if not _mine(folder / LOCK):
-            continue
-        lock = hold_lock(folder / LOCK)
-        if lock is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-            lock.release()
+        if _mine(folder / LOCK) and delete_abandoned(folder, folder / LOCK):
             log.info("%s is deleted: the console that made exports there was killed", folder)
 
 

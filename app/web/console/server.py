@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
+from app.studies.draft_files import sweep_uploads
 from app.web import pictures
 from app.web.console import page, picture_uploads, report_page
 from app.web.console.auth import Authentication
@@ -35,6 +36,7 @@ log = logging.getLogger(__name__)
 def build_console(settings: Settings, database: Database, clock: Clock | None = None) -> ASGIApp:
     """The console as an ASGI application for uvicorn, in a separate process."""
     clock, secret = clock or SystemClock(last_us(database)), secret_for(settings, database)
+    sweep_uploads(settings.studies_dir)
     accounts = Accounts(database, clock.now_us)
     secure, path = settings.console_address.startswith("https://"), settings.console_sub_path
     access = Authentication(accounts, secret, clock, secure=secure, path=path or "/")
