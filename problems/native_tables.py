@@ -59,7 +59,7 @@ def _arrow(path: Path) -> Table:
         labels = class_labels(_features(schema.metadata or {}))
         return of_objects(((where, labelled(row, labels)) for where, row in _rows(batches, path)), str(path))
     except (pa.ArrowException, OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise ProblemError(f"{path}: cannot be read as {path.suffix} ({error})") from error
+        raise ProblemError(f"{path}: cannot be read as {path.suffix} ({' '.join(str(error).split())})") from error
 
 
 def _rows(batches: Any, path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

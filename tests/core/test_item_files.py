@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import io
+import os
 import stat
 import zipfile
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
-from app.studies import item_files
+from app.studies import draft_files, item_files
 from app.studies.drafts import Drafts, check_text
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
 from app.studies.pool_text import pools_in, with_pool
 from problems.errors import ProblemError
+from problems.tables import MOST_BYTES, Table, read_table
 
 CSV = "Frage;eins;zwei;Lösung\nWas ist 1 + 1?;2;3;2\nWas ist 2 + 2?;5;4;4\n".encode()
 
@@ -61,8 +64,7 @@ def test_a_file_that_cannot_be_read_leaves_the_one_before(
 
 
 def test_an_excel_file_is_kept(files: ItemFiles) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book, content = openpyxl.Workbook(), io.BytesIO()
+    book, content = Workbook(), io.BytesIO()
     for row in (["Frage", "eins", "zwei"], ["Was ist 1 + 1?", 2, 3]):
         book.active.append(row)
     book.save(content)
@@ -79,9 +81,43 @@ def test_a_folder_is_not_replaced(files: ItemFiles, tmp_path: Path) -> None:
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(files: ItemFiles) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b" " * (item_files.LARGEST_UNPACKED + 1))
-    with pytest.raises(ProblemError, match="unpacks to"):
+        archive.writestr("xl/worksheets/sheet1.xml", b" " * (MOST_BYTES + 1))
+    with pytest.raises(ProblemError, match="bytes once unpacked"):
         files.keep("q.xlsx", packed.getvalue())
+
+
+def test_a_file_is_read_once_also_if_it_cannot_be_used(files: ItemFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may look at a draft would else have the work done again by each click."""
+    files.keep("good.csv", CSV)
+    files.keep("bad.csv", CSV)
+    (files._folder / "bad.csv").write_bytes(b"question,question\n")
+    read: list[str] = []
+
+    def counted(path: Path, sheet: str, question: str) -> Table:
+        read.append(path.name)
+        return read_table(path, sheet, question)
+
+    monkeypatch.setattr(item_files, "read_table", counted)
+    for _ in range(2):
+        assert len(files.read("good.csv").rows) == 2
+        with pytest.raises(ProblemError, match="twice"):
+            files.read("bad.csv")
+    assert read == ["good.csv", "bad.csv"]
+
+
+def test_what_a_killed_console_left_is_deleted(tmp_path: Path) -> None:
+    """But not what another console is at work with."""
+    draft = tmp_path / "sums"
+    killed, busy, part, young = (draft / name for name in (".upload-killed", ".upload-busy", ".old.part", ".new.part"))
+    for folder in (killed, busy):
+        folder.mkdir(parents=True)
+        (folder / "q.csv").write_bytes(CSV)
+    for file in (part, young, draft / "study.yaml"):
+        file.write_text("study: sums\n")
+    os.utime(part, (0, 0))
+    with draft_files._held(busy / draft_files.LOCK):
+        draft_files.sweep_uploads(tmp_path)
+    assert {path.name for path in draft.iterdir()} == {".upload-busy", ".new.part", "study.yaml"}
 
 
 def test_only_so_many_files_are_kept(files: ItemFiles, monkeypatch: pytest.MonkeyPatch) -> None:

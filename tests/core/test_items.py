@@ -15,7 +15,7 @@ from problems.errors import ProblemError
 from problems.items import Items, understand
 from problems.pools import load_pool
 from problems.problem import Problem
-from problems.tables import of_objects
+from problems.tables import Row, Table, of_objects
 from problems.text import clean
 
 TEXT = st.text("abcxyz äß日", min_size=2).map(str.strip).filter(lambda text: len(text) > 1)
@@ -73,11 +73,89 @@ def test_columns_can_be_named_and_tags_chosen() -> None:
         '["x", "y"]',
         "['x', 'y']",
         {"text": ["x", "y"], "label": ["A", "B"]},
+        {"A": "x", "B": "y", "C": None},
+        '{"A": "x", "B": "y"}',
+        [{"key": "A", "value": "x"}, {"key": "B", "value": "y"}],
         "{'text': ['x', 'y'], 'label': ['A', 'B']}",
     ],
 )
 def test_options_can_be_a_list_in_one_column(cell: Any) -> None:
     assert options(one({"question": "Why?", "choices": cell})) == {"A": "x", "B": "y"}
+
+
+def test_medqa_has_the_key_of_the_answer_and_its_text() -> None:
+    row = {"question": "Which?", "options": {"A": "C", "B": "D"}, "answer": "D", "answer_idx": "B", "phrases": ["x"]}
+    found = items(row)
+    assert [problem.answer for problem in found.problems] == ["B"]
+    assert "phrases" in found.notes[0]
+    assert found.problems[0].tags == {"answer": "D"}
+
+
+def test_hellaswag_has_a_label_for_its_endings() -> None:
+    problem = one({"ctx": "She opens the door and", "endings": ["walks in", "is a tree"], "label": "0"})
+    assert (problem.text, problem.answer) == ("She opens the door and", "A")
+    assert one({"question": "Why?", "label": "x"}).tags == {"label": "x"}, "without options it is a tag as before"
+
+
+GPQA = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
+SCIQ = ("correct_answer", "distractor1", "distractor2", "distractor3")
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        *(dict(zip(names, "wxyz", strict=True)) for names in (GPQA, SCIQ)),
+        {"best_answer": "w", "incorrect_answers": ["x", "y", "z"], "correct_answers": ["w"]},
+        {"mc1_targets": {"choices": [*"wxyz"], "labels": [1, 0, 0, 0]}},
+    ],
+)
+def test_where_the_right_option_comes_first_by_form_each_item_has_an_order_of_its_own(row: dict[str, Any]) -> None:
+    found = items(*({"Question": f"{number}?", **row} for number in range(40)))
+    assert not found.faults
+    assert all(options(problem)[str(problem.answer)] == "w" for problem in found.problems)
+    assert {problem.answer for problem in found.problems} == {*"ABCD"}
+    assert {tuple(sorted(options(problem).values())) for problem in found.problems} == {tuple("wxyz")}
+    assert len(found.notes) >= 1
+    again = items(*({"Question": f"{number}?", **row} for number in range(40)))
+    assert again.problems == found.problems, "the same each time"
+    assert items(*({"Question": "?", **row} for _ in range(40)), **found.columns.to_json()).problems[7].options == (
+        found.problems[7].options
+    ), "the order follows from the id alone"
+
+
+def test_an_order_of_the_table_s_own_stays() -> None:
+    rows = [{"choices": [*"wxyz"], "labels": labels} for labels in ([1, 0, 0, 0], [0, 0, 1, 0])]
+    found = items(*({"question": "?", "mc1_targets": row} for row in rows))
+    assert [[option.text for option in problem.options] for problem in found.problems] == [[*"wxyz"]] * 2
+    assert [problem.answer for problem in found.problems] == ["A", "C"]
+
+
+@pytest.mark.parametrize("base", [0, 1, "0"])
+def test_where_numbers_begin_can_be_told(base: Any) -> None:
+    """And then a number is never the text of an option."""
+    row = {"question": "?", "choices": ["4", "3", "2", "1"], "answer": 2}
+    assert one(row, answers_from=base).answer == "ABCD"[2 - int(base)]
+    assert "answers_from" in fault({**row, "choices": [*"abcd"]})
+
+
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        ({"choices": ["x", "y"], "labels": [1, 1]}, "marks 2"),
+        ({"choices": ["x", "y"], "labels": [1]}, "marks"),
+        ({"A": "x", "B": ["y"]}, "list"),
+    ],
+)
+def test_options_of_another_shape_are_told(cell: Any, says: str) -> None:
+    assert says in fault({"question": "?", "options": cell})
+
+
+def test_a_cell_that_cannot_be_used_is_a_fault_of_its_row() -> None:
+    rows = (Row("row 1", {"question": "Why?"}, {"t": "is #N/A"}), Row("row 2", {"question": "How?"}))
+    table = Table(("question", "t"), rows)
+    found = understand(table, {}, "mine")
+    assert [(len(found.problems), told.partition(":")[0]) for told in found.faults] == [(1, "row 1")]
+    assert not understand(table, {"tags": []}, "mine").faults, "unless it is not used"
 
 
 @given(texts=st.lists(TEXT, min_size=2, max_size=26, unique_by=str.casefold), data=st.data())
@@ -140,7 +218,9 @@ def test_columns_that_are_not_there_are_told_with_those_that_are(columns: dict[s
         raise AssertionError("\n".join(found.faults))
 
 
-@pytest.mark.parametrize("columns", [{"frage": "x"}, {"question": ["x"]}, {"tags": "x"}, {"options": [1]}])
+@pytest.mark.parametrize(
+    "columns", [{"frage": "x"}, {"question": ["x"]}, {"tags": "x"}, {"options": [1]}, {"answers_from": 2}, {"sheet": 5}]
+)
 def test_a_wrong_map_of_columns_is_refused(columns: dict[str, Any]) -> None:
     with pytest.raises(ProblemError, match="columns"):
         items({"question": "?"}, **columns)

@@ -1,0 +1,155 @@
+"""Workbooks as Excel and LibreOffice write them: which sheet is read, and what becomes of its cells."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+
+from problems.errors import ProblemError
+from problems.spreadsheets import read_workbook
+from problems.tables import Table, read_table
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+HEAD = ["question", "a", "b", "answer"]
+
+
+def saved(folder: Path, **sheets: Sequence[Sequence[Any]]) -> tuple[Workbook, Path]:
+    """A workbook with these rows by the name of their sheet."""
+    book = Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(folder / "t.xlsx")
+    return book, folder / "t.xlsx"
+
+
+def edited(path: Path, part: str, pattern: str, new: str) -> None:
+    """Change a part of a workbook that was saved."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    before = parts[part].decode()
+    parts[part] = re.sub(pattern, new, before).encode()
+    assert parts[part].decode() != before
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    path.write_bytes(out.getvalue())
+
+
+def cells(table: Table) -> list[Mapping[str, Any]]:
+    return [dict(row.cells) for row in table.rows]
+
+
+def test_cells_are_as_the_sheet_shows_them(tmp_path: Path) -> None:
+    """Through the process of its own, too."""
+    rows = [["Questions"], [], HEAD, ["Why?", 0.5, 81, True], ["When?", datetime(2026, 3, 1), 1.5, 5e5]]
+    book, path = saved(tmp_path, Sheet=rows)
+    for cell, code in {"B4": "0%", "C4": "0.0", "B5": "d mmm", "C5": '"$"0.00', "D5": "0.0E+00"}.items():
+        book["Sheet"][cell].number_format = code
+    book.save(path)
+    table = read_table(path)
+    assert table == read_workbook(path, "", "")
+    assert cells(table) == [
+        {"question": "Why?", "a": "50%", "b": "81.0", "answer": "TRUE"},
+        {"question": "When?", "a": "1 Mar", "b": "$1.50", "answer": "500000"},
+    ]
+    assert [row.where for row in table.rows] == ["row 4", "row 5"]
+    assert [note for note in table.notes if "0.0E+00" in note and "D5" in note], "the format that is not known"
+    assert [note for note in table.notes if "decimal point" in note]
+
+
+def test_errors_and_formulas_without_a_value_are_faults_of_their_rows(tmp_path: Path) -> None:
+    rows = [
+        HEAD,
+        ["Why?", "#N/A", "y", "y"],
+        ["How?", "x", "=1+1", "x"],
+        ["Who?", "x", "=2+2", "x"],
+        ["?", "", "=3", ""],
+    ]
+    _, path = saved(tmp_path, Sheet=rows)
+    edited(path, "xl/worksheets/sheet1.xml", r"<f>2\+2</f><v></v>", "<f>2+2</f><v>4</v>")
+    edited(path, "xl/worksheets/sheet1.xml", r'"C5"><f>3</f>', '"C5" t="str"><f>3</f>')
+    table = read_workbook(path, "", "")
+    assert [list(row.faults) for row in table.rows] == [["a"], ["b"], [], []]
+    assert "#N/A" in table.rows[0].faults["a"]
+    assert "formula" in table.rows[1].faults["b"]
+    assert table.rows[2].cells["b"] == "4"
+
+
+def test_excel_s_escapes_are_characters(tmp_path: Path) -> None:
+    """Line ends that Excel wrote as `_x000D_` are line ends; a cell with other control characters cannot be used."""
+    _, path = saved(tmp_path, Sheet=[["question", "answer"], ["one_x000D_\ntwo", "three"], ["four", "fi_x000B_ve"]])
+    table = read_workbook(path, "", "")
+    assert cells(table) == [{"question": "one\ntwo", "answer": "three"}, {"question": "four"}]
+    assert "U+000B" in table.rows[1].faults["answer"]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "named", "question", "wanted"),
+    [
+        ({"Notes": [["Read me"]], "Mine": [HEAD, ["Why?"]]}, "", "", "Mine"),
+        ({"Key": [["code", "text of it"], ["a", "b"]], "Mine": [HEAD, ["Why?"]]}, "", "", "Mine"),
+        ({"Hinweise": [["Bitte lesen"]], "Fragen": [["Frage", "a"], ["Was?", "x"]]}, "", "", "Fragen"),
+        ({"Liste": [["Name", "Ort"], ["x", "y"]], "Fragen": [["Frage", "a"], ["Was?", "x"]]}, "", "Frage", "Fragen"),
+        ({"One": [HEAD, ["Why?"]], "Two": [HEAD, ["How?"]]}, "Two", "", "Two"),
+        ({"One": [HEAD, ["Why?"]], "Two": [HEAD, ["How?"]]}, "", "", "One"),
+    ],
+)
+def test_the_sheet_with_the_questions_is_read_or_the_one_that_is_named(
+    sheets: dict[str, Any], named: str, question: str, wanted: str, tmp_path: Path
+) -> None:
+    _, path = saved(tmp_path, **sheets)
+    table = read_workbook(path, named, question)
+    assert table.sheets[0] == wanted
+    assert {*table.sheets} == {*sheets}
+    assert any(repr(wanted) in note for note in table.notes)
+
+
+def test_a_sheet_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, One=[HEAD], Two=[HEAD])
+    with pytest.raises(ProblemError, match=r"Three.*One, Two"):
+        read_table(path, "Three")
+
+
+def test_what_is_hidden_is_read_and_told(tmp_path: Path) -> None:
+    book, path = saved(tmp_path, Old=[HEAD, ["Old?"]], Mine=[HEAD, ["Why?", "x"], ["How?", "y"]])
+    book["Old"].sheet_state = "hidden"
+    book["Mine"].row_dimensions[3].hidden = True
+    book["Mine"].column_dimensions["B"].hidden = True
+    book.save(path)
+    table = read_workbook(path, "", "")
+    assert [row["question"] for row in cells(table)] == ["Why?", "How?"]
+    hidden = [note for note in table.notes if "hidden" in note]
+    assert [any(word in note for note in hidden) for word in ("row 3", "column B")] == [True, True]
+
+
+def test_raised_characters_are_told(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, Sheet=[HEAD, ["What is 10²?"]])
+    edited(path, "xl/worksheets/sheet1.xml", '"A2" t="inlineStr"><is>.*?</is>', '"A2" t="s"><v>0</v>')
+    shared = '<Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.openxmlformats-officedocument.'
+    edited(path, "[Content_Types].xml", "</Types>", f'{shared}spreadsheetml.sharedStrings+xml"/></Types>')
+    raised = '<r><t>What is 10</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>2</t></r><r><t>?</t></r>'
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/sharedStrings.xml", f'<sst xmlns="{MAIN}"><si>{raised}</si></sst>')
+    table = read_workbook(path, "", "")
+    assert cells(table) == [{"question": "What is 102?"}]
+    assert any("A2" in note for note in table.notes)
+
+
+def test_rows_far_below_or_right_end_it_in_words(tmp_path: Path) -> None:
+    _, path = saved(tmp_path, Sheet=[HEAD, ["Why?"]])
+    edited(
+        path, "xl/worksheets/sheet1.xml", "</sheetData>", '<row r="9999999999"><c r="A9999999999"/></row></sheetData>'
+    )
+    assert cells(read_workbook(path, "", "")) == [{"question": "Why?"}]
