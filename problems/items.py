@@ -229,6 +229,7 @@ def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:
         found |= {"options": tuple(name for _, name in sorted(chosen))} if len(chosen) >= FEWEST else {}
     right = given.answer or found.get("answer")
     wrong = [name for name in there if name not in taken and WRONG.fullmatch(plain_name(name))]
+    wrong = [name for name in wrong if not LIST.fullmatch(plain_name(name))] or wrong
     if right and wrong and not (given.options or "options" in found):
         found["options"] = (right, *wrong)
     if LABEL in free and not right and (given.options or "options" in found):
@@ -318,7 +319,7 @@ def _choices(row: Row, columns: ColumnMap) -> Choices:
         cell = _held(row, name)
         right = len(texts) if name == columns.answer else right
         texts += (
-            _texts(cell, name)
+            _listed(cell, name)
             if isinstance(cell, list) or LIST.fullmatch(plain_name(name))
             else [_text_cell(row, name)]
         )
@@ -327,6 +328,14 @@ def _choices(row: Row, columns: ColumnMap) -> Choices:
     if right is not None and not _text_cell(row, columns.answer):
         raise ProblemError(f"column {columns.answer!r} has no answer")
     return Choices(tuple(texts), (), right)
+
+
+def _listed(cell: Any, column: str) -> tuple[str, ...]:
+    """The texts of a cell that holds several: a list, or texts with semicolons between them."""
+    parsed = _parsed(cell)
+    if isinstance(cell, str) and not isinstance(parsed, list):
+        parsed = [text for part in cell.split(";") if (text := part.strip())]
+    return _texts(parsed, column)
 
 
 def _of_cell(value: Any, column: str) -> Choices:

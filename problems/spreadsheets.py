@@ -10,7 +10,7 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, time
+from datetime import date, time, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -181,7 +181,7 @@ class Sheet:
                 return str(cell.value).upper()
             case int() | float():
                 return self._number(cell, cell.value)
-            case date() | time():
+            case date() | time() | timedelta():
                 return self._moment(cell, cell.value)
             case CellRichText() if any(isinstance(part, TextBlock) and part.font.vertAlign for part in cell.value):
                 self._say("has raised or lowered characters, which are read as ordinary ones: 10² as 102", cell)
@@ -200,10 +200,10 @@ class Sheet:
             self._decimal = shown
         return shown
 
-    def _moment(self, cell: ReadOnlyCell, value: date | time) -> str:
-        shown = moment_text(value, cell.number_format)
+    def _moment(self, cell: ReadOnlyCell, value: date | time | timedelta) -> str:
+        shown = None if isinstance(value, timedelta) else moment_text(value, cell.number_format)
         if shown is None:
-            shown = value.isoformat().removesuffix("T00:00:00")
+            shown = str(value).removesuffix(" 00:00:00")
             self._say("the sheet writes this day or time in each computer's own way, or in one not known here", cell)
         return shown
 

@@ -60,7 +60,7 @@ def keep_file(
         raise ProblemError(f"{name} is something else in this draft's folder. Rename the file and upload it again.")
     if name not in there and len(there) >= most:
         raise ProblemError(f"A draft has at most {most} such files. Remove one that is not used.")
-    with TemporaryDirectory(dir=folder, prefix=UPLOAD) as private, _held(Path(private) / LOCK):
+    with TemporaryDirectory(dir=folder, prefix=UPLOAD) as private, held_lock(Path(private) / LOCK):
         path = Path(private) / name
         path.touch(mode=0o600)
         path.write_bytes(content)
@@ -72,7 +72,7 @@ def keep_file(
 
 
 @contextmanager
-def _held(lock: Path) -> Iterator[None]:
+def held_lock(lock: Path) -> Iterator[None]:
     """Hold the lock of an upload's folder, so that nobody takes it for one that a killed console left."""
     held = hold_lock(lock)
     try:

@@ -86,11 +86,12 @@ def test_a_file_that_unpacks_to_too_much_is_not_unpacked(files: ItemFiles) -> No
         files.keep("q.xlsx", packed.getvalue())
 
 
-def test_a_file_is_read_once_also_if_it_cannot_be_used(files: ItemFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_read_once_also_if_it_cannot_be_used(
+    files: ItemFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever may look at a draft would else have the work done again by each click."""
     files.keep("good.csv", CSV)
-    files.keep("bad.csv", CSV)
-    (files._folder / "bad.csv").write_bytes(b"question,question\n")
+    (tmp_path / "bad.csv").write_bytes(b"question,question\n")
     read: list[str] = []
 
     def counted(path: Path, sheet: str, question: str) -> Table:
@@ -115,7 +116,7 @@ def test_what_a_killed_console_left_is_deleted(tmp_path: Path) -> None:
     for file in (part, young, draft / "study.yaml"):
         file.write_text("study: sums\n")
     os.utime(part, (0, 0))
-    with draft_files._held(busy / draft_files.LOCK):
+    with draft_files.held_lock(busy / draft_files.LOCK):
         draft_files.sweep_uploads(tmp_path)
     assert {path.name for path in draft.iterdir()} == {".upload-busy", ".new.part", "study.yaml"}
 

@@ -106,6 +106,7 @@ SCIQ = ("correct_answer", "distractor1", "distractor2", "distractor3")
     [
         *(dict(zip(names, "wxyz", strict=True)) for names in (GPQA, SCIQ)),
         {"best_answer": "w", "incorrect_answers": ["x", "y", "z"], "correct_answers": ["w"]},
+        {"Best Answer": "w", "Incorrect Answers": "x; y; z", "Correct Answers": "w; v"},
         {"mc1_targets": {"choices": [*"wxyz"], "labels": [1, 0, 0, 0]}},
     ],
 )
@@ -121,6 +122,11 @@ def test_where_the_right_option_comes_first_by_form_each_item_has_an_order_of_it
     assert items(*({"Question": "?", **row} for _ in range(40)), **found.columns.to_json()).problems[7].options == (
         found.problems[7].options
     ), "the order follows from the id alone"
+
+
+def test_one_best_wrong_answer_is_taken_before_a_list_of_wrong_ones() -> None:
+    row = {"Question": "?", "Best Answer": "w", "Best Incorrect Answer": "x", "Incorrect Answers": "x; y"}
+    assert {*options(one(row)).values()} == {"w", "x"}
 
 
 def test_an_order_of_the_table_s_own_stays() -> None:

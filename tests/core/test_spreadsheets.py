@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ def cells(table: Table) -> list[Mapping[str, Any]]:
 def test_cells_are_as_the_sheet_shows_them(tmp_path: Path) -> None:
     """Through the process of its own, too."""
     rows = [["Questions"], [], HEAD, ["Why?", 0.5, 81, True], ["When?", datetime(2026, 3, 1), 1.5, 5e5]]
+    rows.append(["How long?", timedelta(hours=30)])
     book, path = saved(tmp_path, Sheet=rows)
     for cell, code in {"B4": "0%", "C4": "0.0", "B5": "d mmm", "C5": '"$"0.00', "D5": "0.0E+00"}.items():
         book["Sheet"][cell].number_format = code
@@ -63,9 +64,11 @@ def test_cells_are_as_the_sheet_shows_them(tmp_path: Path) -> None:
     assert cells(table) == [
         {"question": "Why?", "a": "50%", "b": "81.0", "answer": "TRUE"},
         {"question": "When?", "a": "1 Mar", "b": "$1.50", "answer": "500000"},
+        {"question": "How long?", "a": "1 day, 6:00:00"},
     ]
-    assert [row.where for row in table.rows] == ["row 4", "row 5"]
+    assert [row.where for row in table.rows] == ["row 4", "row 5", "row 6"]
     assert [note for note in table.notes if "0.0E+00" in note and "D5" in note], "the format that is not known"
+    assert [note for note in table.notes if "B6" in note]
     assert [note for note in table.notes if "decimal point" in note]
 
 

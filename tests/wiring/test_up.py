@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from app.cli import up
+from app.config.settings import Settings
 from app.studies.loader import load_study, read_yaml
 from app.web.participant.recruiter_links import recruitment_links
 from tests.fakes import studies
@@ -82,6 +85,35 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
     for trial in ("preview", "pilot"):
         assert f"http://127.0.0.1:{port}/s/{study.stem}?parley_{trial}=" in printed
     assert f"http://127.0.0.1:{console_port}/welcome/" in printed
+
+
+def test_a_process_that_ends_again_and_again_is_started_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+
+    class Stopped(threading.Event):
+        """Does not wait, and is set after the twentieth time."""
+
+        def wait(self, timeout: float | None = None) -> bool:
+            waited.append(timeout or 0)
+            return len(waited) >= 20
+
+    class Ending:
+        """A process that has ended."""
+
+        exitcode = -signal.SIGKILL
+
+        def join(self) -> None:
+            """It has."""
+
+        def terminate(self) -> None:
+            """It has."""
+
+    monkeypatch.setattr(up.KeptRunning, "_begin", lambda _: Ending())
+    kept = up.KeptRunning("console", lambda _: None, Settings())
+    kept._stopped = Stopped()
+    kept.start()
+    kept.stop()
+    assert waited[1::2] == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
 
 
 @pytest.mark.parametrize(
