@@ -32,6 +32,8 @@ from problems.text import checked_values
 
 FEWEST, MOST = 2, len(ascii_uppercase)
 """How many options a question can have, if it has any: one key a letter."""
+LONGEST_NUMBER = 10
+"""Digits; an endless number is none of an option."""
 USUAL: Mapping[str, tuple[str, ...]] = {
     "question": QUESTION,
     "options": ("options", "choices", "answers", "endings", "mc1_targets"),
@@ -352,7 +354,9 @@ def _of_cell(value: Any, column: str) -> Choices:
     if isinstance(value.get("text"), list):
         keys = value.get("label")
         texts = _texts(value["text"], column)
-        return Choices(texts, tuple(map(str, keys)) if isinstance(keys, list) and len(keys) == len(texts) else ())
+        if isinstance(keys, list) and len(keys) != len(texts):
+            raise ProblemError(f"column {column!r} has {len(texts)} options and {len(keys)} labels")
+        return Choices(texts, tuple(map(str, keys)) if isinstance(keys, list) else ())
     if isinstance(value.get("choices"), list) and isinstance(value.get("labels"), list):
         right = [place for place, label in enumerate(value["labels"]) if str(label).lower() in RIGHT]
         if len(right) != 1 or len(value["labels"]) != len(value["choices"]):
@@ -421,7 +425,7 @@ def _numbered(said: str, options: Sequence[Option], base: int | None) -> str:
             f"the answer is number {said}, and it is not clear whether numbers begin at 0 or 1. Say it: "
             "`columns: {answers_from: 0}`; or write keys or texts"
         )
-    place = int(said) - base if len(said) < 5 else -1
+    place = int(said) - base if len(said) < LONGEST_NUMBER else -1
     if not 0 <= place < len(options):
         raise _no_option(said, options)
     return options[place].key

@@ -38,12 +38,14 @@ _ESCAPE = re.compile("_x00([01][0-9A-F])_")
 NOT_CALCULATED = Unreadable("is a formula without a value. Open the file in Excel or LibreOffice, and save it")
 LAST_ROW = 2**20
 """A sheet has no more rows, whatever number a damaged one gives to its last."""
+FIRST = 100
+"""In how many rows the names of the columns are looked for, to find the sheet with the questions."""
 SEVERAL = 20
 """How many rows are listed in a note."""
 
 
 @dataclass(slots=True)
-class Hidden:
+class SheetXml:
     """What XML says of a sheet and `openpyxl` does not while it reads row by row."""
 
     rows: list[int] = field(default_factory=list)
@@ -85,14 +87,23 @@ class Book:
     def found(self, question: str) -> str:
         """The first sheet with the column of the question; without one the first with two columns, or the first."""
         shown = [name for name, sheet in self._sheets.items() if sheet.sheet_state == "visible"] or [*self._sheets]
-        columns = {name: self._sheet(name).records.columns for name in shown} if len(shown) > 1 else {}
+        columns = {name: self._columns(name) for name in shown} if len(shown) > 1 else {}
         asked = (name for name, there in columns.items() if _asks(there, question))
         wide = (name for name, there in columns.items() if len(there) > 1)
         return next(asked, None) or next(wide, None) or shown[0]
 
+    def _columns(self, name: str) -> tuple[str, ...]:
+        """The columns of a sheet, as its first rows show them."""
+        return Sheet(islice(self._rows(name), FIRST), SheetXml(), str(self._path)).records.columns
+
+    def _rows(self, name: str) -> Iterator[Sequence[Any]]:
+        self._sheets[name].reset_dimensions()
+        return islice(self._sheets[name].iter_rows(), LAST_ROW)
+
     def table(self, name: str) -> Table:
         """The table of a sheet, with what its notes say."""
-        sheet = self._sheet(name)
+        with self._reader.archive.open(self._parts[name]) as xml:
+            sheet = Sheet(self._rows(name), _read_xml(xml), str(self._path))
         table = of_records(sheet.records, str(self._path))
         others = [other for other in self._sheets if other != name]
         told = (
@@ -101,20 +112,14 @@ class Book:
         notes = [told] if others else []
         return replace(table, notes=(*notes, *sheet.notes, *table.notes), sheets=(name, *others))
 
-    def _sheet(self, name: str) -> Sheet:
-        with self._reader.archive.open(self._parts[name]) as xml:
-            hidden = _hidden(xml)
-        self._sheets[name].reset_dimensions()
-        return Sheet(self._sheets[name].iter_rows(), hidden, str(self._path))
-
 
 def _asks(columns: Sequence[str], question: str) -> bool:
     return question in columns if question else any(plain_name(name) in QUESTION for name in columns)
 
 
-def _hidden(xml: Any) -> Hidden:
+def _read_xml(xml: Any) -> SheetXml:
     """What is hidden in a sheet, and which formulas have no value."""
-    found = Hidden()
+    found = SheetXml()
     for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
         match element.tag.rpartition("}")[2]:
             case "col" if element.get("hidden") in ("1", "true"):
@@ -135,13 +140,12 @@ def _hidden(xml: Any) -> Hidden:
 class Sheet:
     """The rows of a sheet, and what is to be said of them."""
 
-    def __init__(self, rows: Iterator[Sequence[Any]], hidden: Hidden, name: str) -> None:
-        self._hidden = hidden
+    def __init__(self, rows: Iterator[Sequence[Any]], xml: SheetXml, name: str) -> None:
+        self._xml = xml
         self._said: dict[str, list[str]] = {}
         """What is said of cells, and of which."""
         self._decimal = ""
-        numbered = enumerate(islice(rows, LAST_ROW), 1)
-        self.records = Records.of(((f"row {at}", self._row(cells)) for at, cells in numbered), name)
+        self.records = Records.of(((f"row {at}", self._row(cells)) for at, cells in enumerate(rows, 1)), name)
 
     @property
     def notes(self) -> list[str]:
@@ -153,16 +157,12 @@ class Sheet:
                 "format the cells as text and type them"
             )
         filled = {where for where, _ in self.records.filled}
-        hidden = [str(row) for row in self._hidden.rows if f"row {row}" in filled]
+        hidden = [str(row) for row in self._xml.rows if f"row {row}" in filled]
         notes += [f"hidden, and read as well: {_listed('row', hidden)}"] if hidden else []
-        columns = [letter for letter in self._hidden.columns if letter in self._used]
+        used = {get_column_letter(at) for _, cells in self.records.filled for at, cell in enumerate(cells, 1) if cell}
+        columns = [letter for letter in self._xml.columns if letter in used]
         notes += [f"hidden, and read as well: {_listed('column', columns)}"] if columns else []
         return notes
-
-    @property
-    def _used(self) -> set[str]:
-        """The letters of the columns that hold something."""
-        return {get_column_letter(at) for _, cells in self.records.filled for at, cell in enumerate(cells, 1) if cell}
 
     def _row(self, cells: Sequence[Any]) -> list[str]:
         read = [self._cell(cell) for cell in cells]
@@ -172,7 +172,7 @@ class Sheet:
 
     def _cell(self, cell: Any) -> str:
         if cell.value is None:
-            formulas = self._hidden.not_calculated
+            formulas = self._xml.not_calculated
             return NOT_CALCULATED if formulas and isinstance(cell, ReadOnlyCell) and cell.coordinate in formulas else ""
         if cell.data_type == "e":
             return Unreadable(f"is {cell.value}, an error in the sheet. Correct it there")

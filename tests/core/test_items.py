@@ -150,6 +150,7 @@ def test_where_numbers_begin_can_be_told(base: Any) -> None:
         ({"choices": ["x", "y"], "labels": [1, 1]}, "marks 2"),
         ({"choices": ["x", "y"], "labels": [1]}, "marks"),
         ({"A": "x", "B": ["y"]}, "list"),
+        ({"text": ["x", "y"], "label": ["A"]}, "1 labels"),
     ],
 )
 def test_options_of_another_shape_are_told(cell: Any, says: str) -> None:

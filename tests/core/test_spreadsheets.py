@@ -103,6 +103,7 @@ def test_excel_s_escapes_are_characters(tmp_path: Path) -> None:
     [
         ({"Notes": [["Read me"]], "Mine": [HEAD, ["Why?"]]}, "", "", "Mine"),
         ({"Key": [["code", "text of it"], ["a", "b"]], "Mine": [HEAD, ["Why?"]]}, "", "", "Mine"),
+        ({"Data": [["n", "of"], *([["1", "2"]] * 200)], "Mine": [HEAD, ["Why?"]]}, "", "", "Mine"),
         ({"Hinweise": [["Bitte lesen"]], "Fragen": [["Frage", "a"], ["Was?", "x"]]}, "", "", "Fragen"),
         ({"Liste": [["Name", "Ort"], ["x", "y"]], "Fragen": [["Frage", "a"], ["Was?", "x"]]}, "", "Frage", "Fragen"),
         ({"One": [HEAD, ["Why?"]], "Two": [HEAD, ["How?"]]}, "Two", "", "Two"),

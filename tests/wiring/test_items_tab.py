@@ -188,6 +188,7 @@ async def test_a_file_is_replaced_and_removed(at: Console) -> None:
         ("../../q.csv", CSV, "no name for a file"),
         ("q.pdf", CSV, "no table"),
         ("q.xlsx", CSV, "no Excel file"),
+        ("q.arrow", CSV, "cannot be read as .arrow"),
     ],
 )
 async def test_what_is_no_table_is_refused_in_words(at: Console, name: str, content: str, says: str) -> None:
