@@ -46,6 +46,7 @@ def number_text(value: float, code: str) -> str | None:
     """A number as this format shows it; None for a format that is not known here."""
     if code in GENERAL:
         return general(value)
+    code = code.replace("_)_(", "_);_(")  # `openpyxl` gives the format 44 without these semicolons
     sections = [section for section in _SECTION.findall(code)][: code.count(";") + 1]
     chosen = sections[0]
     own_sign = value < 0 and len(sections) > 1

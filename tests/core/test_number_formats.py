@@ -7,6 +7,7 @@ from datetime import date, datetime, time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from openpyxl.styles.numbers import BUILTIN_FORMATS
 
 from problems.number_formats import moment_text, number_text
 
@@ -33,6 +34,7 @@ MOMENT = datetime(2026, 3, 1, 9, 5, 7)
         (1234.5, "#,##0.00\\ [$€-407]", "1,234.50 €"),
         (-5.5, "#,##0.00_);[Red](#,##0.00)", "(5.50)"),
         (0, '0;-0;"none"', "none"),
+        (1234.5, BUILTIN_FORMATS[44], "$1,234.50"),
         (1234.5, ACCOUNTING, "$1,234.50"),
         (-3, ACCOUNTING, "$(3.00)"),
         (3, '0" kg"', "3 kg"),
