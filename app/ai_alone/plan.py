@@ -89,6 +89,20 @@ def cells(study: Study, request: AiAloneRequest) -> list[AloneCell]:
     ]
 
 
+def settings_of(cell: AloneCell) -> dict[str, object]:
+    """What an export says of how models were asked by a cell's method: its parameters, prompts and extractor."""
+    method, terms = METHODS.find(cell.name), cell.terms
+    alone, request = terms.alone, method.ask(terms, cell.asked, ()).request
+    extracts = terms.extractor if method.own < method.steps else None
+    return {
+        "temperature": request.temperature,
+        "max_tokens": request.max_tokens,
+        "system": alone.system,
+        **({"extractor": extracts.label, "extractor_system": alone.extraction_system} if extracts else {}),
+        **{prompt: getattr(alone.prompts, prompt) for prompt in getattr(method, "prompts", ())},
+    }
+
+
 def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
     """On what terms each model of a request is asked."""
     alone = ai_alone_of(study)

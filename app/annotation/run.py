@@ -141,4 +141,15 @@ def describe_plan(study_hash: str, plan: AnnotationPlan, origin: str) -> dict[st
     """The facts about a run of this plan for the log."""
     by = sorted({(cell.annotator.name, cell.asked.label) for cell in plan.cells})
     names, models = ([*dict.fromkeys(column)] for column in (zip(*by, strict=True) if by else ((), ())))
-    return {"hash": study_hash, "annotators": names, "models": models, "origin": origin}
+    settings = {cell.annotator.name: settings_of(cell.annotator) for cell in plan.cells}
+    return {"hash": study_hash, "annotators": names, "models": models, "origin": origin, "settings": settings}
+
+
+def settings_of(annotator: Annotator) -> dict[str, Any]:
+    """What an export says of how an annotator asked."""
+    return {
+        "temperature": annotator.temperature,
+        "max_tokens": annotator.max_tokens,
+        "system": annotator.system,
+        "prompt": annotator.template or annotator.guide(),
+    }

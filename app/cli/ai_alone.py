@@ -16,7 +16,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from app.ai_alone.methods import registry
-from app.ai_alone.plan import AiAloneRequest, cells
+from app.ai_alone.plan import AiAloneRequest, cells, settings_of
 from app.ai_alone.scoring import score
 from app.batch.cost_estimate import CostEstimate, estimate
 from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
@@ -37,7 +37,7 @@ from app.cli.common import (
 )
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
-from storage.ai_alone.answers import MethodProgress, method_progress, sum_of, usual_answers
+from storage.ai_alone.answers import MethodProgress, longer_than_a_letter, method_progress, sum_of, usual_answers
 from storage.ai_alone.cells import save_cells
 from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database, open_database
@@ -119,7 +119,13 @@ def run_(
     )
     planned = cells(found, request)
     labels = list(dict.fromkeys(cell.terms.asked.label for cell in planned))
-    data = {"hash": found.hash, "models": labels, "methods": list(request.methods), "repeats": repeats}
+    data = {
+        "hash": found.hash,
+        "models": labels,
+        "methods": list(request.methods),
+        "repeats": repeats,
+        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
+    }
     plan = RunPlan(found.name, "alone", planned, data)
     if dry_run:
         would = estimate(database, plan, reply_tokens)
@@ -269,6 +275,11 @@ def _show(database: Database, study: str, *, whole: bool = False, as_json: bool 
             for one in parts if whole else ():
                 table.add_row(f"  {escape(one.dataset)}", *_cells(one)[: len(table.columns) - 1], style="dim")
     out.print(table)
+    for (model, method), number in longer_than_a_letter(database, study).items():
+        longer = (
+            f"{how_many(number, 'answer')} of {model} by {method}: the reply was longer than a letter, and its first"
+        )
+        out.print(f"{longer} character was taken (ChatBench's rule); look at them: parley model-calls", highlight=False)
 
 
 def _table(*names: str) -> Table:

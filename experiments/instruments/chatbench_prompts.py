@@ -115,6 +115,15 @@ CHATBOT_ANSWER = (
     "letter corresponding to the matching answer option."
 )
 """`extract_answer_from_conversation`."""
+CLASSIFY = (
+    "Classify this conversation. If the person already knew the answer so they didn't need AI's help, "
+    'respond with "known". If the person tried to use AI to help them answer the question, respond with "tried". If '
+    'the person did not put in effort to answer the question, respond with "low effort".'
+)
+"""The wording of the dataset card (microsoft/ChatBench, annotation `user_effort`). The reply is a word, not JSON."""
+EFFORT = f"{ASKED}{ABOUT_IT}{CLASSIFY}"
+"""The card says that the question, its options and the whole conversation were shown, and not how they were introduced:
+that is as in the authors' other prompts."""
 DID_CORRECT = (
     "Does the user correct the AI system at any point in this conversation? Respond with a JSON object that contains "
     'one key "corrected" with a value that is true or false. If "corrected" is true, then include a second key '
@@ -122,9 +131,9 @@ DID_CORRECT = (
 )
 CORRECTED = f"{ASKED}{ABOUT_IT}{DID_CORRECT}"
 """`classify_if_user_corrected_model`."""
-CORRECTED_WITHOUT_QUESTION = (
-    f"Here is a conversation that a person had with an AI system:\n{{{{transcript}}}}\n\n{DID_CORRECT}"
-)
+ABOUT_NOTHING = "Here is a conversation that a person had with an AI system:\n{{transcript}}\n\n"
+CORRECTED_WITHOUT_QUESTION = f"{ABOUT_NOTHING}{DID_CORRECT}"
+EFFORT_WITHOUT_QUESTION = f"{ABOUT_NOTHING}{CLASSIFY}"
 """Likewise for a conversation about no question, which ChatBench does not have."""
 
 

@@ -23,6 +23,8 @@ from storage.schemas.registry import schemas
 from storage.tables import answers, cells
 
 ALONE: Kind = "alone"
+LETTER = "letter_only"
+"""How the names of the methods begin whose answer is the first character of the reply."""
 _answer, _cell, _try = answers.c, cells.c, tables.attempts.c
 
 
@@ -135,6 +137,20 @@ def usual_answers(database: Database, study: str, model: str, name: str) -> Mapp
         for dataset, problem, answer in connection.execute(read.order_by(_cell.position, _answer.sample)):
             given.setdefault((dataset, problem), Counter())[answer] += 1
     return {problem: counts.most_common(1)[0][0] for problem, counts in given.items()}
+
+
+def longer_than_a_letter(database: Database, study: str) -> Mapping[tuple[str, str], int]:
+    """By model and method that asks for a letter: how many answers were read from the first character of a reply that
+    has more than one."""
+    reply = func.length(func.trim(_try.text)) > 1, _try.step == 0, _try.reason.is_(None)
+    matching = and_(_try.cell == _answer.cell, _try.sample == _answer.sample)
+    read = select(_cell.model, _cell.name, func.count()).join(answers, _joined()).join(tables.attempts, matching)
+    asked = *_mine(study), _cell.name.startswith(LETTER), _answer.outcome == "answered", *reply
+    with database.connect() as connection:
+        return {
+            (model, name): n
+            for model, name, n in connection.execute(read.where(*asked).group_by(_cell.model, _cell.name))
+        }
 
 
 def sum_of(parts: Sequence[MethodProgress]) -> MethodProgress:

@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
+from storage.ai_alone.model_use import ModelUse
 from storage.schemas.base import Column, ReleasedTable, Schema
 
 
@@ -113,6 +114,8 @@ class ExportManifest:
     """How many sessions were withdrawn. They are erased and not counted in any other number."""
     users: tuple[tuple[str, int], ...] = ()
     """Simulated users and how many sessions each played; empty if people took part."""
+    uses: tuple[ModelUse, ...] = ()
+    """The models that made the data: those that annotated conversations, and those that answered alone."""
     dataset: DatasetInfo | None = None
     """The publication metadata that were recorded for the study."""
     pictures: bool = False
@@ -127,3 +130,8 @@ class ExportManifest:
     """The columns that were left out."""
     rounded: tuple[tuple[str, int], ...] = ()
     """The columns whose numbers were rounded down, each with the width."""
+
+    @property
+    def only_models(self) -> bool:
+        """Whether all rows are answers of models, and no session is in the data."""
+        return not self.sessions and any(file.table.of_alone and file.rows for file in self.files)

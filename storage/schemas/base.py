@@ -105,7 +105,8 @@ class ReleasedTable:
     `counter` counts the rows of the file, from 0; rows of a study's own sessions get it on export. A study's own file
     that `filters` another table is made from that table's rows; one `of_alone` is made from answers that models gave
     without a participant. `same_for` maps a column, such as the rater's, to columns that are equal in all rows with its
-    value. `annotated` maps an annotator to the columns that it fills, unless one is filled already.
+    value. `rules_across` make a rule that remembers the rows of one file. `annotated` maps an annotator to the columns
+    that it fills, unless one is filled already.
     """
 
     name: str
@@ -121,6 +122,7 @@ class ReleasedTable:
     filters: str = ""
     time: Callable[[Mapping[str, Any]], int | None] = field(default=lambda values: None)
     rules: tuple[Rule, ...] = ()
+    rules_across: tuple[Callable[[], Rule], ...] = ()
     same_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     annotated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

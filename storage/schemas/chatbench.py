@@ -25,7 +25,7 @@ from experiments.study.study import Study
 from experiments.views.problem_history import ProblemTurn, StepRecord, each_problem_turn
 from problems.problem import Problem
 from storage.column_types import MESSAGES, ChoiceColumn, IntegerColumn, JsonColumn, NumberColumn, TextColumn, choice
-from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Schema
+from storage.schemas.base import AiAloneTally, Column, ReleasedRow, ReleasedTable, Rule, Schema
 
 ANSWER_TYPES = {"answer": "user-alone", "chat": "user-AI"}
 """The released `answer_type` by kind of step; a chat counts if the problem is answered in it."""
@@ -107,20 +107,30 @@ CONVERSATION_COLUMNS = (
     Column(
         "user_effort",
         choice("tried", "known", "low effort", blank=True),
-        "How much the participant tried to get help.",
+        "Whether the participant tried to get help, knew the answer already, or made no effort.",
         ANNOTATED,
         optional=True,
     ),
     Column(
         "attempted_answer",
         JsonColumn(lambda value: value in (True, False), "true or false", "boolean", blank=True),
-        "Whether the chatbot tried to answer.",
+        "Whether the conversation provides a final answer to the question.",
         ANNOTATED,
         optional=True,
     ),
-    Column("answer_val", TextColumn(blank=True), "The value that the chatbot answered.", ANNOTATED, optional=True),
     Column(
-        "answer_letter", choice(*LETTERS, blank=True), "The letter that the chatbot answered.", ANNOTATED, optional=True
+        "answer_val",
+        TextColumn(blank=True),
+        "The value of that final answer, as the chatbot gave it; blank if there is none.",
+        ANNOTATED,
+        optional=True,
+    ),
+    Column(
+        "answer_letter",
+        choice(*LETTERS, blank=True),
+        "The option that the final answer is; blank if it is none.",
+        ANNOTATED,
+        optional=True,
     ),
 )
 QUESTION_COLUMNS = (
@@ -187,7 +197,60 @@ NOTHING_ASKED = {column.name: None for column in ALONE_COLUMNS[3:]}
 ASSIGNED = ("model", "condition", "subject", "batch", "position", "question_id", "answer_type")
 """The columns that distinguish one participant's answers. The release has both assignments of participants who
 took part twice."""
-ANSWERS = ReleasedTable("user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS)
+
+
+def _phases_in_order() -> Rule:
+    """A participant's phases follow each other: no question of phase 2 comes before one of phase 1."""
+    last: dict[str, int] = {}
+    first: dict[str, int] = {}
+
+    def rule(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        who, phase, position = values["worker_id"], values["phase"], values["position"]
+        if phase == 1:
+            last[who] = max(position, last.get(who, position))
+        elif phase == 2:
+            first[who] = min(position, first.get(who, position))
+        if who in last and who in first and last[who] > first[who]:
+            yield "phase", f"phase 1 before phase 2: this participant has {last[who]} in 1 and {first[who]} in 2"
+            del first[who]
+
+    return rule
+
+
+def _one_key() -> Rule:
+    """A question has one right option: the same answer to it is not right in one row and wrong in another, and no two
+    options are right."""
+    keys: dict[str, str] = {}
+    wrong: set[tuple[str, str]] = set()
+
+    def rule(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        question, chosen, right = values["question_id"], values["selected_answer"], values["acc"]
+        if chosen is None or right is None:
+            return
+        known = keys.get(question)
+        if right and ((known or chosen) != chosen or (question, chosen) in wrong):
+            yield "acc", f"0, as in the other rows about {question}"
+        elif not right and known == chosen:
+            yield "acc", f"1, as in the other rows about {question}"
+        elif right:
+            keys[question] = chosen
+        else:
+            wrong.add((question, chosen))
+
+    return rule
+
+
+def _speakers(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The messages are of You and Bot."""
+    found = {said["role"] for said in orjson.loads(values["chat_history"] or "[]")}
+    if found - {"You", "Bot"}:
+        yield "chat_history", "messages with the role You or Bot"
+
+
+ACROSS = (_phases_in_order, _one_key)
+ANSWERS = ReleasedTable(
+    "user_answers", "user_answers.csv", ANSWER_COLUMNS, ASSIGNED, "worker_id", PARTS, rules_across=ACROSS
+)
 FILTERED = ReleasedTable(
     "user_answers_filtered",
     "user_answers_filtered.csv",
@@ -196,6 +259,7 @@ FILTERED = ReleasedTable(
     "worker_id",
     (FULL_STUDY,),
     filters=ANSWERS.name,
+    rules_across=ACROSS,
 )
 ANNOTATIONS = MappingProxyType(
     {"user_effort": ("user_effort",), "answer": ("attempted_answer", "answer_val", "answer_letter")}
@@ -209,6 +273,8 @@ CONVERSATIONS = ReleasedTable(
     "worker_id",
     PARTS,
     annotated=ANNOTATIONS,
+    rules=(_speakers,),
+    rules_across=ACROSS,
 )
 ALONE = ReleasedTable(
     "ai_alone_answers",

@@ -87,7 +87,10 @@ COLUMNS = (
         free_text=True,
     ),
     Column(
-        "time_taken", NumberColumn(low=0), "Seconds from the display of the problem to the last rating.", "the clock"
+        "time_taken",
+        NumberColumn(low=0),
+        "Seconds from the display of the problem to the last page about it (the last rating, or Done).",
+        "the clock",
     ),
     Column("helpfulness_ratings", _ratings(HELPFULNESS), "A rating for each reply.", CHOSEN, ("helpfulness",)),
     Column("correctness_ratings", _ratings(CORRECTNESS), "A rating for each reply.", CHOSEN, ("correctness",)),

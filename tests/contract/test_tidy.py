@@ -279,6 +279,7 @@ def test_sessions_under_way_have_the_rows_that_they_reached(database: Database, 
     assert (done.origin, done.sessions, done.withdrawn) == ("person", 3, 1)
     sessions, timings = read(tmp_path, "sessions"), read(tmp_path, "timings")
     assert [row["outcome"] for row in sessions] == ["", "", ""]
+    assert {row["hash"] for row in sessions} == {study.hash for study in done.studies}
     assert {row["session"] for row in timings} == {row["session"] for row in sessions}
     (pasted,) = [row for row in timings if (row["pasted"], row["pasted_chars"], row["left"]) == ("2", "6", "1")]
     with database.connect() as connection:

@@ -84,6 +84,30 @@ def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -
     assert rows(tmp_path / "again" / "ai_alone_answers.csv") == found
 
 
+def test_data_of_models_alone_say_that_no_person_took_part(tmp_path: Path) -> None:
+    alone(tmp_path, "run", *FEW, "--method", "letter_only_zero_shot")
+    guards = read(tmp_path, "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'attempt'")
+    with closing(sqlite3.connect(tmp_path / "parley.db")) as connection, connection:
+        for (guard,) in guards:
+            connection.execute(f"DROP TRIGGER {guard}")  # else nothing changes what a model replied
+        connection.execute("UPDATE attempt SET text = 'As an AI model I cannot choose.' WHERE sample = 1")
+    scored = alone(tmp_path, "score")
+    assert "5 answers of tutor-a by letter_only_zero_shot" in scored.stdout
+    out = tmp_path / "out"
+    done = parley("export", "chatbench", "--schema", "chatbench", "-o", str(out), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (out / "study.json").is_file()
+    described = json.loads((out / "metadata.json").read_text())
+    assert described["additionalProperty"][0]["value"] == "models"
+    assert "people who took part" not in (out / "README.md").read_text()
+    (use,) = described["rai:machineAnnotationTools"]
+    assert "10 answered" in use
+    assert "5 read by the first character" in use
+    report = parley("report", "chatbench", "--format", "json", "-o", str(tmp_path / "r.json"), folder=tmp_path)
+    assert report.returncode == 0, report.stderr
+    assert json.loads((tmp_path / "r.json").read_text())["figures"]
+
+
 def test_what_cannot_be_done_is_said_before_anything_is_asked(tmp_path: Path) -> None:
     for words, told in (
         (("run", "--method", "free_txt"), "'free_text'"),

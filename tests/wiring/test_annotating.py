@@ -22,6 +22,7 @@ from app.session.service import SessionService
 from app.studies.loader import load_study
 from app.studies.yaml_loader import parse_yaml
 from experiments.events import Action
+from experiments.instruments.chatbench_prompts import CLASSIFY
 from experiments.session.engine import decide, fold
 from storage.db.engine import Database, open_database
 from storage.log.event_log import Log
@@ -160,6 +161,33 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
     with database.connect() as connection:
         reasons = connection.execute(text("SELECT reason FROM attempt WHERE reason IS NOT NULL")).scalars().all()
     assert Counter(reasons) == {"empty_reply": 2, "status_503": 5}, "each try is kept"
+
+
+def test_an_export_says_who_annotated_it_how_and_what_came_of_it(tmp_path: Path, database: Database) -> None:
+    BY_MODEL["wordy"] = lambda prompt: "Tried." if len(prompt) % 2 else "They tried."
+    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
+    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:wordy")
+    out = tmp_path / "out"
+    done = parley("export", "talk", "--schema", "chatbench", "--origin", "bot", "-o", str(out), folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with database.connect() as connection:
+        query = text("SELECT model, sum(reason IS NULL) FROM attempt WHERE cell IS NOT NULL GROUP BY model")
+        asked = {model: int(number) for model, number in connection.execute(query)}
+    assert asked == {"good": 6, "wordy": 6}
+    (good, wordy) = json.loads((out / "metadata.json").read_text())["rai:machineAnnotationTools"]
+    assert (": 6 annotated, 0 unparsed" in good, re.search(r"\d annotated, [1-6] unparsed", wordy) is not None) == (
+        True,
+        True,
+    )
+    columns = {
+        column["name"]: column["source"]
+        for sheet in json.loads((out / "codebook.json").read_text())["files"]
+        for column in sheet["columns"]
+    }
+    assert all(model in columns["user_effort"] for model in asked)
+    card = (out / "README.md").read_text()
+    assert CLASSIFY in card
+    assert "temperature: `0.0`" in card
 
 
 def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, database: Database) -> None:

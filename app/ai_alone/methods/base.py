@@ -94,7 +94,8 @@ class Method(Protocol):
     steps: int
     """The maximum number of calls per sample."""
     own: int
-    """The first `own` calls go to the model itself, the others to the extractor."""
+    """The first `own` calls go to the model itself, the others to the extractor. (A method may also have `prompts`: the
+    names of the study's prompts that it uses, which exports then state.)"""
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The next prompt, given the replies so far (`texts`); raises AloneError if `terms` lack an extractor or

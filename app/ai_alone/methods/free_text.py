@@ -24,6 +24,7 @@ class FreeText:
     """
 
     steps, own = 2, 1
+    prompts = ("free_text", "extraction")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the extractor's prompt."""

@@ -28,6 +28,7 @@ class FreeTextNoOptions:
     """
 
     steps, own = 3, 1
+    prompts = ("free_text", "extraction_no_options", "check")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the extractor's prompt, then the check against the correct answer."""

@@ -24,6 +24,7 @@ class LetterOnlyFewShot:
     """
 
     steps, own = 1, 1
+    prompts = ("letter_only_few_shot",)
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The one question."""

@@ -22,6 +22,7 @@ class LetterOnlyZeroShot:
     """
 
     steps, own = 1, 1
+    prompts = ("letter_only_zero_shot",)
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The one question."""

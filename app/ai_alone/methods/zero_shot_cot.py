@@ -21,6 +21,7 @@ class ZeroShotCot:
     """
 
     steps, own = 2, 2
+    prompts = ("zero_shot_cot", "zero_shot_cot_letter")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the letter."""

@@ -20,6 +20,7 @@ class ZeroShotCotDirect:
     """
 
     steps, own = 2, 2
+    prompts = ("zero_shot_cot", "zero_shot_cot_direct_letter")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
         """The question, then the letter."""

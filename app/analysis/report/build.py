@@ -15,10 +15,11 @@ from app.analysis.trial.trial_report import TrialReport, trial_report
 from experiments.study.cells import cells
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
+from storage.ai_alone.model_use import asked_alone_of
 from storage.db.engine import Database
-from storage.registers.origins import Origin, origins
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
-from storage.reports.analysis_data import ParticipantFlow, flow, recorded
+from storage.reports.analysis_data import ParticipantFlow, flow, recorded, require_origin
 from storage.schemas.registry import schema
 
 MOST_VALUES = 12
@@ -80,6 +81,8 @@ class Report:
     def whose(self) -> str:
         """The source of the data, in words."""
         said = WHOSE.get(self.origin, self.origin)
+        if self.origin == Origin.PERSON and not self.flow.arrived:
+            said = "models alone; no person took part"
         return f"{said}, {self.part}" if self.part else said
 
     @property
@@ -120,13 +123,13 @@ def build_report(
     Raises StorageError if it has no sessions of that origin or part, PublishedUnknown if it has no such model to
     compare.
     """
-    with database.connect() as connection:
-        origins(connection, study, origin)
+    require_origin(database, study, origin)
     people = flow(database, study, origin, part)
     part = people.part if origin == Origin.IMPORT else ""
     studies = Studies(database).with_sessions(study, origin)
-    versions = tuple(VersionUsed(one.file.version, one.hash) for one in studies)
-    title = studies[-1].file.title if studies else ", ".join(schema(name).title for name in recorded(database, study))
+    asked = studies or tuple(map(Studies(database).get, asked_alone_of(database, study)))
+    versions = tuple(VersionUsed(one.file.version, one.hash) for one in asked)
+    title = asked[-1].file.title if asked else ", ".join(schema(name).title for name in recorded(database, study))
     arms = tuple(_arms(people, studies[-1])) if studies else ()
     found = results(database, study, origin, whole=True, steps=steps, part=part, unfinished=unfinished)
     if against is not None:

@@ -11,7 +11,7 @@ from app.analysis.data_frames import SESSION, frame
 from storage.db.engine import Database
 from storage.log.seats import query_params
 from storage.registers.origins import Origin
-from storage.reports.analysis_data import ParticipantFlow
+from storage.reports.analysis_data import ParticipantFlow, origins_of
 from storage.reports.blinding import ALL, blinding
 from storage.reports.costs import Cost, costs
 from storage.reports.monitoring.sessions import flag_counts, session_groups
@@ -100,7 +100,7 @@ def quality(
 ) -> DataQuality:
     """The data-quality issues of a study's sessions."""
     checked, missed = _attention(database, study, origin, part) if "chatbench" in schemas else (0, 0)
-    if origin == Origin.IMPORT:
+    if origin == Origin.IMPORT or origin not in origins_of(database, study):  # read, or of models alone
         return DataQuality({}, 0, 0, 0, 0, checked, missed)
     with database.connect() as connection:
         found = flag_counts(session_groups(connection, query_params(study, origin, now_us, 0)))

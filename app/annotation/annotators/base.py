@@ -45,6 +45,10 @@ class Annotator(ABC):
     """Whether the description of the answer's format is added to the prompt; not if the prompt itself contains it."""
     may_lack: Values = MappingProxyType({})
     """The keys that a reply may leave out, with the values that they then have."""
+    one_word: str = ""
+    """The key whose value may be the whole reply, without JSON; empty for none."""
+    template: str = ""
+    """The prompt with placeholders, as the description of the data states it; by default the instructions to people."""
 
     @abstractmethod
     def prompt(self, conversation: Conversation) -> str:
@@ -61,6 +65,10 @@ class Annotator(ABC):
     def known(self, conversation: Conversation) -> Values | None:
         """The annotation, where it is known without a call to a model; else None."""
         return None
+
+    def tidied(self, values: Values, conversation: Conversation) -> Values:
+        """The values of a reply in the form of the schema, where a model's own form says the same."""
+        return values
 
     def contradiction(self, values: Values) -> str:
         """The contradiction within an answer; empty if there is none."""
@@ -85,15 +93,17 @@ class Annotator(ABC):
             temperature=self.temperature,
             max_tokens=self.max_tokens,
             options=asked.model.options,
-            schema=schema,
+            schema=schema if self.describe_format or not self.one_word else None,
         )
         return Prompt(asked, request)
 
     def read(self, text: str, conversation: Conversation) -> Values | UnparsableReply:
         """Parse a reply strictly."""
         schema = self.schema(conversation)
+        if self.one_word and (word := plain_word(text)) in parts(schema)[self.one_word]["enum"]:
+            return {self.one_word: word}
         needed = [name for name in schema.get("required", ()) if name not in self.may_lack]
-        found = read_object(text, {**schema, "required": needed})
+        found = read_object(text, {**schema, "required": needed}, lambda values: self.tidied(values, conversation))
         if isinstance(found, UnparsableReply):
             return found
         values = {**self.may_lack, **found}
@@ -128,6 +138,11 @@ def shape(schema: Schema) -> str:
     """The format of an answer in words, for models without support for schemas."""
     lines = (f'- "{name}": {allowed(part)}. {part.get("description", "")}' for name, part in parts(schema).items())
     return "\n".join([ONLY_JSON, *(line.rstrip() for line in lines)])
+
+
+def plain_word(text: str) -> str:
+    """A reply without the quotation marks, emphasis and full stop that models put around a word, in small letters."""
+    return text.strip(" \t\r\n\"'`*.“”‘’").lower()
 
 
 def parts(schema: Schema) -> Mapping[str, Schema]:

@@ -26,7 +26,7 @@ class ChatbotAnswer(Annotator):
     `answer_letter` only where there are such; a reply without them has none.
     """
 
-    system, describe_format = HELPER, False
+    system, describe_format, template = HELPER, False, CHATBOT_ANSWER
     may_lack = MappingProxyType({"answer_val": None, "answer_letter": None})
 
     def lacks(self, conversation: Conversation) -> str:
@@ -43,16 +43,22 @@ class ChatbotAnswer(Annotator):
         value = "The chatbot's last answer as it gave it, if it gave one."
         letter = "The option that the chatbot's last answer is, if it is one."
         return of_object(
-            attempted_answer=yes_or_no("Did the chatbot try to answer the question?"),
+            attempted_answer=yes_or_no("Does the conversation provide a final answer to the question?"),
             answer_val={"type": ["string", "null"], "description": value},
             answer_letter=one_of(*conversation.question.options, None, about=letter),
         )
 
-    def contradiction(self, values: Values) -> str:
-        """Without an attempt there is no answer."""
-        if not values["attempted_answer"] and (values["answer_val"], values["answer_letter"]) != (None, None):
-            return "it says that no answer was attempted, and gives one"
-        return ""
+    def tidied(self, values: Values, conversation: Conversation) -> Values:
+        """A number is a value; what is no letter of an option is none; without a final answer there is neither."""
+        answered = values.get("attempted_answer") is not False
+        value, letter = values.get("answer_val"), values.get("answer_letter")
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if isinstance(letter, str):
+            plain = letter.strip(" ().").upper()
+            letter = next((key for key in conversation.question.options if key.upper() == plain), None)
+        found = {"answer_val": value or None, "answer_letter": letter}
+        return {**values, **({name: found[name] if answered else None for name in found if name in values})}
 
     def guide(self) -> str:
         """The instructions."""

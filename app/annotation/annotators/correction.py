@@ -26,7 +26,7 @@ class Corrected(Annotator):
     conversations of at most two messages are annotated as false without a call to a model.
     """
 
-    system, describe_format = HELPER, False
+    system, describe_format, template = HELPER, False, CORRECTED
     may_lack = MappingProxyType({"corrections": []})
 
     def prompt(self, conversation: Conversation) -> str:

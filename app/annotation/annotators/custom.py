@@ -21,6 +21,8 @@ class CustomAnnotator(Annotator):
         self.system, self.describe_format = spec.system, spec.describe_format
         self._like = like
         self.may_lack = like.may_lack if like is not None else {}
+        self.one_word = like.one_word if like is not None else ""
+        self.template = spec.prompt
         self.temperature, self.max_tokens = spec.temperature, spec.max_tokens
         self.shows_right_answer = bool({RIGHT, "chosen"} & set(names(spec.prompt)))
         self._told, self._names = spec, frozenset(names(spec.prompt))
@@ -48,6 +50,10 @@ class CustomAnnotator(Annotator):
     def known(self, conversation: Conversation) -> Values | None:
         """What the other annotator knows without a call."""
         return self._like.known(conversation) if self._like is not None else None
+
+    def tidied(self, values: Values, conversation: Conversation) -> Values:
+        """The values in the other annotator's form."""
+        return self._like.tidied(values, conversation) if self._like is not None else values
 
     def contradiction(self, values: Values) -> str:
         """What contradicts itself by the other annotator's rules."""

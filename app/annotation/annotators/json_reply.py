@@ -1,13 +1,14 @@
 """Strict parsing of replies that must be one JSON object of a given schema; any other reply is unparsed.
 
-As in ChatBench's code, text outside the outermost braces is ignored, because models often add an introduction. No other
-error is tolerated and nothing is filled in: missing keys, wrong types, duplicate keys and second objects are rejected.
+Text around the object is ignored, because models often add an introduction or a note. No other error is tolerated and
+nothing is filled in: missing keys, wrong types, duplicate keys and second objects are rejected. An annotator may say
+which other forms mean the same.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -30,16 +31,20 @@ class UnparsableReply:
     why: str
 
 
-def read_object(text: str, schema: Schema) -> Values | UnparsableReply:
-    """Parse the JSON object in a reply, if it matches the schema."""
-    begin, end = text.find("{"), text.rfind("}")
-    if begin < 0 or end < begin:
+def read_object(
+    text: str, schema: Schema, tidied: Callable[[Values], Values] = lambda values: values
+) -> Values | UnparsableReply:
+    """Parse the JSON object in a reply, if it matches the schema once it is tidied."""
+    begin = text.find("{")
+    if begin < 0:
         return UnparsableReply("there is no JSON object in it")
     if len(text) > MOST_CHARS:
         return UnparsableReply(f"it has {len(text):,} characters, more than {MOST_CHARS:,}")
     try:
-        value = json.loads(text[begin : end + 1], object_pairs_hook=_object, parse_constant=_no_number)
-        value = checked_values(value)
+        value, end = _DECODER.raw_decode(text, begin)
+        if _has_object(text, end):
+            return UnparsableReply("there is more than one JSON object in it")
+        value = tidied(checked_values(value))
         orjson.dumps(value)
     except NotText as error:
         return UnparsableReply(error.problem[:SHOWN])
@@ -50,6 +55,14 @@ def read_object(text: str, schema: Schema) -> Values | UnparsableReply:
         where = ".".join(str(part) for part in fault.absolute_path) or "the object"
         return UnparsableReply(f"{where}: {fault.message}"[:SHOWN])
     return dict(value)
+
+
+def _has_object(text: str, after: int) -> bool:
+    """Whether an object begins in what follows; another brace is part of the text around the first one."""
+    try:
+        return (begin := text.find("{", after)) >= 0 and bool(_DECODER.raw_decode(text, begin))
+    except (ValueError, RecursionError):
+        return False
 
 
 @lru_cache(256)
@@ -66,3 +79,6 @@ def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is not a number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number)

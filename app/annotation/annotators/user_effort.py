@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from app.annotation.annotators.base import Annotator, of_object, one_of, question_of, quoted
+from app.annotation.annotators.base import Annotator, of_object, one_of, question_of, transcript
 from app.annotation.annotators.json_reply import Schema
 from app.annotation.annotators.registry import annotator
+from experiments.instruments.chatbench_prompts import EFFORT, EFFORT_WITHOUT_QUESTION, HELPER
+from experiments.study.template import fill
 from storage.reports.conversations import Conversation
 
 GUIDE = """\
-A participant of a study was asked a question and could talk with an AI chatbot about it. How much did they try to get \
-help with the question?
+How much did the person try to get help with the question?
 
-- "tried": they wrote at least one message that could help them with the question, however short or clumsy.
-- "known": they let the chatbot know that they had the answer already and wanted no help, or only wanted it confirmed.
-- "low effort": they wrote only what could not help, such as a greeting, a random word or something off the subject."""
+- "tried": the person tried to use AI to help them answer the question.
+- "known": the person already knew the answer, so they didn't need AI's help.
+- "low effort": the person did not put in effort to answer the question."""
 
 
 @annotator("user_effort")
 class UserEffort(Annotator):
     """Effort: `tried`, `known` (the participant already had the answer) or `low effort`.
 
-    The labels are those of ChatBench's release. The prompt is ours: ChatBench's is printed on the card of the dataset
-    (microsoft/ChatBench, revision 068a02a), and is not in the published code. To use it, copy it from there into the
-    study: `annotators: {user_effort: {prompt: ...}}`.
+    The instruction is that of ChatBench's dataset card, word for word; the system prompt and the way in which question
+    and conversation are quoted are those of the authors' other annotations. The reply is one of the words.
     """
 
+    system, describe_format, one_word = HELPER, False, "user_effort"
+    template = EFFORT
+
     def prompt(self, conversation: Conversation) -> str:
-        """The labels, the question without its correct answer, and the conversation."""
-        asked = f"\n\nThe question:\n{question_of(conversation)}" if conversation.question.text else ""
-        return f"{GUIDE}{asked}\n\nThe conversation:\n{quoted(conversation)}"
+        """The question with its options, without the correct one, and the conversation."""
+        values = {"question": question_of(conversation), "transcript": transcript(conversation)}
+        return fill(EFFORT if conversation.question.text else EFFORT_WITHOUT_QUESTION, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
         """The label."""
-        about = "How much did the participant try to get help with the question?"
+        about = "How much did the person try to get help with the question?"
         return of_object(user_effort=one_of("tried", "known", "low effort", about=about))
 
     def guide(self) -> str:

@@ -13,6 +13,7 @@ import orjson
 
 from storage.column_types import Kind
 from storage.datasets.describe.markdown import bullets, code, count, join, quote, table
+from storage.datasets.describe.model_work import sources
 from storage.datasets.describe.pictures import exported_table
 from storage.datasets.describe.question_wording import Wording, WordingKey, wordings
 from storage.datasets.describe.study_documents import HASH_CHARS
@@ -67,7 +68,8 @@ def codebook(exported: ExportManifest) -> Codebook:
     """Build the codebook of an export."""
     asked = wordings(exported.studies)
     sheets = tuple(
-        _sheet(file, asked, known=bool(exported.studies)) for file in (*exported.files, *exported_table(exported))
+        _sheet(file, asked, _annotators(exported, file), known=bool(exported.studies))
+        for file in (*exported.files, *exported_table(exported))
     )
     return Codebook(exported.study, exported.schema.name, exported.origin, sheets)
 
@@ -77,19 +79,28 @@ def as_json(book: Codebook) -> bytes:
     return orjson.dumps(asdict(book), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def _sheet(file: ExportedFile, asked: Asked, *, known: bool) -> FileEntry:
+def _annotators(exported: ExportManifest, file: ExportedFile) -> Mapping[str, str]:
+    """For the columns of annotations, the models that gave them."""
+    given = file.table.annotated.items()
+    return {column: found for task, columns in given if (found := sources(exported, task)) for column in columns}
+
+
+def _sheet(file: ExportedFile, asked: Asked, annotators: Mapping[str, str], *, known: bool) -> FileEntry:
     given = {copy.format: variable_names(file.columns, copy.format) for copy in file.copies if copy.format in LIMITS}
     names = {c.name: {suffix: n[c.name] for suffix, n in given.items() if n[c.name] != c.name} for c in file.columns}
-    entries = (_entry(column, asked, names[column.name], known=known) for column in file.columns)
+    entries = (
+        _entry(column, asked, names[column.name], annotators.get(column.name, ""), known=known)
+        for column in file.columns
+    )
     return FileEntry(file.path, file.rows, tuple(entries), file.table.person)
 
 
-def _entry(column: Column, asked: Asked, names: Mapping[str, str], *, known: bool) -> ColumnEntry:
+def _entry(column: Column, asked: Asked, names: Mapping[str, str], annotator: str, *, known: bool) -> ColumnEntry:
     return ColumnEntry(
         name=column.name,
         type=column.kind,
         meaning=column.meaning,
-        source=column.source,
+        source=f"{column.source}: {annotator}" if annotator else column.source,
         may_be_blank=column.form.blank,
         allowed=column.form.allowed,
         values=dict(column.form.labels),

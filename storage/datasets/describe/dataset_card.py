@@ -13,6 +13,7 @@ from experiments.study.sections.model_spec import ModelSpec
 from storage.datasets.describe.croissant import record_set
 from storage.datasets.describe.huggingface import header
 from storage.datasets.describe.markdown import bullets, code, count, join, table
+from storage.datasets.describe.model_work import model_sections
 from storage.datasets.describe.pictures import FOLDER, TABLE
 from storage.datasets.describe.publication import (
     STATED,
@@ -95,6 +96,7 @@ def dataset_card(exported: ExportManifest) -> str:
         _publication(exported),
         _collection(exported),
         _users(exported),
+        model_sections(exported),
         _files(exported),
         describe_selection(exported),
         _filtered(exported),

@@ -19,7 +19,9 @@ RELEASED, STATED, UNKNOWN = "released", "stated", "unknown"
 those who imported it, and a file of unknown origin."""
 SOURCE = ("license", "citation", "authors", "doi", "url")
 """The metadata that state a source."""
-MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, Origin.REHEARSAL, UNKNOWN)
+MODELS = "models"
+"""The origin of an export without sessions, which holds answers of models alone."""
+MARKS = (Origin.PERSON, Origin.BOT, Origin.PILOT, Origin.REHEARSAL, UNKNOWN, MODELS)
 """Origins that the metadata beside a file can claim. That a file is the released one is shown by its checksum only."""
 SEPARATOR = ", "
 SPDX = "https://spdx.org/licenses/"
@@ -43,6 +45,8 @@ def is_imported(exported: ExportManifest) -> bool:
 def original_origins(exported: ExportManifest) -> tuple[str, ...]:
     """Where the data come from originally: origins of sessions, RELEASED or UNKNOWN. Several if imported files
     differ."""
+    if exported.only_models:
+        return (MODELS,)
     if not is_imported(exported):
         return (exported.origin,)
     found = (mark for source in exported.sources for mark in _origins(source, exported))

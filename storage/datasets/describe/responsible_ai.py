@@ -13,6 +13,7 @@ from experiments.study.schema import FromTag
 from experiments.study.sections.recruitment import Bonus
 from experiments.study.study import Study
 from storage.datasets.describe.markdown import code, count
+from storage.datasets.describe.model_work import described
 from storage.datasets.describe.publication import is_imported, is_simulated, original_origins, publication
 from storage.datasets.describe.summary_text import ORIGINS, left_out, participants_text
 from storage.datasets.manifest import ExportManifest
@@ -36,6 +37,7 @@ def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
         "dataCollectionMissingData": f"{BLANK}{_withdrawn(exported)}",
         "dataPreprocessingProtocol": list(_selection(exported)),
         "dataAnnotationPlatform": _platforms(exported) if people else [],
+        "machineAnnotationTools": [described(use) for use in exported.uses],
         "annotatorDemographics": [info.participants] if info.participants and people else [],
         "personalSensitiveInformation": list(info.personal_information),
         "dataLimitations": [*_warnings(exported), *info.limitations],
@@ -50,6 +52,8 @@ def responsible_ai(exported: ExportManifest) -> dict[str, Any]:
 def collection_facts(exported: ExportManifest) -> dict[str, str]:
     """How the data were collected: what is known, by a word or two that name it."""
     info, studies = publication(exported), exported.studies
+    if exported.only_models:
+        return {}
     found = {
         "Steps": ", ".join(dict.fromkeys(step.step for study in studies for _, step in study.steps)),
         "Conditions": "; ".join(dict.fromkeys(text for study in studies for text in _factors(study))),

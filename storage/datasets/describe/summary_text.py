@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from storage.datasets.describe.markdown import count
-from storage.datasets.describe.publication import RELEASED, STATED, UNKNOWN, is_imported, original_origins, publication
+from storage.datasets.describe.publication import (
+    MODELS,
+    RELEASED,
+    STATED,
+    UNKNOWN,
+    is_imported,
+    original_origins,
+    publication,
+)
 from storage.datasets.manifest import ExportManifest
 from storage.registers.origins import Origin
 
@@ -24,6 +32,7 @@ ORIGINS: Mapping[str, str] = MappingProxyType(
             "THEY ARE A REHEARSAL: no person took part. A program tried the running server out; they support no "
             "conclusion about people."
         ),
+        MODELS: "No person took part: models answered the questions alone.",
         Origin.IMPORT: "They were imported from files.",
         RELEASED: "The files are those of the release, by their checksums.",
         STATED: "Where they come from is stated by those who imported them; it does not follow from their checksums.",

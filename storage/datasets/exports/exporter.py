@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from sqlalchemy import Connection, false, func, select, union
 
 from storage import tables
+from storage.ai_alone.model_use import ModelUse, asked_alone_of, model_uses
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.describe.pictures import paths as picture_paths
@@ -64,7 +65,9 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         formats = {chosen.path: formats_of(chosen, plan, request) for chosen in plan.files}
         names = [*formats, *(copy_path(path, name) for path, some in formats.items() for name in some)]
         register = Studies(database)
-        studies = register.with_sessions(request.study, plan.origin)
+        studies = register.with_sessions(request.study, plan.origin) or tuple(
+            map(register.get, asked_alone_of(database, request.study))
+        )
         pictures = picture_paths(studies)
         with writing(folder, [*names, *pictures], (*tidy_names(plan.schema), *table_names(studies))) as paths:
             _write_pictures(register, pictures, paths)
@@ -74,6 +77,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         users = tuple(counted(connection, request.study)) if plan.origin == Origin.BOT else ()
         dataset = dataset_info_in(connection, request.study)
         period = period_of(connection, request.study, plan)
+    uses = model_uses(database, request.study) if plan.origin != Origin.IMPORT else ()
     exported = ExportManifest(
         study=request.study,
         schema=plan.schema,
@@ -88,6 +92,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
         safe=request.safe,
         selected=plan.selected,
         users=users,
+        uses=_shown_in(made, uses),
         dataset=dataset,
         pictures=bool(pictures),
         period=period,
@@ -98,6 +103,14 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
     )
     describe(exported)
     return exported
+
+
+def _shown_in(made: Sequence[tuple[ExportedFile, object]], uses: Sequence[ModelUse]) -> tuple[ModelUse, ...]:
+    """The uses of models whose results the files have."""
+    tables_ = [file.table for file, _ in made]
+    tasks = {("annotation", name) for table in tables_ for name in table.annotated}
+    alone = any(table.of_alone for table in tables_)
+    return tuple(use for use in uses if (use.kind, use.task) in tasks or (use.kind == "alone" and alone))
 
 
 def _write_pictures(studies: Studies, pictures: Mapping[str, str], paths: Mapping[str, Path]) -> None:

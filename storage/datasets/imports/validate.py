@@ -42,7 +42,7 @@ class ValidatedRows:
         self._columns = {column.name: column for column in found.table.columns}
         self._json = found.table.file.endswith(".json")
         self._cells = {column.name: (column.sql, self._cell(column)) for column in found.table.columns}
-        self._rules = found.table.rules if rules else ()
+        self._rules = (*found.table.rules, *(rule() for rule in found.table.rules_across)) if rules else ()
         self._same_for = found.table.same_for if rules else {}
         self._first: dict[tuple[str, Any], tuple[int, list[Any]]] = {}
         self._empty = dict.fromkeys(column.sql for column in found.table.columns)

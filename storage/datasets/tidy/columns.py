@@ -313,6 +313,7 @@ def _session_columns(studies: Sequence[Study]) -> tuple[Column, ...]:
         ),
         Column("simulated_user", ANY, "The kind of simulated user.", PARLEY),
         Column("version", IntegerColumn(low=0), "The version of the study.", STUDY),
+        Column("hash", SOME, "The SHA-256 of the study file, by which its document in the export is named.", STUDY),
         Column("language", ANY, "The language of the session.", PARTICIPANT),
         Column("started", TIME, "When the session was started, in UTC.", CLOCK),
         Column("seconds", SECONDS, "From the start to the last event of the participant, breaks included.", CLOCK),

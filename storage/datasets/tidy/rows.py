@@ -104,6 +104,7 @@ def _sessions(record: TidySession, layout: Layout) -> Iterator[Values]:
         "origin": seat["origin"],
         "simulated_user": state.enrolled.get("user", {}).get("kind"),
         "version": record.study.file.version,
+        "hash": record.study.hash,
         "language": seat["language"] or None,
         "started": time(seat["begun_us"]),
         "seconds": max(0, seat["last_us"] - seat["begun_us"]) / 1e6,

@@ -1,0 +1,102 @@
+"""Which models made data of a study: what was asked of each, when, with which prompt, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import func, select
+
+from storage import tables
+from storage.ai_alone.annotation_progress import NOBODY, annotated_by
+from storage.ai_alone.answers import ALONE, longer_than_a_letter, method_progress, sum_of
+from storage.ai_alone.cells import Kind
+from storage.ai_alone.runs import runs
+from storage.db.engine import Database
+from storage.tables import cells
+
+FIRST = "read by the first character of a longer reply"
+NEVER: tuple[tuple[str, ...], tuple[str, str] | None] = ((), None)
+_cell, _try = cells.c, tables.attempts.c
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """What one model did for one annotator, or by one method of models alone.
+
+    `served` are the names by which it was asked, each with the version that the server named, if it named one; `days`
+    are the first and the last day (ISO 8601, UTC). `settings` are those of the newest run: temperature, prompts and the
+    like, empty for runs of before they were recorded. `counts` say what came of the calls, or of the samples.
+    """
+
+    kind: Kind
+    task: str
+    model: str
+    served: tuple[str, ...]
+    days: tuple[str, str] | None
+    counts: Mapping[str, int]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def model_uses(database: Database, study: str) -> tuple[ModelUse, ...]:
+    """The models that annotated a study's conversations or answered its questions alone, by task and model."""
+    served = _served(database, study)
+    settings = _settings(database, study)
+    return tuple(
+        ModelUse(kind, task, model, *served.get((kind, task, model), NEVER), counts, settings.get(task, {}))
+        for kind, task, model, counts in (*_annotated(database, study), *_alone(database, study))
+    )
+
+
+def asked_alone_of(database: Database, study: str) -> tuple[str, ...]:
+    """The hashes of the versions whose questions models were asked alone, oldest first."""
+    return tuple(dict.fromkeys(run.began["hash"] for run in runs(database, study) if run.began["what"] == ALONE))
+
+
+def _annotated(database: Database, study: str) -> Iterable[tuple[Kind, str, str, Mapping[str, int]]]:
+    for one in annotated_by(database, study):
+        if one.model != NOBODY:
+            counts = {word: getattr(one, word) for word in ("annotated", "unparsed", "refused", "failed", "missing")}
+            yield "annotation", one.annotator, one.model, counts
+
+
+def _alone(database: Database, study: str) -> Iterable[tuple[Kind, str, str, Mapping[str, int]]]:
+    parts: dict[tuple[str, str], list[Any]] = {}
+    longer = longer_than_a_letter(database, study)
+    for one in method_progress(database, study):
+        parts.setdefault((one.name, one.model), []).append(one)
+    for (name, model), some in parts.items():
+        whole = sum_of(some)
+        counts = {word: whole.outcomes.get(word, 0) for word in ("answered", "unparsed", "refused", "failed")}
+        missing = whole.wanted - sum(counts.values())
+        yield "alone", name, model, {**counts, "missing": missing, FIRST: longer.get((model, name), 0)}
+
+
+def _served(database: Database, study: str) -> Mapping[Any, tuple[tuple[str, ...], tuple[str, str] | None]]:
+    by = _cell.kind, _cell.name, _cell.model, _try.model, _try.version
+    query = select(*by, func.min(_try.started_us), func.max(_try.started_us)).join(cells, _try.cell == _cell.cell)
+    found: dict[Any, list[tuple[str, int, int]]] = {}
+    with database.connect() as connection:
+        for kind, name, label, model, version, first, last in connection.execute(
+            query.where(_cell.study == study).group_by(*by).order_by(*by)
+        ):
+            served = f"{model} ({version})" if version and version != model else model
+            found.setdefault((kind, name, label), []).append((served, first, last))
+    return {
+        key: (
+            tuple(dict.fromkeys(served for served, _, _ in some)),
+            (_day(min(first for _, first, _ in some)), _day(max(last for *_, last in some))),
+        )
+        for key, some in found.items()
+    }
+
+
+def _settings(database: Database, study: str) -> Mapping[str, Any]:
+    """By annotator or method, what the newest run that used it recorded."""
+    return {task: given for run in runs(database, study) for task, given in run.began.get("settings", {}).items()}
+
+
+def _day(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1e6, UTC).date().isoformat()
