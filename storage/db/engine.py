@@ -35,6 +35,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from problems.errors import install_line
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
 from storage.db.network_file import refuse_network_share
+from storage.db.pooler import refuse_transaction_pooler
 from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
@@ -73,6 +74,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     engine = connect(url)
     _own(sqlite_path(url))
     try:
+        refuse_transaction_pooler(engine)
         with writer(engine) as connection, connection.begin():
             advisory_xact_lock(connection, SCHEMA_LOCK)
             require_current_revision(connection, revisions)

@@ -29,6 +29,7 @@ from storage.db.engine import (
     outdated_tables,
     writer,
 )
+from storage.db.pooler import refuse_transaction_pooler
 from storage.db.revisions import OWN, Revisions, revision_of, stamp
 from storage.errors import StorageError
 from storage.log.projections import rebuild
@@ -71,6 +72,7 @@ def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
         return MigrationStatus(None, (), ())
     engine = connect(url)
     try:
+        refuse_transaction_pooler(engine)
         with engine.connect() as connection:
             found = revision_of(connection, revisions)
             if found is None:
