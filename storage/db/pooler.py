@@ -42,10 +42,10 @@ def refuse_transaction_pooler(engine: Engine) -> None:
     alone = [row.locked for row in before] == [True, False, False]
     if before != after or not alone or len({row.pid for row in before}) < CONNECTIONS:
         raise StorageError(
-            f"the database {redact_password(str(engine.url))} is behind a connection pooler that shares sessions (in transaction or "
-            "statement mode). Parley needs sessions that last, with their locks and prepared statements. Nothing was "
-            "changed. Set PARLEY_DATABASE_URL to PostgreSQL's direct address, usually with port 5432 and without "
-            "`-pooler` in the host's name; or set the pooler to session mode (PgBouncer: pool_mode = session)"
+            f"the database {redact_password(str(engine.url))} is behind a connection pooler that shares sessions (in "
+            "transaction or statement mode). Parley needs sessions that last, with locks and prepared statements. "
+            "Nothing was changed. Set PARLEY_DATABASE_URL to PostgreSQL's direct address, usually with port 5432 and "
+            "without `-pooler` in the host's name; or set the pooler to session mode (PgBouncer: pool_mode = session)"
         )
 
 

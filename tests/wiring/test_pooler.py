@@ -27,7 +27,7 @@ def migration(url: str) -> object:
     return migrate(url, Path)
 
 
-@pytest.mark.parametrize("sessions, in_turn", [(1, False), (2, True), (3, True), (4, False)])
+@pytest.mark.parametrize(("sessions", "in_turn"), [(1, False), (2, True), (3, True), (4, False)])
 def test_a_pooler_that_shares_sessions_is_refused(postgres_server: str, sessions: int, in_turn: bool) -> None:
     ways: tuple[Callable[[str], object], ...] = (open_database, migration_status, migration, doctor)
     direct = fresh(postgres_server, f"parley_{uuid4().hex}")
