@@ -60,6 +60,8 @@ PRAGMAS = (
 AT_HAND = "cache_size=-32000"
 """KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
 (docs/decisions, 0007). A reader's page cache is invalidated by the next commit."""
+NO_RIGHT = ("42501", "3F000")
+"""SQLSTATE of a missing privilege, and of no schema that a role may use."""
 _joining = Lock()
 WRITING = "parley_writing"
 SCHEMA_LOCK = 0x7AB1E5
@@ -118,7 +120,9 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     """Why a database cannot be opened, with what to do."""
     file, code = sqlite_path(str(engine.url)), _code(error.orig)
     if file is None:
-        return StorageError(f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}")
+        what = f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}"
+        refused = getattr(error.orig, "sqlstate", None) in NO_RIGHT or "permission denied" in what
+        return StorageError(f"{what}. {_grants(engine)}" if refused else what)
     if code in DAMAGED:
         return StorageError(
             f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
@@ -129,6 +133,16 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     if not file.absolute().parent.is_dir():
         return StorageError(f"{file}: there is no folder {file.parent}. Make it, or change PARLEY_DATABASE_URL")
     return StorageError(f"{file}: this database cannot be opened: {error.orig}")
+
+
+def _grants(engine: Engine) -> str:
+    """What to grant where a role may not connect, make tables or use them."""
+    quote = engine.dialect.identifier_preparer.quote_identifier
+    role, name = quote(engine.url.username or "ROLE"), quote(engine.url.database or "DATABASE")
+    return (
+        f"As the owner of the database run in it: GRANT CONNECT ON DATABASE {name} TO {role}; GRANT USAGE, CREATE ON "
+        f"SCHEMA public TO {role}; and where another role has made Parley's tables: REASSIGN OWNED BY that_role TO {role}"
+    )
 
 
 def _own(file: Path | None) -> None:
