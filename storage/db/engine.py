@@ -141,7 +141,7 @@ def _grants(engine: Engine) -> str:
     role, name = quote(engine.url.username or "ROLE"), quote(engine.url.database or "DATABASE")
     return (
         f"As the owner of the database run in it: GRANT CONNECT ON DATABASE {name} TO {role}; GRANT USAGE, CREATE ON "
-        f"SCHEMA public TO {role}; and where another role has made Parley's tables: REASSIGN OWNED BY that_role TO {role}"
+        f"SCHEMA public TO {role}; and for tables that another role made: REASSIGN OWNED BY that_role TO {role}"
     )
 
 

@@ -20,10 +20,9 @@ from uuid import uuid4
 
 import httpx2
 import pytest
-from sqlalchemy import make_url
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import inspect
+from sqlalchemy import inspect, make_url
 from starlette.types import ASGIApp, Message
 
 from app.cli import console
