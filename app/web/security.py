@@ -20,9 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from app.i18n.negotiation import from_accept_language
 from app.web.frames import FRAMED_BY
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
-from app.web.rate_limit import GcraLimiter
+from app.web.rate_limit import AddressLimiter, GcraLimiter
 from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
-from storage.accounts.login_throttle import client_network
 
 MOST_BODY = 192 * 1024
 """The largest body of a request, in bytes: a draft twice as long as the longest message, in any script."""
@@ -90,8 +89,8 @@ class SecurityMiddleware:
         self._known = known
         self._exempt = exempt
         self._person = GcraLimiter(rate, burst)
-        self._strangers = GcraLimiter(people * rate, people * burst)
-        self._neighbours = GcraLimiter(people * rate, people * burst)
+        self._strangers = AddressLimiter(people * rate, people * burst)
+        self._neighbours = AddressLimiter(people * rate, people * burst)
         self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,10 +137,10 @@ class SecurityMiddleware:
         if self._exempt(request):
             return False
         person = self._known(request) if path == "/" or path.startswith("/api/") else None
-        near, now_s = client_network((scope.get("client") or ("unknown",))[0]), time.monotonic()
+        address, now_s = (scope.get("client") or ("unknown",))[0], time.monotonic()
         if person is not None and not self._person.allow(person + APART.get(path, ""), now_s):
             return True
-        if (self._strangers if person is None else self._neighbours).allow(near, now_s):
+        if (self._strangers if person is None else self._neighbours).allow(address, now_s):
             return False
         self._many.warn()
         return True
