@@ -531,7 +531,11 @@ def _shown(value: object) -> str:
         case dict():
             return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
         case _:
-            return redact_password(str(value))
+            return redact_password(str(value)) if "://" in str(value) else str(value)
+
+
+def _redacted(given: object) -> object:
+    return redact_password(given) if isinstance(given, str) else given
 
 
 def _is_secret(field: FieldInfo) -> bool:
@@ -548,7 +552,7 @@ def _fault(error: ErrorDetails) -> str:
     if error["type"] in ("model_type", "dict_type"):
         said = "must be an object, as in " + ('{"url": "https://..."}' if inside else '{"lab": {"url": "https://..."}}')
     secret = _is_secret(Settings.model_fields[field]) or "@" in str(error["input"])
-    value = "(its value is secret)" if secret else repr(error["input"])
+    value = "(its value is secret)" if secret else repr(_redacted(error["input"]))
     place = f", {'.'.join(inside)}" if inside else ""
     advice = (
         f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` creates one."

@@ -19,6 +19,9 @@ _ENCODE = (
     'python3 -c "import urllib.parse as u; print(u.quote(input(), safe=str()))"'
 )
 _PASSWORD = re.compile(r"(?<=://)([^:/]*):.*@|(?<=password=)[^&]*", re.DOTALL)
+_NO_PORT = re.compile(r"(?<=://)([^:/?#@\[]*):(?!\d+(?:[/?#]|$))[^/?#@]+(?=[/?#]|$)")
+"""Where a port stands and is none: it may be a password whose host is missing."""
+_QUERY = re.compile(r"(?<=[?#]).+", re.DOTALL)
 
 
 def parse_database_url(url: str) -> URL:
@@ -47,8 +50,11 @@ def _cuts_password(url: str) -> bool:
 
 
 def redact_password(url: str) -> str:
-    """The URL as it is written, without its password, whatever else is wrong with it."""
-    return _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else "***", url)
+    """The URL as it is written, without its password, whatever else is wrong with it. Of one that is no database's the
+    query and the fragment are left out too: keys are given there."""
+    shown = url if url.startswith(("sqlite", "postgres")) else _QUERY.sub("***", url)
+    shown = _PASSWORD.sub(lambda found: f"{found[1]}:***@" if found[1] is not None else "***", shown)
+    return _NO_PORT.sub(r"\1:***", shown)
 
 
 def sqlite_path(url: str) -> Path | None:
