@@ -13,7 +13,8 @@ EVERY_S = 60.0
 ANOTHER_SITE = "another site may not ask this"
 """The answer to a request whose Origin is not the Host that it was sent to."""
 ELSEWHERE = (
-    "refused (403): a page at %.100s asked what is served at %.100s; another site did, or a proxy does not pass Host on"
+    "refused (403): a page at %.100s asked what is served at %.100s; another site did, a proxy does not pass Host on, "
+    "or PARLEY_PUBLIC_URL has another scheme"
 )
 TOO_MANY = (
     "refused (429): more was asked from one address than PARLEY_ADDRESS_RATE_MULTIPLIER allows; if "

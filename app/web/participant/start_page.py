@@ -175,6 +175,14 @@ class StartPage:
             return await self._begin(request, offer, who, stream, found, language)
         return self._inside(request, live, who)
 
+    async def failure_page(self, request: Request) -> Response:
+        """The page for a start that cannot be taken as it was sent."""
+        offer = await self._offered.get(request.url.path.removeprefix("/s/"))
+        if offer is None:
+            return not_found_page(request)
+        let_frame(request, offer.study)
+        return sorry_page(offer.study, negotiate_request(request, offer.study.file), status=403)
+
     async def _begin(
         self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
@@ -342,9 +350,10 @@ def closed_page(study: Study, language: str) -> Response:
     return _around(study, "closed.html.j2", language)
 
 
-def sorry_page(study: Study, language: str) -> Response:
-    """The page for a study that cannot start because of a problem on the server."""
-    return render_page("unavailable.html.j2", language, status=503, title=study.translate(study.file.title, language))
+def sorry_page(study: Study, language: str, status: int = 503) -> Response:
+    """The page for a study that cannot start because of a problem on the server, or of a proxy before it."""
+    title = study.translate(study.file.title, language)
+    return render_page("unavailable.html.j2", language, status=status, title=title)
 
 
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
