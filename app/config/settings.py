@@ -257,13 +257,15 @@ class Settings(BaseSettings):
     address_rate_multiplier: int = Field(
         10,
         ge=1,
-        description="Rate limit per IP address (IPv6: per /64 network), as a multiple of the limit per participant. It "
-        "holds for all participants together, and again for unidentified requests. A class may share an address.",
+        description="Rate limit per IP address (IPv6: per /64; a /56 has 2, a /48 4 times as much), as a multiple of the "
+        "limit per participant. It holds for all participants together, and again for unidentified requests. A class "
+        "may share an address.",
     )
     sessions_per_address_per_hour: int = Field(
         30,
         ge=1,
-        description="Sessions that can start per hour from one IP address (IPv6: one /64 network).",
+        description="Sessions that can start per hour from one IP address (IPv6: one /64; a /56 has 2, a /48 "
+        "4 times as many).",
     )
     log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="The format of log lines: text or json.")
