@@ -258,8 +258,8 @@ class Settings(BaseSettings):
         10,
         ge=1,
         description="Rate limit per IP address (IPv6: per /64; a /56 has 2, a /48 4 times as much), as a multiple of "
-        "the limit per participant. It holds for all participants together, and again for unidentified requests. A class "
-        "may share an address.",
+        "the limit per participant. It holds for all participants together, and again for unidentified requests. A "
+        "class may share an address.",
     )
     sessions_per_address_per_hour: int = Field(
         30,
