@@ -114,15 +114,18 @@ def db_migrate() -> None:
     """Migrate the database to the tables of this version. Stop every process that uses it first."""
     url = settings_in_use().database_url
     with _copying("backing up") as on_progress:
-        done = migrate(url, _before(url), on_progress)
-    if done.backup:
-        out.print(f"Backup of the database from before: {done.backup}", highlight=False)
+        done = migrate(url, _before(url), on_progress, on_backup=_print_backup)
     for revision in done.revisions:
         out.print(f"Migrated to revision {revision}.", highlight=False)
     if done.rebuilt is not None:
         out.print(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
     if not done.revisions and done.rebuilt is None:
         out.print("There is nothing to migrate.")
+
+
+def _print_backup(file: Path) -> None:
+    """Name the backup before anything is changed, so that it is known whatever fails later."""
+    out.print(f"Backup of the database from before, for `parley restore`: {file}", highlight=False)
 
 
 def _before(url: str) -> Callable[[str], Path]:

@@ -31,7 +31,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from app.config.settings import Settings, env_name, reachable_url
 from app.errors import SettingsError
-from storage.accounts.login_throttle import client_network
+from storage.accounts.login_throttle import client_networks
 from storage.db.backup import files_of
 from storage.db.private_files import restrict_to_owner
 
@@ -117,7 +117,7 @@ def made(server: ASGIApp, settings: Settings, port: int, within: ConnectionLimit
 
 
 class Connection(asyncio.Protocol):
-    """A connection that `http` serves, within limits. `held` counts those of each address."""
+    """A connection that `http` serves, within limits. `held` counts those of each address, or network of IPv6."""
 
     def __init__(self, http: asyncio.Protocol, limits: ConnectionLimits, held: Counter[str]) -> None:
         self._http, self._limits, self._held = http, limits, held
@@ -131,10 +131,11 @@ class Connection(asyncio.Protocol):
         """Take it, or close it at once."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
-        self._address = client_network(peer[0]) if peer else ""
-        self._held[self._address] += 1
-        if self._limits.address is not None and self._held[self._address] > self._limits.address:
-            log.warning("one address holds %d connections; no more are taken from there", self._limits.address)
+        self._networks = client_networks(peer[0]) if peer else (("", 1),)
+        self._held.update(name for name, _ in self._networks)
+        most = self._limits.address
+        if most is not None and any(self._held[name] > most * times for name, times in self._networks):
+            log.warning("one address holds %d connections; no more are taken from there", most)
             transport.abort()
             return
         self._taken = True
@@ -148,9 +149,10 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
         self.whole()
-        self._held[self._address] -= 1
-        if not self._held[self._address]:
-            del self._held[self._address]
+        for name, _ in self._networks:
+            self._held[name] -= 1
+            if not self._held[name]:
+                del self._held[name]
         if self._taken:
             self._http.connection_lost(exc)
 

@@ -16,10 +16,14 @@ from pathlib import Path
 from app.cli.safe_console import one_line
 from app.config.settings import Settings
 from app.errors import BackendError
+from app.web.throttled_log import ThrottledFilter
 from problems.errors import ParleyError
 
 MOST = 1_000
 """Characters of a record's message, and of what it says was raised."""
+FLOODED = ("uvicorn.error", "app.cli.http_server", "app.web.participant.api")
+"""The loggers to which each connection or request of a stranger may give a line."""
+_THROTTLED = ThrottledFilter()
 
 
 class LineFormatter(logging.Formatter):
@@ -65,6 +69,8 @@ def set_up(settings: Settings) -> None:
     handler.setFormatter(JsonFormatter() if settings.log_format == "json" else TextFormatter())
     logging.basicConfig(level=settings.log_level, handlers=[handler])
     logging.captureWarnings(True)
+    for name in FLOODED:
+        logging.getLogger(name).addFilter(_THROTTLED)
     logging.raiseExceptions = False  # or a record that fails is printed with all that it was to be made of
 
 

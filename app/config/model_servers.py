@@ -20,6 +20,8 @@ SHORTEST_SECRET = 8
 CONTINUED = re.compile(r"\\\r?\n")
 SUB_PATH = re.compile(r"(/(?!\.)[\w.~-]+)+", re.ASCII)
 """The path of an address below which Parley is served."""
+LOGIN = re.compile(r"/[^/]*:[^/]*@")
+"""A user name and a password in a path."""
 
 
 def _web_address(value: str) -> str:
@@ -30,12 +32,16 @@ def _web_address(value: str) -> str:
 
 def _plain(value: str) -> str:
     parts = urlsplit(value)
-    if "@" in parts.netloc:
+    if "@" in parts.netloc or LOGIN.search(parts.path):
         raise ValueError("must not contain a user name or password; set `key` or `headers` instead")
-    if parts.query or parts.fragment:
+    if "?" in value or "#" in value:
         raise ValueError("must not contain `?` or `#`; put parameters into `query` of PARLEY_MODEL_SERVERS")
     if not parts.hostname:
         raise ValueError("must contain a host name")
+    try:
+        _ = parts.port
+    except ValueError:
+        raise ValueError("must have a port from 0 to 65535, or none") from None
     return value
 
 

@@ -257,13 +257,15 @@ class Settings(BaseSettings):
     address_rate_multiplier: int = Field(
         10,
         ge=1,
-        description="Rate limit per IP address (IPv6: per /64 network), as a multiple of the limit per participant. It "
-        "holds for all participants together, and again for unidentified requests. A class may share an address.",
+        description="Rate limit per IP address (IPv6: per /64; a /56 has 2, a /48 4 times as much), as a multiple of "
+        "the limit per participant. It holds for all participants together, and again for unidentified requests. A "
+        "class may share an address.",
     )
     sessions_per_address_per_hour: int = Field(
         30,
         ge=1,
-        description="Sessions that can start per hour from one IP address (IPv6: one /64 network).",
+        description="Sessions that can start per hour from one IP address (IPv6: one /64; a /56 has 2, a /48 "
+        "4 times as many).",
     )
     log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="The format of log lines: text or json.")
@@ -531,7 +533,11 @@ def _shown(value: object) -> str:
         case dict():
             return "; ".join(f"{name}: {_shown(part)}" for name, part in value.items())
         case _:
-            return redact_password(str(value))
+            return redact_password(str(value)) if "://" in str(value) else str(value)
+
+
+def _redacted(given: object) -> object:
+    return redact_password(given) if isinstance(given, str) else given
 
 
 def _is_secret(field: FieldInfo) -> bool:
@@ -548,7 +554,7 @@ def _fault(error: ErrorDetails) -> str:
     if error["type"] in ("model_type", "dict_type"):
         said = "must be an object, as in " + ('{"url": "https://..."}' if inside else '{"lab": {"url": "https://..."}}')
     secret = _is_secret(Settings.model_fields[field]) or "@" in str(error["input"])
-    value = "(its value is secret)" if secret else repr(error["input"])
+    value = "(its value is secret)" if secret else repr(_redacted(error["input"]))
     place = f", {'.'.join(inside)}" if inside else ""
     advice = (
         f" `python -c 'import secrets; print(secrets.token_urlsafe({SECRET_LENGTH}))'` creates one."

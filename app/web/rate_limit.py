@@ -6,6 +6,8 @@ of times and scans all of them in a thread every 10 ms, which took an eighth of 
 
 from __future__ import annotations
 
+from storage.accounts.login_throttle import IPV6_NETWORKS, client_networks
+
 FEWEST = 1_000
 
 
@@ -41,3 +43,26 @@ class GcraLimiter:
         """Drop the names whose full burst is available again."""
         self._whole_s = {name: whole_s for name, whole_s in self._whole_s.items() if whole_s > now_s}
         self._full = max(FEWEST, 2 * len(self._whole_s))
+
+
+class AddressLimiter:
+    """A limiter for each address, and for the networks of IPv6 that one client may have, which are larger."""
+
+    def __init__(self, rate: float, burst: int) -> None:
+        self._by_times = {times: GcraLimiter(times * rate, times * burst) for times in IPV6_NETWORKS.values()}
+
+    def allow(self, address: str, now_s: float) -> bool:
+        """Whether one more request of this address is within all its limits; if so, it is counted."""
+        allowed: list[tuple[GcraLimiter, str]] = []
+        for network, times in client_networks(address):
+            if not self._by_times[times].allow(network, now_s):
+                for limiter, name in allowed:
+                    limiter.refund(name)
+                return False
+            allowed.append((self._by_times[times], network))
+        return True
+
+    def refund(self, address: str) -> None:
+        """Take back a request that `allow` has counted."""
+        for network, times in client_networks(address):
+            self._by_times[times].refund(network)

@@ -10,19 +10,19 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.i18n.negotiation import from_accept_language
 from app.web.frames import FRAMED_BY
 from app.web.gradio_page import ASKED, COMPILES, SCRIPT
-from app.web.rate_limit import GcraLimiter
+from app.web.rate_limit import AddressLimiter, GcraLimiter
 from app.web.throttled_log import ANOTHER_SITE, ELSEWHERE, TOO_MANY, ThrottledWarning
-from storage.accounts.login_throttle import client_network
 
 MOST_BODY = 192 * 1024
 """The largest body of a request, in bytes: a draft twice as long as the longest message, in any script."""
@@ -74,6 +74,7 @@ class SecurityMiddleware:
     are limited to `people` times as much; unidentified requests and those that start sessions have a separate limit of
     that size, so that a flood of them does not block participants. `known` must be derived from a signed cookie:
     otherwise each request of a flood could claim a new identity. Requests that are `exempt` have no limit of rates.
+    `address` is the public one, and `failure_page` answers a start from another origin.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class SecurityMiddleware:
         *,
         known: Callable[[Request], str | None],
         exempt: Callable[[Request], bool] = lambda _: False,
+        failure_page: Callable[[Request], Awaitable[Response]],
+        address: str,
         rate: float,
         burst: int,
         people: int,
@@ -89,9 +92,11 @@ class SecurityMiddleware:
         self._app = app
         self._known = known
         self._exempt = exempt
+        self._failure_page = failure_page
+        self._address = address
         self._person = GcraLimiter(rate, burst)
-        self._strangers = GcraLimiter(people * rate, people * burst)
-        self._neighbours = GcraLimiter(people * rate, people * burst)
+        self._strangers = AddressLimiter(people * rate, people * burst)
+        self._neighbours = AddressLimiter(people * rate, people * burst)
         self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -119,13 +124,11 @@ class SecurityMiddleware:
         if method not in ALLOWED or not ALLOWED[method].fullmatch(path) or "/." in path or "//" in path:
             return PlainTextResponse("not found", 404)
         if method == "POST":
-            headers: dict[bytes, bytes] = dict(reversed(scope["headers"]))  # the first header of a name counts
-            origin = headers.get(b"origin")
-            if origin is not None and origin.partition(b"://")[2] != headers.get(b"host"):
-                told = Headers(scope=scope)
-                self._elsewhere.warn(told.get("origin"), told.get("host"))
-                return PlainTextResponse(ANOTHER_SITE, 403)
-            if int(headers.get(b"content-length") or 0) > MOST_BODY:
+            headers = Headers(scope=scope)
+            if "origin" in headers and not is_own_origin(scope, headers, self._address):
+                self._elsewhere.warn(headers["origin"], f"{scope['scheme']}://{headers.get('host')}")
+                return self._from_elsewhere if path.startswith("/s/") else PlainTextResponse(ANOTHER_SITE, 403)
+            if int(headers.get("content-length") or 0) > MOST_BODY:
                 return PlainTextResponse("too large", 413)
         if (path == "/" or path.startswith(("/api/", "/s/", "/walk/"))) and self._floods(scope):
             wait = {"retry-after": "2"}
@@ -133,18 +136,40 @@ class SecurityMiddleware:
             return JSONResponse({"note": say("There were too many requests. Please wait a moment.")}, 429, wait)
         return None
 
+    async def _from_elsewhere(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The failure page: most likely it is no attack, but a proxy that does not pass the header Host on."""
+        response = await self._failure_page(Request(scope))
+        await response(scope, receive, send)
+
     def _floods(self, scope: Scope) -> bool:
         request, path = Request(scope), scope["path"]
         if self._exempt(request):
             return False
         person = self._known(request) if path == "/" or path.startswith("/api/") else None
-        near, now_s = client_network((scope.get("client") or ("unknown",))[0]), time.monotonic()
+        address, now_s = (scope.get("client") or ("unknown",))[0], time.monotonic()
         if person is not None and not self._person.allow(person + APART.get(path, ""), now_s):
             return True
-        if (self._strangers if person is None else self._neighbours).allow(near, now_s):
+        if (self._strangers if person is None else self._neighbours).allow(address, now_s):
             return False
         self._many.warn()
         return True
+
+
+def is_own_origin(scope: Scope, headers: Headers, address: str) -> bool:
+    """Whether a request's Origin is what it was sent to, by scheme and host; `address` is the server's public one.
+
+    A proxy that ends TLS may not report the scheme. Browsers report it, and no page of another site can set their
+    header; nor can it set X-Forwarded-Proto, so that one counts here from any proxy.
+    """
+    scheme, _, host = headers.get("origin", "").partition("://")
+    if host != headers.get("host"):
+        return False
+    if headers.get("sec-fetch-site") == "same-origin":
+        return True
+    public = urlsplit(address)
+    if public.netloc == host:
+        return scheme == public.scheme
+    return scheme == headers.get("x-forwarded-proto", scope["scheme"]).partition(",")[0].strip()
 
 
 class HeaderInjector:

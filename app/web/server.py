@@ -129,6 +129,8 @@ def build_app(
         app,
         known=cookies.read_any,
         exempt=rehearsals.sent_by,
+        failure_page=arrival.failure_page,
+        address=settings.address,
         rate=settings.requests_per_second,
         burst=settings.request_burst,
         people=settings.address_rate_multiplier,

@@ -13,7 +13,8 @@ EVERY_S = 60.0
 ANOTHER_SITE = "another site may not ask this"
 """The answer to a request whose Origin is not the Host that it was sent to."""
 ELSEWHERE = (
-    "refused (403): a page at %.100s asked what is served at %.100s; another site did, or a proxy does not pass Host on"
+    "refused (403): a page at %.100s asked what is served at %.100s; another site did, a proxy does not pass Host on, "
+    "or PARLEY_PUBLIC_URL has another scheme"
 )
 TOO_MANY = (
     "refused (429): more was asked from one address than PARLEY_ADDRESS_RATE_MULTIPLIER allows; if "
@@ -42,10 +43,32 @@ class ThrottledWarning:
 
     def warn(self, *values: str | None) -> None:
         """Log the warning with these values and the number of times it was suppressed, unless it is suppressed now."""
+        if (words := self.due()) is not None:
+            log.warning(words, *values)
+
+    def due(self) -> str | None:
+        """The words with the number of times they were suppressed; None, and counted, if they are suppressed now."""
         now_s = self._now_s()
         if now_s < self._next_s:
             self._untold += 1
-            return
+            return None
         more = f" ({self._untold:,} times more before)" if self._untold else ""
-        log.warning(self._words + more, *values)
         self._next_s, self._untold = now_s + EVERY_S, 0
+        return self._words + more
+
+
+class ThrottledFilter(logging.Filter):
+    """Lets each message of a logger through at most once a minute, errors always: anybody can cause the others."""
+
+    def __init__(self, now_s: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._known: dict[str, ThrottledWarning] = {}
+        self._now_s = now_s
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log it; it then says how many were not."""
+        if record.levelno >= logging.ERROR:
+            return True
+        words = self._known.setdefault(record.msg, ThrottledWarning(record.msg, self._now_s)).due()
+        record.msg = words or record.msg
+        return words is not None

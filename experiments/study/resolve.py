@@ -26,6 +26,7 @@ from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study.base_model import StrictModel
 from experiments.study.checks.validation import validate
 from experiments.study.checks.validation_errors import drop_consequential, issues_of, parse_leniently
+from experiments.study.earlier_names import parts_of
 from experiments.study.instrument import Instrument
 from experiments.study.latin_square import order_factors
 from experiments.study.schema import ByFactor, Loop, Node, Phase, ProblemGroups, ProtocolFile, StudyFile, models
@@ -104,7 +105,7 @@ def _wording() -> dict[str, Any]:
 def restore(document: str) -> Study:
     """The study of a `document`, which was validated when it was made. Raises StudyError if it needs a step of a
     package that is no longer installed."""
-    parts = json.loads(document)
+    parts = parts_of(document)
     models()
     try:
         file = StudyFile.model_validate(parts["file"])

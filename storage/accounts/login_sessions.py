@@ -70,7 +70,7 @@ class LoginSessions:
         `browser` names one that was logged in to this account before: it is not held up by what others try.
         """
         name, near = role_label(name), client_network(address)
-        counted = limits(name if NAME.fullmatch(name) else "", near, browser)
+        counted = limits(name if NAME.fullmatch(name) else "", address, browser)
         self._refuse_flood(name, near, *counted)
         kept = self._kept(name)
         if not self._passwords.fits(kept, password) or kept is None:

@@ -35,6 +35,7 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 from problems.errors import install_line
 from storage.db.database_url import parse_database_url, redact_password, sqlite_path
 from storage.db.network_file import refuse_network_share
+from storage.db.pooler import refuse_transaction_pooler
 from storage.db.private_files import create, unwritable
 from storage.db.revisions import OWN, Revisions, require_current_revision
 from storage.errors import StorageError, cause
@@ -59,6 +60,8 @@ PRAGMAS = (
 AT_HAND = "cache_size=-32000"
 """KB of pages that a writer keeps: with millions of facts SQLite's own 2 MB were too few, as sessions' names are random
 (docs/decisions, 0007). A reader's page cache is invalidated by the next commit."""
+NO_RIGHT = ("42501", "3F000")
+"""SQLSTATE of a missing privilege, and of no schema that a role may use."""
 _joining = Lock()
 WRITING = "parley_writing"
 SCHEMA_LOCK = 0x7AB1E5
@@ -73,6 +76,7 @@ def open_database(url: str, *, outdated: bool = False, revisions: Revisions = OW
     engine = connect(url)
     _own(sqlite_path(url))
     try:
+        refuse_transaction_pooler(engine)
         with writer(engine) as connection, connection.begin():
             advisory_xact_lock(connection, SCHEMA_LOCK)
             require_current_revision(connection, revisions)
@@ -116,7 +120,9 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     """Why a database cannot be opened, with what to do."""
     file, code = sqlite_path(str(engine.url)), _code(error.orig)
     if file is None:
-        return StorageError(f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}")
+        what = f"the database {redact_password(str(engine.url))} cannot be opened: {cause(error)}"
+        refused = getattr(error.orig, "sqlstate", None) in NO_RIGHT or "permission denied" in what
+        return StorageError(f"{what}. {_grants(engine)}" if refused else what)
     if code in DAMAGED:
         return StorageError(
             f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
@@ -127,6 +133,16 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     if not file.absolute().parent.is_dir():
         return StorageError(f"{file}: there is no folder {file.parent}. Make it, or change PARLEY_DATABASE_URL")
     return StorageError(f"{file}: this database cannot be opened: {error.orig}")
+
+
+def _grants(engine: Engine) -> str:
+    """What to grant where a role may not connect, make tables or use them."""
+    quote = engine.dialect.identifier_preparer.quote_identifier
+    role, name = quote(engine.url.username or "ROLE"), quote(engine.url.database or "DATABASE")
+    return (
+        f"As the owner of the database run in it: GRANT CONNECT ON DATABASE {name} TO {role}; GRANT USAGE, CREATE ON "
+        f"SCHEMA public TO {role}; and for tables that another role made: REASSIGN OWNED BY that_role TO {role}"
+    )
 
 
 def _own(file: Path | None) -> None:

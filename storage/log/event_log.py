@@ -62,7 +62,7 @@ WRITING_S = 5.0
 NOBODY = "readiness"
 """The stream of a draft without a session, written to probe whether writing works."""
 ROOM = 256 * 1024
-"""The size of the probe in characters; a request has up to 64 KB."""
+"""The size of the probe in characters; a request has up to 192 KB."""
 AGAIN_S = 1.0
 """The interval between probes."""
 

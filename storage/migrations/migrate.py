@@ -15,8 +15,10 @@ from pathlib import Path
 
 from sqlalchemy import Connection, column, inspect, select, table
 from sqlalchemy.event import listen
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError
 
+from experiments.errors import StudyError
+from experiments.study.resolve import restore
 from storage.db.backup import OnProgress, back_up, must_be_unused, sqlite_file
 from storage.db.database_url import sqlite_path
 from storage.db.engine import (
@@ -29,10 +31,11 @@ from storage.db.engine import (
     outdated_tables,
     writer,
 )
+from storage.db.pooler import refuse_transaction_pooler
 from storage.db.revisions import OWN, Revisions, revision_of, stamp
-from storage.errors import StorageError
+from storage.errors import StorageError, cause
 from storage.log.projections import rebuild
-from storage.tables import events
+from storage.tables import events, studies
 
 AT_ONCE = 1_000
 ENVIRONMENT = Path(__file__).parent
@@ -71,6 +74,7 @@ def migration_status(url: str, revisions: Revisions = OWN) -> MigrationStatus:
         return MigrationStatus(None, (), ())
     engine = connect(url)
     try:
+        refuse_transaction_pooler(engine)
         with engine.connect() as connection:
             found = revision_of(connection, revisions)
             if found is None:
@@ -88,18 +92,21 @@ def migrate(
     backup: Callable[[str], Path],
     on_progress: OnProgress = lambda done, total: None,
     revisions: Revisions = OWN,
+    on_backup: Callable[[Path], None] = lambda file: None,
 ) -> MigrationResult:
     """Run the revisions that a database waits for, and rebuild what follows from the log where it needs that.
 
-    An SQLite database is first copied to what `backup` names for the revision it has. Raises StorageError, and then
-    nothing is changed.
+    An SQLite database is first copied to what `backup` names for the revision it has, and `on_backup` is called.
+    Raises StorageError before anything is changed where a study in it cannot be read or a revision fails.
     """
     before = migration_status(url, revisions)
     kept = None
     if before.waiting and before.revision is not None:
+        _require_readable_studies(url)
         if sqlite_path(url) is not None:
             must_be_unused(url)
             kept = back_up(sqlite_file(url), backup(before.revision), on_progress).file
+            on_backup(kept)
         _upgrade(url, before.revision, revisions)
     database = open_database(url, outdated=True, revisions=revisions)
     try:
@@ -108,6 +115,27 @@ def migrate(
         return MigrationResult(before.waiting, kept, rebuild(database) if old else None)
     finally:
         database.dispose()
+
+
+def _require_readable_studies(url: str) -> None:
+    """Raise StorageError where this Parley cannot read a study: it could not rebuild the tables of its sessions."""
+    engine = connect(url)
+    faults = []
+    try:
+        with engine.connect() as connection:
+            for document in connection.execute(select(studies.c.document)).scalars():
+                try:
+                    restore(document)
+                except StudyError as error:
+                    faults.append(str(error))
+    finally:
+        engine.dispose()
+    if faults:
+        raise StorageError(
+            "Nothing was migrated, as this Parley cannot read studies of this database. Install the packages that they "
+            "need, or export their data with the Parley that served them and begin with a new database.\n"
+            + "\n".join(faults)
+        )
 
 
 def _upgrade(url: str, found: str, revisions: Revisions) -> None:
@@ -123,8 +151,8 @@ def _upgrade(url: str, found: str, revisions: Revisions) -> None:
             merged = _run(connection, revisions)
             make_tables(connection)
             _compare(connection, before, merged)
-    except OperationalError as error:
-        raise StorageError(f"nothing was migrated: {error.orig}") from error
+    except DatabaseError as error:
+        raise StorageError(f"nothing was migrated: {cause(error)}") from error
     finally:
         engine.dispose()
 

@@ -26,6 +26,7 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
     guarded = f"<{password}>"
     for url in (
         f"postgresql://ada:{guarded}@host/name",
+        f"postgresql://ada@server:{guarded}@host/name",
         f"postgresql+psycopg://ada:{quote(guarded, safe='')}@host:5432/name",
         f"postgresql://host/name?password={quote(guarded, safe='')}&sslmode=require",
     ):
@@ -42,6 +43,23 @@ def test_a_password_that_is_quoted_is_read_as_it_is(password: str) -> None:
     assert (address.password, address.host, address.drivername) == (password, "host", "postgresql+psycopg")
 
 
+@given(PASSWORDS)
+def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_quote_it(password: str) -> None:
+    url = f"postgresql://ada:{password}@host:5432/name"
+    if "@" in password:
+        with pytest.raises(StorageError, match=r"%40.*%3A.*%2F.*urllib\.parse") as refused:
+            parse_database_url(url)
+        assert f":{password}@" not in str(refused.value)
+    else:
+        address = parse_database_url(url)
+        assert (address.host, address.port, address.database) == ("host", 5432, "name")
+
+
+@pytest.mark.parametrize("user", ["ada@server", "ada%40server"])
+def test_a_users_name_may_have_an_at(user: str) -> None:
+    assert parse_database_url(f"postgresql://{user}:{SECRET}@host/name").username == "ada@server"
+
+
 @pytest.mark.parametrize("begins", ["postgres", "postgresql", "postgresql+psycopg"])
 def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
     assert parse_database_url(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
@@ -50,7 +68,10 @@ def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        (f"postgresql://ada:x@{SECRET}@host/name", "in a password, write @ as %40"),
+        (f"postgresql://ada:x@{SECRET}@host/name", "write @ as %40"),
+        (f"postgresql://ada:x@{SECRET}:y@host/name", "write @ as %40"),
+        (f"postgresql://ada:x@y/{SECRET}@host/name", "write @ as %40"),
+        (f"postgresql://ada:x@y?{SECRET}@host/name", "write @ as %40"),
         (f"postgresql://ada:{SECRET}@host:82x/name", "its port is not a number"),
         (f"mysql://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
         (
@@ -61,7 +82,18 @@ def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
         ("sqlite:///:memory:", "it has no file"),
         ("parley.db", "it cannot be parsed"),
     ],
-    ids=["at", "port", "kind", "driver", "no file", "memory", "no address"],
+    ids=[
+        "at",
+        "at and colon",
+        "at and slash",
+        "at and query",
+        "port",
+        "kind",
+        "driver",
+        "no file",
+        "memory",
+        "no address",
+    ],
 )
 def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: str, why: str) -> None:
     for command in (("db", "status"), ("simulate", "demo", "-n", "1")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.web.rate_limit import FEWEST, GcraLimiter
+from app.web.rate_limit import FEWEST, AddressLimiter, GcraLimiter
 
 TIMES = st.lists(st.floats(0, 100, allow_nan=False), min_size=1, max_size=60).map(sorted)
 
@@ -34,3 +34,24 @@ def test_who_may_take_everything_again_is_forgotten() -> None:
         assert allowance.allow(str(number), float(number))
     assert len(allowance) <= 2 * FEWEST
     assert allowance.allow("0", 10.0 * FEWEST)
+
+
+SMALL, WIDE = "2001:db8:1:{:x}00::1", "2001:db8:1:{:x}::1"
+"""An address in each network of 56 bits of one of 48, and in each network of 64 bits of one of 56."""
+
+
+@given(st.integers(1, 9))
+def test_the_networks_of_one_home_or_institution_take_no_more_than_a_few_addresses(burst: int) -> None:
+    home, institution = AddressLimiter(0.001, burst), AddressLimiter(0.001, burst)
+    assert sum(home.allow(WIDE.format(number % 256), 0.0) for number in range(20 * burst)) == 2 * burst
+    assert sum(institution.allow(SMALL.format(number % 256), 0.0) for number in range(20 * burst)) == 4 * burst
+    assert institution.allow("2001:db8:2::1", 0.0), "another institution"
+    assert institution.allow("192.0.2.1", 0.0)
+
+
+def test_what_a_small_network_is_refused_a_large_one_has_left() -> None:
+    limiter = AddressLimiter(0.001, 2)
+    assert [limiter.allow("2001:db8::1", 0.0) for _ in range(9)] == [True] * 2 + [False] * 7
+    assert [limiter.allow("2001:db8:0:1::1", 0.0) for _ in range(3)] == [True, True, False]
+    limiter.refund("2001:db8:0:1::1")
+    assert [limiter.allow("2001:db8:0:2::1", 0.0) for _ in range(2)] == [True, False]

@@ -210,6 +210,29 @@ def test_proxies_are_addresses_or_networks(monkeypatch, value):
     assert settings.load().trusted_proxies == value
 
 
+@pytest.mark.parametrize("name", ["PARLEY_OPENAI_BASE_URL", "PARLEY_PUBLIC_URL", "PARLEY_ZENODO_URL"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://h/v1?key=hunter2-key", "https://h/v1?hunter2-key", "https://h/v1#hunter2-key",
+        "h:80?token=hunter2-key",
+        "https://me:hunter2-key@h/v1", "https://h/me:hunter2-key@x/v1", "https://me:hunter2-key",
+        "ftp://h?api-key=hunter2-key",
+    ],
+)  # fmt: skip
+def test_no_key_in_an_address_is_shown(monkeypatch, name, address):
+    monkeypatch.setenv(name, address)
+    with pytest.raises(SettingsError, match=name) as refused:
+        settings.load()
+    assert "hunter2" not in str(refused.value)
+
+
+def test_an_address_of_another_kind_of_database_is_shown_without_its_keys():
+    rows = settings.settings_table(Settings(database_url="https://h/v1?key=hunter2-key"))
+    assert "hunter2" not in str(rows)
+    assert "https://h/v1" in str(rows)
+
+
 def test_the_listing_has_every_field_described_and_masks_secrets():
     rows = settings.settings_table(Settings(secret=SecretStr(SECRET), openai_api_key=SecretStr("sk-live")))
     assert len(rows) == len(Settings.model_fields)

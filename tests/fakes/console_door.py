@@ -40,7 +40,9 @@ def behind(place: Place, *, secure: bool = False) -> ASGIApp:
         Route("/healthz", healthy),
         Route("/{path:path}", reached, methods=METHODS),
     ]
-    return ConsoleSecurity(Starlette(routes=routes), access.visitor)
+    return ConsoleSecurity(
+        Starlette(routes=routes), access.visitor, f"{'https' if secure else 'http'}://console.example:7861"
+    )
 
 
 @dataclass

@@ -79,6 +79,12 @@ def test_nginx_streams_replies_and_closes_idle_connections_before_parley_does(ht
     assert int(value(http, "client_max_body_size").rstrip("k")) * 1024 >= MOST_BODY
 
 
+def test_the_guide_has_the_sizes_of_bodies(http: list[tuple[Any, ...]]) -> None:
+    guide = " ".join((ROOT / "docs/operator.md").read_text(encoding="utf-8").split())
+    assert f"| a request's body | {MOST_BODY // 1024} kB;" in guide
+    assert f"bodies to {value(http, 'client_max_body_size').rstrip('k')} kB" in guide
+
+
 def test_nginx_keeps_a_session_to_a_server_by_its_cookie_and_by_no_address(http: list[tuple[Any, ...]]) -> None:
     upstream = block(http, "upstream", "parley")
     assert value(upstream, "hash") == "$whose consistent"

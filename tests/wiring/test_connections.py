@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import socket
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from app.cli.http_server import ConnectionLimits
+from app.cli.http_server import Connection, ConnectionLimits
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Process, Served, serving, settings_for
@@ -117,6 +119,37 @@ async def test_one_machine_holds_so_many_connections_and_no_more(served: Served)
         except httpx2.TransportError:
             assert time.monotonic() < give_up, "what was let go is counted still"
             await asyncio.sleep(0.05)
+
+
+class Transport(asyncio.Transport):
+    """That of a client at an address."""
+
+    def __init__(self, address: str, own: socket.socket) -> None:
+        super().__init__({"peername": (address, 1, 0, 0), "socket": own})
+        self.aborted = False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+
+async def test_the_networks_of_one_home_hold_only_a_few_times_the_connections_of_one() -> None:
+    held, limits = Counter[str](), ConnectionLimits(most=60, address=3)
+    with socket.socket() as own:
+
+        def connect_from(address: str) -> tuple[bool, Connection]:
+            connection, transport = Connection(asyncio.Protocol(), limits, held), Transport(address, own)
+            connection.connection_made(transport)
+            return not transport.aborted, connection
+
+        found = [connect_from(f"2001:db8:0:{number:x}::1") for number in range(20)]
+        assert sum(taken for taken, _ in found) == 6
+        assert connect_from("2001:db8:1::1")[0], "another home"
+        for _, connection in found:
+            connection.connection_lost(None)
+        assert connect_from("2001:db8:0:1::1")[0]
 
 
 MEGABYTE = 1024 * 1024

@@ -127,6 +127,7 @@ OTHERS: tuple[dict[str, str], ...] = (
     {"sec-fetch-site": "none"},
     {"origin": "http://console.example"},
     {"origin": "http://evil.example"},
+    {"origin": "https://console.example:7861"},
     {"origin": "http://console.example:7861.evil.example"},
     {"origin": "http://evil.example", "sec-fetch-site": "same-origin"},
 )

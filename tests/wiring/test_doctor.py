@@ -22,7 +22,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import inspect
+from sqlalchemy import inspect, make_url
 from starlette.types import ASGIApp, Message
 
 from app.cli import console
@@ -32,7 +32,7 @@ from app.doctor.clock import WARN_S, WRONG_S, check_clock
 from app.doctor.finding import Level
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
-from storage.db.engine import open_database
+from storage.db.engine import connect, open_database
 from storage.db.probe import Probe
 from tests.fakes.alert_receivers import Mailbox, mailbox
 from tests.fakes.certificate import self_signed
@@ -207,6 +207,23 @@ def test_a_postgresql_database_that_cannot_be_written_is_found(examine: Examine,
     let_go(database)
     found = examine(PARLEY_DATABASE_URL=url, PARLEY_SECRET=SECRET)
     assert found.about("database", "error", "read-only"), found.rows
+
+
+@pytest.mark.parametrize("lacks", ["CREATE ON SCHEMA public", "USAGE ON SCHEMA public", "CONNECT ON DATABASE"])
+def test_a_postgresql_role_that_lacks_a_privilege_gets_what_to_grant(
+    examine: Examine, postgres_server: str, lacks: str
+) -> None:
+    url, role = fresh(postgres_server, name := f"parley_{uuid4().hex}"), f"role_{uuid4().hex}"
+    engine = connect(url)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
+        connection.exec_driver_sql(f"REVOKE {lacks}{f' {name}' if 'DATABASE' in lacks else ''} FROM PUBLIC")
+        connection.commit()
+    engine.dispose()
+    own = make_url(url).set(username=role).render_as_string(hide_password=False)
+    found = examine(PARLEY_DATABASE_URL=own, PARLEY_SECRET=SECRET)
+    assert found.about("database", "error", f'GRANT USAGE, CREATE ON SCHEMA public TO "{role}"'), found.rows
+    assert found.about("database", "error", f'GRANT CONNECT ON DATABASE "{name}" TO "{role}"'), found.rows
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,20 @@ async def test_who_is_known_begins_no_more_sessions_than_strangers_do(tmp_path: 
         assert 4 * 5 <= query(served.database, "SELECT count(*) FROM session")[0][0] <= most
 
 
+async def test_the_networks_of_one_home_begin_only_a_few_times_the_sessions_of_one(tmp_path: Path) -> None:
+    settings = settings_for(tmp_path, sessions_per_address_per_hour=1, trusted_proxies="127.0.0.1")
+    async with (
+        serving(settings, studies.chat(tmp_path)) as served,
+        httpx2.AsyncClient(timeout=60, base_url=served.url) as client,
+    ):
+        statuses = []
+        for number in range(5):
+            near = {"x-forwarded-for": f"2001:db8:0:{number}::1"}
+            statuses.append((await client.post("/s/talk", data=ticket("talk"), headers=near)).status_code)
+            client.cookies.clear()
+        assert statuses == [303, 303, 429, 429, 429]
+
+
 async def test_who_loads_the_page_again_and_again_is_stopped_and_can_still_click(tmp_path: Path) -> None:
     """It is made anew for each, which takes some milliseconds."""
     settings = settings_for(tmp_path, requests_per_second=0.02, request_burst=10)

@@ -9,8 +9,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from itsdangerous import URLSafeSerializer
+from starlette.datastructures import Headers
 
-from app.web.security import MOST_BODY
+from app.web.security import MOST_BODY, is_own_origin
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
@@ -99,10 +100,18 @@ async def test_no_way_around(served: Served) -> None:
 
 @pytest.mark.parametrize(
     ("origin", "status"),
-    [(None, 401), ("own", 401), ("https://evil.example", 403), ("null", 403), ("http://127.0.0.1.evil.example", 403)],
+    [
+        (None, 401),
+        ("own", 401),
+        ("https://evil.example", 403),
+        ("null", 403),
+        ("http://127.0.0.1.evil.example", 403),
+        ("own by https", 403),
+    ],
 )
 async def test_another_site_may_not_act(served: Served, client: httpx2.AsyncClient, origin: str, status: int) -> None:
-    headers = {} if origin is None else {"origin": served.url if origin == "own" else origin}
+    own = {"own": served.url, "own by https": served.url.replace("http:", "https:")}
+    headers = {} if origin is None else {"origin": own.get(origin, origin)}
     act = {"kind": "submit", "path": "consent", "seen": 1, "key": "12345678"}
     bodies = {"look": act, "act": act, "draft": act, "telemetry": {"key": "0" * 32, "records": []}}
     for name, body in bodies.items():
@@ -111,6 +120,42 @@ async def test_another_site_may_not_act(served: Served, client: httpx2.AsyncClie
         assert "access-control-allow-origin" not in response.headers
     if status == 403:
         assert (await client.post("/s/talk", headers=headers)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("origin", "sent", "scheme", "address", "own"),
+    [
+        ("https://h", {}, "http", "https://h/studies", True),  # a proxy ends TLS and reports nothing
+        ("http://h", {}, "http", "https://h", False),
+        ("http://h", {}, "https", "https://h", False),
+        ("https://h", {"x-forwarded-proto": "https"}, "http", "http://127.0.0.1:7860", True),
+        ("https://h", {"x-forwarded-proto": "https, http"}, "http", "http://127.0.0.1:7860", True),
+        ("http://h", {"x-forwarded-proto": "https"}, "http", "http://127.0.0.1:7860", False),
+        ("https://h", {"sec-fetch-site": "same-origin"}, "http", "http://127.0.0.1:7860", True),
+        ("https://h", {"sec-fetch-site": "cross-site"}, "http", "http://127.0.0.1:7860", False),
+        ("https://evil", {"sec-fetch-site": "same-origin"}, "https", "https://h", False),
+        ("https://h", {}, "https", "http://127.0.0.1:7860", True),
+        ("h", {}, "http", "http://h", False),
+    ],
+)
+def test_an_origin_is_compared_by_scheme_and_host(
+    origin: str, sent: dict[str, str], scheme: str, address: str, own: bool
+) -> None:
+    headers = Headers({"origin": origin, "host": "h", **sent})
+    assert is_own_origin({"type": "http", "scheme": scheme}, headers, address) == own
+
+
+async def test_a_start_that_a_proxy_spoils_leads_to_the_studys_failure_page(served: Served) -> None:
+    """As nginx sends it with `proxy_pass` alone: Host is the server's own name, and Origin that of the page."""
+    headers = {"origin": "https://study.example.org", "accept": "text/html"}
+    async with httpx2.AsyncClient(timeout=60, base_url=served.url, headers=headers) as person:
+        refused = await person.post("/s/talk", data=ticket("talk"))
+        gone = await person.post("/s/none", data=ticket("none"))
+    assert (refused.status_code, gone.status_code) == (403, 404)
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "content-security-policy" in refused.headers
+    assert 'data-page="unavailable"' in refused.text
+    assert "set-cookie" not in refused.headers
 
 
 async def test_a_request_without_a_host_is_of_no_page_of_ours(served: Served) -> None:

@@ -8,8 +8,9 @@ from argon2 import PasswordHasher, extract_parameters
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.clock import VirtualClock
 from storage.accounts.accounts import Accounts
-from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, client_network
+from storage.accounts.login_throttle import MOST_TRIES, PER_ACCOUNT, PER_PAIR, LoginThrottle, client_network, limits
 from storage.accounts.passwords import MOST_CHARS, Passwords, refuse_weak
 from storage.accounts.roles import TERMINAL
 from storage.errors import AccountError, LoginRefused, TooMany
@@ -177,6 +178,25 @@ def test_of_a_hundred_tries_at_once_five_are_judged(place: Place) -> None:
         found = list(threads.map(attempt, range(100)))
     assert (found.count(LoginRefused), found.count(TooMany)) == (MOST_TRIES, 100 - MOST_TRIES)
     assert len(judged) == MOST_TRIES <= 10
+
+
+@pytest.mark.parametrize(("networks", "times"), [("2001:db8:0:{:x}::1", 2), ("2001:db8:0:{:x}00::1", 4)])
+def test_the_many_networks_of_one_place_have_few_tries(networks: str, times: int) -> None:
+    clock = VirtualClock(0)
+    throttle = LoginThrottle(clock.now_us)
+
+    def tries(names: str) -> int:
+        """How many of those of a minute are taken, each from another network."""
+        each = (limits(names.format(number), networks.format(number), "") for number in range(40))
+        return sum(throttle.take(*one) == 0 for one in each)
+
+    assert tries("ada{}") == times * MOST_TRIES
+    clock.advance(60)
+    taken = 0
+    for _ in range(30):
+        taken += tries("ada")
+        clock.advance(60)
+    assert taken == times * PER_PAIR < PER_ACCOUNT
 
 
 def test_an_address_is_what_one_computer_can_choose_from() -> None:

@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +19,9 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 
 from app.cli.logging_setup import JsonFormatter, TextFormatter
+from app.clock import VirtualClock
 from app.errors import BackendBroken
+from app.web.throttled_log import ThrottledFilter
 from storage.db.engine import open_database, writer
 from storage.errors import StorageError
 from tests.fakes import studies
@@ -97,6 +100,52 @@ def test_nothing_that_a_process_logs_makes_a_second_line(format_: str) -> None:
     assert not [line for line in lines if line.startswith(FORGED[1:20])]
     assert len(lines) == 3
     assert max(map(len, lines)) < MOST_BYTES
+
+
+FLOOD = """
+import logging
+from app.cli.logging_setup import FLOODED, set_up
+from app.config.settings import Settings
+
+set_up(Settings(_env_file=None))
+set_up(Settings(_env_file=None))
+for number in range(1_000):
+    for name in FLOODED:
+        logging.getLogger(name).info("refused: %d", number)
+        logging.getLogger(name).warning("Invalid HTTP request received.")
+    logging.getLogger("app.alerts.watch").warning("sent: %d", number)
+logging.getLogger("uvicorn.error").error("failed")
+logging.getLogger("uvicorn.error").error("failed")
+"""
+
+
+def test_what_anybody_can_cause_is_a_line_a_minute() -> None:
+    done = subprocess.run([sys.executable, "-c", FLOOD], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
+    kinds = Counter(line.split()[-2 if "sent" in line else -1] for line in done.stderr.splitlines())
+    assert kinds["received."] == kinds["0"] == 1, "whichever logger it is"
+    assert (kinds["sent:"], kinds["failed"]) == (1_000, 2)
+
+
+@pytest.mark.parametrize("level", ["INFO", "WARNING", "ERROR"])
+def test_what_was_left_out_is_counted_in_the_next_line(level: str) -> None:
+    clock = VirtualClock(0)
+    throttled = ThrottledFilter(lambda: clock.now_us() / 1e6)
+
+    def logged(number: int) -> str:
+        one = logging.makeLogRecord(
+            {"msg": "%d is 100%% refused", "args": (number,), "levelno": getattr(logging, level)}
+        )
+        return one.getMessage() if throttled.filter(one) else ""
+
+    found = [logged(number) for number in range(1_500)]
+    clock.advance(60)
+    last = logged(1_500)
+    if level == "ERROR":
+        assert all(found)
+        return
+    assert [text for text in found if text] == ["0 is 100% refused"]
+    assert last.startswith("1500 is 100% refused")
+    assert "1,499" in last
 
 
 @pytest.mark.parametrize("command", ["serve", "console"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import inspect, select, text
+from sqlalchemy import insert, inspect, select, text
 from sqlalchemy.exc import DBAPIError
 
 from app.bots.random_bot import RandomBot
@@ -27,7 +28,7 @@ from storage.log.projections import differences, rebuild
 from storage.log.seats import last_us
 from storage.migrations.migrate import TableContent, content, migrate, migration_status
 from storage.schemas.registry import schemas
-from storage.tables import attempts, metadata, seats, usage
+from storage.tables import attempts, metadata, seats, studies, usage
 from tests.fakes.commanding import parley
 from tests.fakes.first import FACTS, LATER, make_first
 from tests.fakes.one_database import one_database
@@ -311,6 +312,37 @@ def test_a_database_that_is_in_use_is_not_migrated(tmp_path: Path, backup: Namin
     log.close()
     database.dispose()
     assert migrate(url, backup, revisions=LATER).backup == tmp_path / f"before-{OWN.names[-1]}.db"
+
+
+@one_database
+def test_a_database_with_a_study_that_cannot_be_read_is_left_as_it_is(database_url: str, backup: Naming) -> None:
+    make_first(database_url)
+    engine = connect(database_url)
+    with writer(engine) as connection, connection.begin():
+        document = json.loads(connection.execute(select(studies.c.document)).scalar_one())
+        document["file"]["flow"][0]["step"] = "telepathy"  # of a package that is not installed
+        other = {"hash": "f" * 64, "name": "far", "version": 1, "document": json.dumps(document), "registered_us": 0}
+        connection.execute(insert(studies), [other])
+    engine.dispose()
+    before = contents(database_url)
+    with pytest.raises(StorageError, match=r"(?s)Nothing was migrated.*flow\[0\].*telepathy"):
+        migrate(database_url, backup)
+    assert contents(database_url) == before
+    assert migration_status(database_url).revision == "0001"
+    assert not backup("0001").exists()
+
+
+def test_the_backup_is_named_whatever_fails_afterwards(tmp_path: Path) -> None:
+    make_first(url := f"sqlite:///{tmp_path}/parley.db")
+    engine = connect(url)
+    with writer(engine) as connection, connection.begin():
+        connection.exec_driver_sql("DROP TABLE attempt")
+    engine.dispose()
+    done = parley("db", "migrate", folder=tmp_path)
+    kept = list(tmp_path.glob("parley-revision-0001-*.db"))
+    assert (done.returncode, len(kept)) == (2, 1)
+    assert kept[0].name in "".join(done.stdout.split())
+    assert "nothing was migrated" in done.stderr
 
 
 def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.web.console.current_user import VISITOR, CurrentUser
 from app.web.gradio_page import ASKED, COMPILES, EVENTS
-from app.web.security import HEADERS, HeaderInjector, replay_body, whole_body
+from app.web.security import HEADERS, HeaderInjector, is_own_origin, replay_body, whole_body
 from app.web.throttled_log import ELSEWHERE, ThrottledWarning
 from problems.pictures import MOST_BYTES
 
@@ -41,10 +41,12 @@ FOREVER = b"private, max-age=31536000, immutable"
 
 
 class ConsoleSecurity:
-    """ASGI middleware; `visitor` returns the user of a request, or None without a login."""
+    """ASGI middleware; `visitor` returns the user of a request, or None without a login. `address` is the public
+    one."""
 
-    def __init__(self, app: ASGIApp, visitor: Callable[[Request], CurrentUser | None]) -> None:
+    def __init__(self, app: ASGIApp, visitor: Callable[[Request], CurrentUser | None], address: str) -> None:
         self._app = app
+        self._address = address
         self._visitor = visitor
         self._elsewhere = ThrottledWarning(ELSEWHERE)
 
@@ -70,8 +72,8 @@ class ConsoleSecurity:
         await self._app(scope, receive, answer)
 
     async def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
-        if scope["method"] == "POST" and not _from_here(headers):
-            self._elsewhere.warn(headers.get("origin"), headers.get("host"))
+        if scope["method"] == "POST" and not _from_here(scope, headers, self._address):
+            self._elsewhere.warn(headers.get("origin"), f"{scope['scheme']}://{headers.get('host')}")
             return JSONResponse(
                 {"note": "Requests from other sites are not accepted. Open the console and try again there."}, 403
             )
@@ -98,12 +100,11 @@ def _listed(allowed: Mapping[str, re.Pattern[str]], scope: Scope) -> bool:
     return method in allowed and bool(allowed[method].fullmatch(path)) and "/." not in path and "//" not in path
 
 
-def _from_here(headers: Headers) -> bool:
+def _from_here(scope: Scope, headers: Headers, address: str) -> bool:
     """Whether a page of this host sent the request: by Origin, or by Sec-Fetch-Site if the browser hides the Origin."""
-    origin = headers.get("origin", "null")
-    if origin == "null":
+    if headers.get("origin", "null") == "null":
         return headers.get("sec-fetch-site") == "same-origin"
-    return origin.partition("://")[2] == headers.get("host")
+    return is_own_origin(scope, headers, address)
 
 
 def _to_login(scope: Scope, headers: Headers) -> ASGIApp:

@@ -41,7 +41,7 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
     secure, path = settings.console_address.startswith("https://"), settings.console_sub_path
     access = Authentication(accounts, secret, clock, secure=secure, path=path or "/")
     app = build_app(ConsoleContext(settings, database, secret, clock, accounts), access.routes())
-    gate = ConsoleSecurity(app, access.visitor)
+    gate = ConsoleSecurity(app, access.visitor, settings.console_address)
     return SubPath(gate, path, is_route) if path else gate
 
 

@@ -57,7 +57,7 @@ class ProlificTokens:
         """Whether the settings name any workspace whose tokens are accepted."""
         return bool(self._workspaces)
 
-    async def read(self, token: str) -> Mapping[str, object] | KeysUnavailable:
+    async def read(self, token: str) -> Mapping[str, str] | KeysUnavailable:
         """The ids in a token by parameter; empty if the token is invalid, expired or for another server or
         workspace."""
         try:
@@ -76,16 +76,17 @@ class ProlificTokens:
                 leeway=LEEWAY_S,
                 options={"require": ["exp", "iss", "aud"], "verify_aud": False},  # it is an address: see below
             )
-        except jwt.InvalidTokenError:
+        except (jwt.InvalidTokenError, TypeError, OverflowError):  # the last two of a claim of another type
             return {}
         return self._ids_in(claims)
 
-    def _ids_in(self, claims: Mapping[str, Any]) -> Mapping[str, object]:
+    def _ids_in(self, claims: Mapping[str, Any]) -> Mapping[str, str]:
         audience, ids = claims["aud"], claims.get("prolific")
         meant = audience if isinstance(audience, list) else [audience]
         if self._here not in map(_origin, map(str, meant)) or not isinstance(ids, dict):
             return {}
-        return ids if ids.get("workspace_id") in self._workspaces else {}
+        texts = {name: value for name, value in ids.items() if isinstance(value, str)}
+        return texts if texts.get("workspace_id") in self._workspaces else {}
 
     async def _key(self, kid: str) -> jwt.PyJWK | None:
         now_s = time.monotonic()

@@ -140,7 +140,7 @@ class Links:
         if isinstance(ids, KeysUnavailable):
             return replace(claim, untold=True)
         names = RECRUITERS["prolific"]
-        id_, submission = (clean_id(str(ids.get(name, ""))) for name in (names.id, names.submission))
+        id_, submission = (clean_id(ids.get(name, "")) for name in (names.id, names.submission))
         if id_:
             return IdentityClaim(ParticipantId("prolific", id_, submission), proof="prolific token")
         return replace(claim, forged=True)

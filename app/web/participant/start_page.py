@@ -33,13 +33,12 @@ from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, r
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
 from app.web.participant.tickets import Tickets
-from app.web.rate_limit import GcraLimiter
+from app.web.rate_limit import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue
 from experiments.session.engine import end_page
 from experiments.session.outcomes import redirect_url
 from experiments.study.study import Study
-from storage.accounts.login_throttle import client_network
 from storage.db.engine import Database
 from storage.errors import Conflict, StorageError
 from storage.registers.link_problems import count_link_problem
@@ -83,12 +82,12 @@ class StartPage:
         self._links = links
         self._returning = Returning(runtime, participants, cookies, again=again)
         self._tickets = tickets
-        self._forged = GcraLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
-        self._new = GcraLimiter(per_address / HOUR_S, per_address)
+        self._forged = AddressLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._new = AddressLimiter(per_address / HOUR_S, per_address)
         self._cookies = cookies
         self._offered = offered
         self._database = database
-        self._counted = GcraLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
+        self._counted = AddressLimiter(FORGED_A_SECOND, FORGED_AT_ONCE)
         self._not_secure, self._many_forged, self._many_new = (
             ThrottledWarning(NOT_SECURE),
             ThrottledWarning(MANY_FORGED),
@@ -176,13 +175,21 @@ class StartPage:
             return await self._begin(request, offer, who, stream, found, language)
         return self._inside(request, live, who)
 
+    async def failure_page(self, request: Request) -> Response:
+        """The page for a start that cannot be taken as it was sent."""
+        offer = await self._offered.get(request.url.path.removeprefix("/s/"))
+        if offer is None:
+            return not_found_page(request)
+        let_frame(request, offer.study)
+        return sorry_page(offer.study, negotiate_request(request, offer.study.file), status=403)
+
     async def _begin(
         self, request: Request, offer: OpenStudy, who: IdentityClaim, stream: str, found: ReturnResult, language: str
     ) -> Response:
         """Start a session, unless the address's rate limit is reached, which does not hold for rehearsals. If none
         starts, the limit is refunded."""
-        near, begun = _near(request), who.rehearsed is not None
-        if who.rehearsed is None and not self._new.allow(near, time.monotonic()):
+        address, begun = _address(request), who.rehearsed is not None
+        if who.rehearsed is None and not self._new.allow(address, time.monotonic()):
             self._many_new.warn()
             return unavailable_page(offer.study, language)
         try:
@@ -197,7 +204,7 @@ class StartPage:
             return sorry_page(offer.study, language)
         finally:
             if not begun:
-                self._new.refund(near)
+                self._new.refund(address)
         return self._inside(request, live, who)
 
     async def _is_closed(self, study: Study, who: IdentityClaim) -> bool:
@@ -257,7 +264,7 @@ class StartPage:
         invalid proofs from one address."""
         if who.untold:
             return sorry_page(study, language)
-        if who.forged and not self._forged.allow(_near(request), time.monotonic()):
+        if who.forged and not self._forged.allow(_address(request), time.monotonic()):
             self._many_forged.warn()
             return missing_id_page(study, language, status=429)
         return missing_id_page(study, language)
@@ -266,7 +273,7 @@ class StartPage:
         self, request: Request, study: Study, who: IdentityClaim, why: Refusal, *, started: bool = False
     ) -> None:
         """Count a link whose id was not taken, for researchers; of one address only as many as a class has."""
-        if not self._counted.allow(_near(request), time.monotonic()):
+        if not self._counted.allow(_address(request), time.monotonic()):
             return
         name = who.unreadable.parameter if who.unreadable else ""
         done = "a session started without it" if started else "refused (403)"
@@ -326,9 +333,9 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
     return found
 
 
-def _near(request: Request) -> str:
-    """The client's network, to which rate limits apply."""
-    return client_network(request.client.host if request.client else "unknown")
+def _address(request: Request) -> str:
+    """The client's address, to which rate limits apply."""
+    return request.client.host if request.client else "unknown"
 
 
 def unavailable_page(study: Study, language: str) -> Response:
@@ -343,9 +350,10 @@ def closed_page(study: Study, language: str) -> Response:
     return _around(study, "closed.html.j2", language)
 
 
-def sorry_page(study: Study, language: str) -> Response:
-    """The page for a study that cannot start because of a problem on the server."""
-    return render_page("unavailable.html.j2", language, status=503, title=study.translate(study.file.title, language))
+def sorry_page(study: Study, language: str, status: int = 503) -> Response:
+    """The page for a study that cannot start because of a problem on the server, or of a proxy before it."""
+    title = study.translate(study.file.title, language)
+    return render_page("unavailable.html.j2", language, status=status, title=title)
 
 
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
