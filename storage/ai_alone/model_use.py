@@ -23,7 +23,7 @@ _cell, _try = cells.c, tables.attempts.c
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUse:
+class ModelTask:
     """What one model did for one annotator, or by one method of models alone.
 
     `served` are the names by which it was asked, each with the version that the server named, if it named one; `days`
@@ -40,12 +40,12 @@ class ModelUse:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def model_uses(database: Database, study: str) -> tuple[ModelUse, ...]:
+def model_uses(database: Database, study: str) -> tuple[ModelTask, ...]:
     """The models that annotated a study's conversations or answered its questions alone, by task and model."""
     served = _served(database, study)
     settings = _settings(database, study)
     return tuple(
-        ModelUse(kind, task, model, *served.get((kind, task, model), NEVER), counts, settings.get(task, {}))
+        ModelTask(kind, task, model, *served.get((kind, task, model), NEVER), counts, settings.get(task, {}))
         for kind, task, model, counts in (*_annotated(database, study), *_alone(database, study))
     )
 

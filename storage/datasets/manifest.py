@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.study import Study
-from storage.ai_alone.model_use import ModelUse
+from storage.ai_alone.model_use import ModelTask
 from storage.schemas.base import Column, ReleasedTable, Schema
 
 
@@ -114,7 +114,7 @@ class ExportManifest:
     """How many sessions were withdrawn. They are erased and not counted in any other number."""
     users: tuple[tuple[str, int], ...] = ()
     """Simulated users and how many sessions each played; empty if people took part."""
-    uses: tuple[ModelUse, ...] = ()
+    uses: tuple[ModelTask, ...] = ()
     """The models that made the data: those that annotated conversations, and those that answered alone."""
     dataset: DatasetInfo | None = None
     """The publication metadata that were recorded for the study."""

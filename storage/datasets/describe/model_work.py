@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from storage.ai_alone.model_use import ModelUse
+from storage.ai_alone.model_use import ModelTask
 from storage.datasets.describe.markdown import bullets, code, join, table
 from storage.datasets.manifest import ExportManifest
 
@@ -27,7 +27,7 @@ def model_sections(exported: ExportManifest) -> str:
     return join(*(_section(exported, kind) for kind in TITLES)) if exported.uses else ""
 
 
-def described(use: ModelUse) -> str:
+def described(use: ModelTask) -> str:
     """One use in a line: the task, the model as it was asked, its version, when, and what came of it."""
     served = ", ".join(use.served) or "never asked"
     days = f", {' to '.join(dict.fromkeys(use.days))}" if use.days else ""
@@ -67,7 +67,7 @@ def _section(exported: ExportManifest, kind: str) -> str:
     )
 
 
-def _settings(uses: list[ModelUse]) -> Iterator[str]:
+def _settings(uses: list[ModelTask]) -> Iterator[str]:
     for task, settings in {use.task: use.settings for use in uses}.items():
         yield f"### {code(task)}"
         if not settings:

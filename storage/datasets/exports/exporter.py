@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from sqlalchemy import Connection, false, func, select, union
 
 from storage import tables
-from storage.ai_alone.model_use import ModelUse, asked_alone_of, model_uses
+from storage.ai_alone.model_use import ModelTask, asked_alone_of, model_uses
 from storage.datasets.describe import describe
 from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.describe.pictures import paths as picture_paths
@@ -105,7 +105,7 @@ def _export(database: Database, request: ExportRequest, folder: Path, on_rows: O
     return exported
 
 
-def _shown_in(made: Sequence[tuple[ExportedFile, object]], uses: Sequence[ModelUse]) -> tuple[ModelUse, ...]:
+def _shown_in(made: Sequence[tuple[ExportedFile, object]], uses: Sequence[ModelTask]) -> tuple[ModelTask, ...]:
     """The uses of models whose results the files have."""
     tables_ = [file.table for file, _ in made]
     tasks = {("annotation", name) for table in tables_ for name in table.annotated}
