@@ -12,9 +12,11 @@ and it would poll a thousand times a second.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import gradio as gr
 from cachetools import LRUCache
@@ -71,6 +73,9 @@ CONSOLE: Mapping[str, str] = {
 """Selectors that must match in the tabs of the console."""
 MOST_MADE = 20
 """For how many hosts the page is cached. The number is limited, because a client can send any Host header."""
+_PRELOADED = json.loads((Path(__file__).parent / "gradio_preloaded.json").read_text(encoding="utf-8"))
+"""What the participants' page asks Gradio for after its HTML was read, which would otherwise be four waves of requests;
+of one release, as the names have a hash. `python -m tests.browser.preloaded` writes it."""
 _WHOLE = (Path(__file__).parent / "static" / "whole.js").read_text(encoding="utf-8")
 
 
@@ -101,6 +106,14 @@ def gradio_page(blocks: gr.Blocks, head: str, sub_path: str = "") -> FastAPI:
 def whole() -> str:
     """The inline script that reloads a page of which a part could not be loaded; it must come before all parts."""
     return f"<script>\n{_WHOLE}</script>"
+
+
+def preloads() -> str:
+    """The tags that begin to load at once what Gradio's page asks for step by step."""
+    if gr.__version__ != _PRELOADED["gradio"]:
+        return ""
+    kinds = {".js": 'rel="modulepreload"', ".css": 'rel="preload" as="style" fetchpriority="low"'}
+    return "".join(f'<link {kinds[Path(urlsplit(path).path).suffix]} href="{path}">' for path in _PRELOADED["paths"])
 
 
 class _Shell:

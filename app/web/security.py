@@ -7,6 +7,7 @@ no-referrer. It knows no study and no session. `trust.md` B explains each measur
 
 from __future__ import annotations
 
+import gzip
 import re
 import secrets
 import time
@@ -220,6 +221,10 @@ class HeaderInjector:
         nonce = secrets.token_urlsafe(16)
         page = b"".join(self._parts).replace(SCRIPT, SCRIPT + f' nonce="{nonce}"'.encode())
         headers = MutableHeaders(raw=start["headers"])
+        if page and "gzip" in Headers(scope=self._scope).get("accept-encoding", ""):
+            page = gzip.compress(page)
+            headers["content-encoding"] = "gzip"
+            headers.add_vary_header("Accept-Encoding")
         framed_by = " ".join(self._framed_by()) or "'none'"
         headers["content-security-policy"] = CSP.format(nonce=nonce, more=self._scripts, framed_by=framed_by)
         if "content-length" in headers and headers["content-length"] != "0" and page:

@@ -251,7 +251,7 @@ class Number(Field):
     def accept(self, value: Any) -> int | float:
         """The number, if it is one and in range."""
         try:
-            number = read_number(str(value), integer=self.integer)
+            number = read_number(str(value).strip().removesuffix(self.unit), integer=self.integer)
         except GroupedThousands:
             raise Invalid("Please enter the number without separators between thousands.") from None
         except ValueError:

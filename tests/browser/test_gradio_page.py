@@ -3,17 +3,19 @@
 What it does of the console's is looked for by test_console, on the way through its rooms.
 """
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext
+from playwright.sync_api import BrowserContext, Route, expect
 from pygments.token import STANDARD_TYPES
 
 from app.web import gradio_page
 from app.web.security import ALLOWED
+from tests.browser.preloaded import FILE, preloaded
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import quiet, until
 from tests.fakes.served import Process
@@ -97,3 +99,28 @@ def test_no_style_finds_what_is_not_written_down() -> None:
     for path in [*WEB.rglob("static/*.css"), *WEB.rglob("static/*.js")]:
         for name in re.findall(r"data-testid=[\"']?([\w-]+)", path.read_text(encoding="utf-8")):
             assert f"data-testid={name}]" in assumed, path
+
+
+def test_what_gradio_asks_for_after_its_html_is_asked_for_at_once(fast: Process, new_context: NewContext) -> None:
+    """If this fails after another Gradio was locked or the theme was changed: python -m tests.browser.preloaded"""
+    assert preloaded(new_context(own=True).new_page(), fast.url) == json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def test_the_page_says_that_it_loads_and_that_it_waits_for_the_connection(
+    fast: Process, new_context: NewContext
+) -> None:
+    context = new_context(own=True, locale="de-AT")
+    page = context.new_page()
+    Visitor(page, fast.url).arrive("short")
+    held: list[Route] = []
+    page.route("**/assets/*.js", lambda route: held.append(route))
+    page.goto(fast.url, wait_until="commit")
+    line = page.locator("#loading[lang=de]")
+    loading = line.inner_text()
+    context.set_offline(True)
+    expect(line).not_to_have_text(loading)
+    context.set_offline(False)
+    expect(line).to_have_text(loading)
+    page.unroute("**/assets/*.js")  # what was held goes on
+    page.locator("#left h1").wait_for()
+    expect(page.locator("#loading")).to_have_count(0)

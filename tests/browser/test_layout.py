@@ -31,8 +31,7 @@ AT_END = """() => {
   return log.scrollHeight - log.scrollTop - log.clientHeight < 5;
 }"""
 GROW = """async () => {
-  const { atEnd } = await import("/parley/scroll.js");
-  atEnd(() => document.querySelector("#chat [role=log]").lastElementChild.append(
+  window.parley.atEnd(() => document.querySelector("#chat [role=log]").lastElementChild.append(
     Object.assign(document.createElement("p"), { textContent: "More words. ".repeat(40) })));
 }"""
 
@@ -67,8 +66,9 @@ def test_scrolling_up_by_a_little_is_respected_while_a_reply_grows(screens: Scre
     page.evaluate(GROW)
     settled(page)
     assert page.locator("#chat [role=log]").evaluate("log => log.scrollTop") == at
-    page.mouse.wheel(0, 5000)
+    page.locator("#chat .newest").click()
     until(page, AT_END)
+    expect(page.locator("#chat .newest")).to_be_hidden()
     page.evaluate(GROW)
     until(page, AT_END)
 

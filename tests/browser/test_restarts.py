@@ -123,7 +123,7 @@ def test_a_part_that_never_arrives_is_done_without(slow: Process, new_context: N
     page = new_context().new_page()
     loaded: list[str] = []
     page.on("request", lambda request: loaded.append(request.url) if request.is_navigation_request() else None)
-    page.route("**/parley/slider.css", lambda route: route.abort())
+    page.route("**/parley/page.css", lambda route: route.abort())
     visitor = Visitor(page, slow.url)
     visitor.arrive("short")
     page.wait_for_function("JSON.parse(sessionStorage['parley-anew']).length === 3")

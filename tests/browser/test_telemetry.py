@@ -195,13 +195,6 @@ def test_a_dead_endpoint_is_nobodys_concern(served: Served, visitor: Visitor, st
     assert told(served, lambda rows: True) == []
 
 
-def test_a_page_whose_watching_is_refused_works_as_ever(served: Served, visitor: Visitor) -> None:
-    visitor.page.route("**/parley/watch.js", lambda route: route.abort())
-    come(visitor)
-    visitor.go_on()
-    assert [one for one in visitor.complaints if "/parley/watch.js" not in one] == []
-
-
 def test_a_slow_endpoint_slows_no_click(served: Served, visitor: Visitor) -> None:
     held: list[Route] = []
     visitor.page.route(ENDPOINT, lambda route: held.append(route))

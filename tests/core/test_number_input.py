@@ -35,16 +35,29 @@ def test_a_whole_number_is_read_in_any_script(number, script):
     assert WHOLE.accept(str(number).translate(SCRIPTS[script])) == number
 
 
-@given(st.integers(1_000, 10**12))
-def test_separators_between_thousands_are_refused_and_never_read_as_decimals(number):
-    for field in (WHOLE, DECIMAL):
-        with pytest.raises(Invalid, match="thousands"):
-            field.accept(f"{number:,}")
+@given(st.integers(1_000, 999_999), st.sampled_from([(",", DECIMAL), (",", WHOLE), (".", WHOLE)]))
+def test_one_sign_that_may_stand_between_thousands_or_before_decimals_is_asked_about(number, read):
+    sign, field = read
+    with pytest.raises(Invalid, match="thousands"):
+        field.accept(f"{number:,}".replace(",", sign))
+
+
+@given(st.integers(1_000_000, 10**9), st.sampled_from([",", ".", " ", "'", "\u2019", "\u202f", "\u00a0"]))
+def test_thousands_may_be_set_apart_where_nothing_else_can_be_meant(number, apart):
+    typed = f"{number:,}".replace(",", apart)
+    assert WHOLE.accept(typed) == DECIMAL.accept(typed) == number
+    decimals = "." if apart == "," else ","
+    assert DECIMAL.accept(f"-{typed}{decimals}25") == -(number + 0.25)
+
+
+def test_the_unit_may_be_typed_as_well():
+    assert Number(name="share", unit="%").accept("20 %") == 20
 
 
 @pytest.mark.parametrize(("typed", "number"), [
     ("0,125", 0.125), ("1.125", 1.125), (",5", 0.5), ("3.", 3.0),
     ("12,5", 12.5), ("1234,567", 1234.567), ("1e3", 1000.0),
+    ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("1 000", 1000.0), ("- 5", -5.0), ("+ 5", 5.0),
     ("\u200e-\u0663\u066b\u0665\u061c", -3.5),
 ])  # fmt: skip
 def test_points_and_commas(typed, number):
@@ -52,7 +65,7 @@ def test_points_and_commas(typed, number):
 
 
 @pytest.mark.parametrize("typed", [
-    "", "-", ".", "1_000", "1 000", "3²", "½", "①", "nan", "inf",
+    "", "-", ".", "1_000", "1 00", "1 0000", "1.234,567,8", "3²", "½", "①", "nan", "inf",
     "0x10", "1,2,3", "1.2.3", "3,5 kg", "twelve", "9" * 5000,
 ])  # fmt: skip
 @pytest.mark.parametrize("field", [WHOLE, DECIMAL])

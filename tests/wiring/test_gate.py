@@ -22,7 +22,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 OPEN = {
     *((method, path) for method in ("GET", "HEAD") for path in (
         "/", "/s/x", "/walk/x", "/out", "/healthz", "/healthz/live", "/healthz/ready", "/robots.txt", "/theme.css",
-        "/favicon.ico", "/parley/page.js", "/static/x", "/assets/x", "/api/reply",
+        "/favicon.ico", "/parley/page.js", "/parley/page.css", "/static/x", "/assets/x", "/api/reply",
     )),
     ("POST", "/s/x"), *(("POST", f"/api/{name}") for name in ("look", "act", "draft", "preview", "telemetry")),
 }  # fmt: skip

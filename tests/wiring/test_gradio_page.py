@@ -58,7 +58,6 @@ async def test_a_page_is_the_same_whatever_is_made_up(resident: HttpBot, researc
         plain = await resident.client.get("/", headers={"accept-encoding": "identity"})
         answer = await resident.client.get(path, headers=headers)
         assert (plain.status_code, answer.status_code) == (200, 200)
-        assert "content-encoding" not in answer.headers
         assert without_nonces(answer.text) == without_nonces(plain.text), (path, headers)
         plain, answer = await researcher.send("GET", "/"), await researcher.send("GET", path, headers=headers)
         assert (answer.status_code, answer.text) == (200, plain.text), (path, headers)

@@ -17,9 +17,10 @@ from typing import Any
 from markupsafe import Markup
 
 from app.session.transitions import LoadedSession
+from app.web import bundle
 from app.web.console.context import ConsoleContext
 from app.web.console.text_rendering import BudgetedRenderer
-from app.web.participant.page import STATIC, STYLES
+from app.web.participant.page import STYLES
 from app.web.participant.view import StudyContext, render_page, study_context_of
 from experiments.events import NOTES, Event
 from experiments.session.engine import screen
@@ -90,8 +91,7 @@ def _inlined(picture: Callable[[str], StoredPicture | None], html: str) -> str:
 @cache
 def _styles() -> Markup:
     """The styles of the participants' page without the font that they load."""
-    texts = [(STATIC / f"{name}.css").read_text(encoding="utf-8") for name in STYLES]
-    return Markup(FONTS.sub("", "\n".join(texts)))  # noqa: S704  (files of ours)
+    return Markup(FONTS.sub("", bundle.styles(STYLES)))  # noqa: S704  (files of ours)
 
 
 def _submitted_values(shown: Screen, following: Sequence[Event]) -> Mapping[str, Any]:

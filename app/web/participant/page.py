@@ -7,36 +7,22 @@ updates of all components from page.js. No event reaches Gradio's server.
 
 from __future__ import annotations
 
+import json
 from functools import cache
-from pathlib import Path
+from html import escape
 
 import gradio as gr
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from app.web.gradio_page import gradio_page, whole
+from app.i18n.catalogues import catalogues
+from app.web import bundle
+from app.web.gradio_page import gradio_page, preloads, whole
 
-STATIC = Path(__file__).parents[1] / "static"
 OUTPUTS = ("head", "left", "side", "box", "send", "preview", "note")
 """The components that Gradio updates, in the order in which page.js passes their updates. Conversations are not among
 them: page.js itself adds only what is new, so that text selected there stays selected."""
-
-SCRIPTS = (
-    "api",
-    "clock",
-    "composition",
-    "copy",
-    "embed",
-    "forms",
-    "patch",
-    "reply",
-    "scroll",
-    "sheet",
-    "watch",
-    "words",
-)
-"""The scripts that page.js imports; they are preloaded with it."""
 
 STYLES = ("page", "text", "compare", "slider", "sheet", "embed")
 RING = """
@@ -95,7 +81,12 @@ def routes(sub_path: str = "") -> list[BaseRoute]:
 
     `sub_path` is the path below which browsers find them, such as `/study`.
     """
-    return [Mount("/parley", StaticFiles(directory=STATIC)), Mount("/", _made(sub_path))]
+    return [
+        bundle.route("/parley/page.js", bundle.script("page"), "text/javascript"),
+        bundle.route("/parley/page.css", bundle.styles(STYLES), "text/css"),
+        Mount("/parley", StaticFiles(directory=bundle.STATIC)),
+        Mount("/", _made(sub_path)),
+    ]
 
 
 @cache
@@ -105,8 +96,19 @@ def _made(sub_path: str) -> ASGIApp:
 
 
 def head() -> str:
-    """The HTML that loads our styles and scripts."""
-    early = "".join(f'<link rel="modulepreload" href="parley/{name}.js">' for name in SCRIPTS)
-    styles = "".join(f'<link rel="stylesheet" href="parley/{name}.css">' for name in STYLES)
-    return f"""<meta name="robots" content="noindex">{whole()}{styles}{early}
-<script type="module" src="parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>"""
+    """The HTML that loads our styles and scripts, and begins to load what Gradio's page will ask for."""
+    return f"""<meta name="robots" content="noindex">{_loading()}{whole()}<link rel="stylesheet" href="parley/page.css">
+<script type="module" src="parley/page.js" data-outputs="{" ".join(OUTPUTS)}"></script>{preloads()}"""
+
+
+def _loading() -> str:
+    """What the page says before the session's language is known, in each language, for whole.js."""
+    texts = {
+        tag: {
+            "loading": say("Loading…"),
+            "waits": say("Waiting for the connection. The page opens by itself."),
+            "dir": say.direction,
+        }
+        for tag, say in catalogues().items()
+    }
+    return f'<meta name="loading" content="{escape(json.dumps(texts, ensure_ascii=False))}">'

@@ -1,7 +1,7 @@
 // Talking to the participant API.
 
 import { identity } from "./embed.js";
-import { WORDS, language, speak } from "./words.js";
+import { WORDS, speak, spoken } from "./words.js";
 
 export const RETRY_MS = [1000, 2000, 4000];
 
@@ -75,8 +75,6 @@ export async function send(path, body, keepalive = false) {
   return fetch(path, { method: "POST", headers, body: JSON.stringify(body), keepalive }).catch(() => null);
 }
 
-// The session's language; before there is a session, the browser's.
-const spoken = () => language || navigator.languages.join();
 
 const failure = (words, status, passes = false) => Object.assign(new Error(words), { status, passes });
 

@@ -11,13 +11,13 @@ import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
 import { atEnd, describeSoon, inView, toEnd } from "./scroll.js";
 import { closeSheet, makeSheet, showSheet } from "./sheet.js";
+import { watch } from "./watch.js";
 import { WORDS, speak } from "./words.js";
 
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300;
 const DRAFT_MS = 2000; // after the last key; most screens are answered before, which spares the server their drafts
 const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
-const watching = import("./watch.js").catch(() => null); // an ad blocker may refuse it: the page does without
 // The server's last response.
 let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
 let busy = false; // an act is on its way
@@ -87,10 +87,10 @@ async function show(painting) {
   tellLate();
   tell(before, now);
   keepTime(now.timing, { over: timeIsUp, changed: refresh });
-  watching.then((loaded) => loaded?.watch(now, note, save));
+  watch(now, note, save);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
-  document.documentElement.dataset.ready = "yes";
+  ready();
   tellHost(now.host, moved && before.path !== null);
   if (moved && before.path !== null) {
     window.scrollTo(0, 0);
@@ -100,6 +100,11 @@ async function show(painting) {
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
+}
+
+function ready() {
+  document.documentElement.dataset.ready = "yes";
+  $("#loading")?.remove();
 }
 
 // While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button. A message
@@ -128,7 +133,7 @@ const slow = () => note(WORDS.connecting);
 
 // The note when the server could not be reached, or does not know this session.
 function failed(error, again) {
-  document.documentElement.dataset.ready = "yes";
+  ready();
   if (error.status !== 401) return note(error.message, again);
   now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
@@ -136,11 +141,11 @@ function failed(error, again) {
   paint({ left: { value: `<div class="panel">${panel}</div>` }, note: { value: "" } });
 }
 
-async function look() {
+async function look(asked = null) {
   try {
-    await show(await post("api/look", { shown: now.shown }, slow));
+    await show((await asked) ?? await post("api/look", { shown: now.shown }, slow));
   } catch (error) {
-    failed(error, look);
+    failed(error, () => look());
   }
 }
 
@@ -353,11 +358,13 @@ document.addEventListener("click", (event) => {
   else if ("close" in button.dataset) button.closest("dialog").close();
   else if (button.dataset.act) act(button.dataset.act, button.name ? { [button.name]: button.value } : {}, button);
   else if (button.dataset.copy || button.matches(".copy")) copy(button, WORDS.copied);
+  else if ("newest" in button.dataset) { toEnd(); $("#chat [role=log]").focus({ preventScroll: true }); }
   else if ("again" in button.dataset) { const { again } = note; note(""); again?.(); }
 });
 
 document.addEventListener("input", (event) => {
   if (!event.target.closest("form[data-act], #box")) return;
+  if (event.target.matches("textarea, input[type=text]")) event.target.dir = event.target.value.trim() && "auto";
   saveSoon();
   refresh();
   if (!note.again && $("#note p")) note("");
@@ -400,8 +407,9 @@ async function begin() {
   listen();
   makeSheet();
   new MutationObserver(describeSoon).observe(document.body, { childList: true, subtree: true }); // in Gradio's own time
-  look();
+  look(first);
 }
 
-window.parley = { begin, updates, paint };
+const first = post("api/look", { shown: now.shown }).catch(() => null); // its answer is here before Gradio is
+window.parley = { begin, updates, paint, atEnd };
 if (window.parleyBus) begin();

@@ -14,6 +14,7 @@ function look(log) {
   if (log.scrollHeight - log.scrollTop - log.clientHeight <= END_PX) follows = true;
   else if (log.scrollTop < top) follows = false;
   top = log.scrollTop;
+  document.documentElement.toggleAttribute("data-behind", !follows);
 }
 
 export function atEnd(change) {
@@ -28,7 +29,7 @@ export function toEnd() {
   follows = true;
   if (!log) return;
   log.scrollTop = log.scrollHeight;
-  top = log.scrollTop;
+  look(log);
 }
 
 // Whether an element can be seen whole, as far as the window and what scrolls around it let it.

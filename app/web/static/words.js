@@ -33,7 +33,10 @@ export const WORDS = {
 // The words that only the style sheet puts on the page.
 const STYLED = ["preview"];
 
-export let language = ""; // the session's; the page's own attribute is changed by a browser's translation
+let language = ""; // the session's; the page's own attribute is changed by a browser's translation
+
+// What is asked of the server in; before there is a session, the browser's.
+export const spoken = () => language || navigator.languages.join();
 
 export function speak({ words, lang, dir }) {
   Object.assign(WORDS, words);
