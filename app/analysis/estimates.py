@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from app.analysis.intervals import Interval
+from app.analysis.intervals import LEVEL, Interval
 
 Unit = Literal["share", "points", "number", "count"]
 """A share is a number from 0 to 1, written in per cent; a difference of shares is written in percentage points."""
@@ -45,7 +45,9 @@ class Estimate:
     why: str = ""
     """Why there is no interval."""
     further: Mapping[str, float] = field(default_factory=dict)
-    """Related numbers by name, such as `p` or `standard_error_paper`."""
+    """Related numbers by name, such as `p` or `standard_error_paper`; `sides` is 1 where p is one-sided."""
+    level: float = LEVEL
+    """The level of the interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,11 @@ class Finding:
     scatter: Scatter | None = None
     """Points to draw besides."""
 
+    @property
+    def level(self) -> str:
+        """The level of the intervals in words: `95 %`."""
+        return format_level(next((one.level for one in self.estimates if one.low is not None), LEVEL))
+
 
 def estimate(
     group: EstimateGroup,
@@ -124,7 +131,11 @@ def estimate(
 
     Estimates of models alone have no participants, and their sentences do not mention any.
     """
-    sure = f"95 % interval {format_interval(found.low, found.high, unit)}; " if found.low is not None else ""
+    sure = (
+        f"{format_level(found.level)} interval {format_interval(found.low, found.high, unit)}; "
+        if found.low is not None
+        else ""
+    )
     people = "participant" if group.participants == 1 else "participants"
     of = f" of {group.participants:,} {people}" if group.participants else ""
     first, *rest = counts.split(" ")
@@ -136,23 +147,30 @@ def estimate(
     )
     sentence = f"{said.replace('{}', format_value(found.value, unit))} ({sure}{size}{tested})."
     values = (found.value, found.low, found.high, group.n, group.participants)
-    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {})
+    return Estimate(group.name, group.label, *values, group.groups, sentence, found.why, further or {}, found.level)
 
 
 def format_p(further: Mapping[str, float], *, words: bool = False) -> str:
     """The p among an estimate's further numbers, with the adjusted p in brackets; empty if it has none."""
     if "p" not in further:
         return ""
-    p = _p(further["p"])
-    said = f"p {p}" if p.startswith("<") else f"p = {p}"
+    p = format_p_value(further["p"])
+    side = "one-sided " if further.get("sides") == 1 else ""
+    said = f"{side}p {p}" if p.startswith("<") else f"{side}p = {p}"
     if "p_adjusted" in further:
-        adjusted = _p(further["p_adjusted"])
+        adjusted = format_p_value(further["p_adjusted"])
         return f"{said}, adjusted {adjusted}" if words else f"{p} ({adjusted})"
     return said if words else p
 
 
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+def format_p_value(p: float, sides: float | None = 2) -> str:
+    """Format a p value, and say if it is one-sided: `0.037, one-sided`."""
+    return ("< 0.001" if p < 0.001 else f"{p:.3f}") + (", one-sided" if sides == 1 else "")
+
+
+def format_level(level: float) -> str:
+    """Format the level of an interval: `95 %`, `97.61 %`."""
+    return f"{100 * level:.4g} %"
 
 
 def format_value(value: float | None, unit: Unit) -> str:

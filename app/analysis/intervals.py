@@ -13,8 +13,8 @@ than there are clusters, for the way of clustering with fewer clusters.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from math import atan, cos, inf, pi, sin, sqrt
+from functools import lru_cache
+from math import exp, inf, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -40,6 +40,7 @@ class Interval:
     low: float | None = None
     high: float | None = None
     why: str = ""
+    level: float = LEVEL
 
 
 def codes(labels: npt.ArrayLike) -> Codes:
@@ -120,29 +121,59 @@ def _spread(values: Values, people: Codes, questions: Codes | None) -> tuple[flo
     return two_way(values, people, questions), min(there, asked) - 1
 
 
-@cache
-def student(freedom: int, level: float = LEVEL) -> float:
+def student(freedom: float, level: float = LEVEL) -> float:
     """The two-sided quantile t of Student's distribution: |T| <= t with probability `level`."""
+    return student_beyond(freedom, 1 - level)
+
+
+@lru_cache(maxsize=1024)
+def student_beyond(freedom: float, outside: float) -> float:
+    """The same by the probability outside: |T| > t with probability `outside`."""
+    z = -NormalDist().inv_cdf(outside / 2)
+    t = z + (z**3 + z) / (4 * freedom)  # Abramowitz and Stegun 26.7.5
     if freedom > MANY:
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        return z + (z**3 + z) / (4 * freedom)  # Abramowitz and Stegun 26.7.5
-    low, high = 0.0, 1.0
-    while within(high, freedom) < level:
-        high *= 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        low, high = (middle, high) if within(middle, freedom) < level else (low, middle)
-    return (low + high) / 2
+        return t
+    t += (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+    for _ in range(100):  # Newton's method on logarithms, between which the tail is concave: it cannot diverge
+        tail = beyond(t, freedom)
+        step = log(tail / outside) * tail / (2 * t * _density(t, freedom))
+        t *= exp(step)
+        if abs(step) < 1e-8:  # the error is about its square
+            break
+    return t
 
 
-def within(t: float, freedom: int) -> float:
-    """The probability that Student's t lies between -t and t (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
-    angle = atan(t / sqrt(freedom))
-    even = freedom % 2 == 0
-    term = total = 1.0 if even else cos(angle)
-    for k in range(2 if even else 3, freedom - 1, 2):
-        term *= cos(angle) ** 2 * ((k - 1) / k)
-        total += term
-    if even:
-        return sin(angle) * total
-    return 2 / pi * (angle + (sin(angle) * total if freedom > 1 else 0.0))
+def beyond(t: float, freedom: float) -> float:
+    """The probability that Student's t does not lie between -t and t: the incomplete beta function I_x(f/2, 1/2) at x =
+    f / (f + t^2) (Abramowitz and Stegun 26.7.1)."""
+    a, square = freedom / 2, t * t
+    x, rest = freedom / (freedom + square), square / (freedom + square)
+    front = exp(-a * log1p(square / freedom) - _log_beta(a)) * sqrt(rest)
+    if x <= (a + 1) / (a + 2.5):
+        return front * _fraction(a, 0.5, x) / a
+    return 1 - 2 * front * _fraction(0.5, a, rest)
+
+
+def _density(t: float, freedom: float) -> float:
+    return exp(-(freedom + 1) / 2 * log1p(t * t / freedom) - _log_beta(freedom / 2)) / sqrt(freedom)
+
+
+def _log_beta(a: float) -> float:
+    """log B(a, 1/2)."""
+    return lgamma(a) + log(pi) / 2 - lgamma(a + 0.5)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8), by Lentz's method."""
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, 1000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 / (1 + term * d), 1 + term / c
+            value *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return value

@@ -37,7 +37,7 @@ from storage.registers.plan_events import plan_events, record_preregistration, r
 from storage.registers.study_versions import current, readable
 from storage.reports.analysis_data import flow
 
-LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "boundary", "crossed", "participants")
+LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "sides", "boundary", "crossed", "participants")
 REPORT, ANALYSIS, FROZEN = "simulated-report.md", "analysis.py", "study.json"
 
 
@@ -152,7 +152,12 @@ def look_(
     table = Table("hypothesis", f"effect ({groups})", "interval", "p", "boundary", "participants", "advice")
     for one in found:
         boundary = "" if one.boundary is None else f"{one.boundary:.4f}"
-        numbers = (f"{one.effect:.3f}", f"{one.low:.3f} to {one.high:.3f}", f"{one.p:.4f}", boundary)
+        numbers = (
+            f"{one.effect:.3f}",
+            f"{one.low:.3f} to {one.high:.3f}",
+            f"{one.p:.4f}{', one-sided' if one.sides == 1 else ''}",
+            boundary,
+        )
         table.add_row(one.hypothesis, *numbers, f"{one.participants:,}", "stop" if one.crossed else "go on")
     out.print(f"Look {taken.number} at {taken.complete:,} complete participants.", highlight=False)
     out.print(table)

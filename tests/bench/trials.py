@@ -78,13 +78,13 @@ def rows(runs: int) -> list[Row]:
     """All designs."""
     found = []
     for outcome, assumed in (("yes or no", ANSWERS), ("numbers", SCORES)):
-        found.append(measure(f"{outcome}, one look", assumed, PLAIN, monitor_of(PLAIN), runs))
+        found.append(measure(f"{outcome}, one look", assumed, PLAIN, monitor_of(PLAIN, PEOPLE), runs))
         spendings: tuple[Spending, ...] = ("obrien-fleming", "pocock", "always-valid")
         for spending in spendings:
             design = replace(PLAIN, looks=Looks(at=AT, spending=spending))
-            found.append(measure(f"{outcome}, {spending}", assumed, design, monitor_of(design), runs))
+            found.append(measure(f"{outcome}, {spending}", assumed, design, monitor_of(design, PEOPLE), runs))
         design = replace(PLAIN, looks=Looks(at=AT))
-        judge = unplanned(monitor_of(design))
+        judge = unplanned(monitor_of(design, PEOPLE))
         found.append(measure(f"{outcome}, looks without a plan", assumed, design, judge, runs, planned=False))
     return found
 

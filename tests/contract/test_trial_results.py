@@ -6,18 +6,24 @@ import asyncio
 import random
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.multitest import multipletests
 
 from app.analysis.figure_names import patterns
+from app.analysis.intervals import codes
+from app.analysis.report import wording
+from app.analysis.report.json_data import figure
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
 from app.analysis.trial.populations import per_protocol
-from app.analysis.trial.results import NAMES, HypothesisResult, findings, trial_results
+from app.analysis.trial.results import NAMES, HypothesisResult, findings, raw_means, trial_results
 from app.analysis.trial.wording import inference_words
 from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from storage.db.engine import open_database
 from storage.registers.plan_events import RecordedLook
+from tests.fakes.clustered import by_definition
 from tests.fakes.databases import fill
 from tests.fakes.sessions import study
 from tests.fakes.trials import trial
@@ -44,11 +50,14 @@ def test_estimate_and_p_are_those_of_statsmodels(data: TrialData, results: dict[
     for name, formula in (("right", "value ~ treated + age + C(question)"), ("trusting", "value ~ treated + age")):
         result = results[name]
         rows = data.rows(result.hypothesis, data.by_session).assign(treated=lambda r: (r["arm"] == "treatment") * 1.0)
-        people = rows["participant"].astype("category").cat.codes
-        fit = OLS.from_formula(formula, rows).fit(cov_type="cluster", cov_kwds={"groups": people}, use_t=True)
+        model = OLS.from_formula(formula, rows)
+        at, people = model.exog_names.index("treated"), codes(rows["participant"])
+        _, variance, df = by_definition(model.endog, model.exog[:, at], people, np.delete(model.exog, at, axis=1))
         assert result.found is not None
-        assert result.found.estimate == pytest.approx(fit.params["treated"], abs=1e-9)
-        assert result.found.standard_error == pytest.approx(fit.bse["treated"], abs=1e-9)
+        assert result.found.estimate == pytest.approx(model.fit().params["treated"], abs=1e-9)
+        assert result.found.standard_error**2 == pytest.approx(variance, rel=1e-9)
+        t = result.found.estimate / variance**0.5
+        assert result.p == pytest.approx(stats.t.sf(t, df) if name == "right" else 2 * stats.t.sf(abs(t), df), rel=1e-9)
 
 
 def test_p_is_corrected_within_its_family(results: dict[str, HypothesisResult]) -> None:
@@ -120,6 +129,50 @@ def test_a_claim_is_confirmed_only_where_the_test_shows_it(
     assert found.confirmed is confirmed
     assert found.decision.startswith("The data show") is confirmed
     assert ("This is no evidence" in found.decision) is not confirmed
+
+
+@pytest.mark.parametrize("effect", [-0.9, -0.45, 0.0, 0.4, 0.45, 0.5, 0.9])
+@pytest.mark.parametrize("direction", ["greater", "less", "different"])
+def test_the_interval_beside_p_is_that_of_its_test_everywhere(effect: float, direction: str) -> None:
+    found = result_of(effect, one(direction))
+    assert found.finding is not None
+    first, *others = found.finding.estimates
+    assert (first.low, first.high, first.level) == (found.low, found.high, found.level)
+    assert first.level == pytest.approx(0.95 if direction == "different" else 0.9)
+    assert {each.level for each in others} == {first.level}
+    assert figure(found.finding, first)["level"] == first.level
+    beyond_0 = first.high < 0 if direction == "less" else first.low > 0
+    assert (found.p <= 0.05) == (beyond_0 or (direction == "different" and first.high < 0))
+    assert first.further["sides"] == (2 if direction == "different" else 1)
+    assert (
+        ("one-sided" in first.sentence) == ("one-sided" in wording.tested(found.finding)) == (direction != "different")
+    )
+
+
+def test_the_raw_means_stand_beside_the_adjusted_difference(
+    data: TrialData, results: dict[str, HypothesisResult]
+) -> None:
+    result = results["right"]
+    rows = data.rows(result.hypothesis, data.by_session)
+    treatment, control = (rows["value"][rows["arm"] == arm].mean() for arm in ("treatment", "control"))
+    assert result.finding is not None
+    further = result.finding.estimates[0].further
+    raw = [further[f"raw_{name}"] for name in ("treatment", "control", "difference")]
+    assert raw == pytest.approx([treatment, control, treatment - control])
+    assert raw_means(result) in result.finding.note
+    assert raw_means(
+        result
+    ) == f"{100 * treatment:.1f} % − {100 * control:.1f} % = {100 * (treatment - control):.1f} pp".replace("-", "−")
+
+
+@pytest.mark.parametrize(("people", "confirmed"), [(15, False), (16, True)])
+def test_nothing_is_concluded_from_fewer_than_eight_in_a_group(people: int, confirmed: bool) -> None:
+    sessions, values = made(5, people)
+    (found,) = trial_results(TrialData(planned(one()), sessions, {"survey.x": values}))
+    assert found.p is not None
+    assert found.p < 0.001
+    assert (found.confirmed, found.too_few) == (confirmed, not confirmed)
+    assert found.decision.startswith("The data show") is confirmed
 
 
 def test_the_smallest_effect_is_claimed_only_where_the_interval_is_beyond_it() -> None:

@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from app.analysis.intervals import codes, mean_of, one_way, share_of, student, two_way, within
+from app.analysis.intervals import (
+    beyond,
+    codes,
+    mean_of,
+    one_way,
+    share_of,
+    student,
+    student_beyond,
+    two_way,
+)
 
 TABLE = {1: 12.7062047364, 2: 4.30265272991, 3: 3.18244630528, 9: 2.26215716280, 30: 2.04227245630, 120: 1.97993040505}
 """Student's t at 97.5 %, from printed tables."""
@@ -65,7 +75,15 @@ def test_students_probability_is_the_integral_of_its_density(freedom: int) -> No
     scale = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2)
     at = np.linspace(-2, 2, 20_001)
     density = scale * (1 + at * at / freedom) ** (-(freedom + 1) / 2)
-    assert within(2.0, freedom) == pytest.approx(float(np.trapezoid(density, at)), abs=1e-8)
+    assert 1 - beyond(2.0, freedom) == pytest.approx(float(np.trapezoid(density, at)), abs=1e-8)
+
+
+@pytest.mark.parametrize("freedom", [0.4, 1.0, 2.3, 6.0, 17.9, 333.3, 1000])
+def test_students_t_has_any_degrees_of_freedom_and_any_level(freedom: float) -> None:
+    for outside in (0.9, 0.3, 0.05, 1e-4, 1e-12):
+        t = student_beyond(freedom, outside)
+        assert t == pytest.approx(stats.t.isf(outside / 2, freedom), rel=1e-9)
+        assert beyond(t, freedom) == pytest.approx(outside, rel=1e-9)
 
 
 def test_with_many_degrees_of_freedom_t_is_z_and_does_not_jump() -> None:

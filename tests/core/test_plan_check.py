@@ -92,7 +92,7 @@ SOUND = [
     plan({"outcome": "survey.trust"}, covariates=["age"], missing="complete-cases"),
     plan({"contrast": {"factor": "step", "treatment": "after", "control": "before"}}),
     plan({"direction": "equivalent", "margin": 0.2}, missing="worst-case", power=0.8),
-    plan(looks={"at": [0.5, 1]}, corrections={"main": "none"}),
+    plan(looks={"at": [0.5, 1]}, corrections={"main": "none"}, participants=32),
 ]
 
 
@@ -244,6 +244,12 @@ def test_a_problem_can_be_the_attention_check_but_is_no_outcome() -> None:
         (plan({"claim": " "}), f"{H}.claim"),
         (plan(exclude=[]), "plan.exclude"),
         (plan({}, {}, {}, corrections={"main": "none"}), "plan.corrections.main"),
+        (plan(participants=15), "plan.participants"),
+        (
+            plan({"contrast": {"factor": "step", "treatment": "after", "control": "before"}}, participants=7),
+            "plan.participants",
+        ),
+        (plan(looks={"at": [0.5, 0.9, 1]}), "plan.looks.at[0]"),
     ],
 )
 def test_what_is_vague_is_advised(vague: dict[str, Any], where: str) -> None:

@@ -15,6 +15,7 @@ from app.analysis.trial.estimator import difference, paired
 from app.analysis.trial.hypothesis_tests import adjusted, equivalence, evaluate, non_inferiority, shown, superiority
 from app.errors import TrialError
 from experiments.study.sections.plan import Direction
+from tests.fakes.clustered import by_definition
 
 
 def trial(seed: int, people: int = 30, answers: int = 4) -> pd.DataFrame:
@@ -39,18 +40,18 @@ def trial(seed: int, people: int = 30, answers: int = 4) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("terms", "covariates"), [("", ()), ("+ C(question)", ()), ("+ C(question) + age + C(device)", ("age", "device"))]
 )
-def test_it_is_statsmodels_least_squares_with_clusters(seed: int, terms: str, covariates: tuple[str, ...]) -> None:
+def test_it_is_statsmodels_least_squares_with_an_error_for_few_clusters(
+    seed: int, terms: str, covariates: tuple[str, ...]
+) -> None:
     rows = trial(seed)
     used = rows if "question" in terms else rows.drop(columns="question")
     found = difference(used, covariates=covariates)
-    theirs = OLS.from_formula(f"value ~ C(arm) {terms}", rows).fit(
-        cov_type="cluster", cov_kwds={"groups": pd.factorize(rows["participant"])[0]}
-    )
-    name = "C(arm)[T.treatment]"
-    assert found.estimate == pytest.approx(theirs.params[name], abs=1e-9)
-    assert found.standard_error == pytest.approx(theirs.bse[name], abs=1e-9)
-    assert found.df == rows["participant"].nunique() - 2
-    t = theirs.params[name] / theirs.bse[name]
+    model, name = OLS.from_formula(f"value ~ C(arm) {terms}", rows), "C(arm)[T.treatment]"
+    at, people = model.exog_names.index(name), pd.factorize(rows["participant"])[0]
+    _, variance, df = by_definition(model.endog, model.exog[:, at], people, np.delete(model.exog, at, axis=1))
+    assert found.estimate == pytest.approx(model.fit().params[name], abs=1e-9)
+    assert (found.standard_error**2, found.df) == pytest.approx((variance, df), rel=1e-10)
+    t = found.estimate / found.standard_error
     assert found.p == pytest.approx(2 * stats.t.sf(abs(t), found.df), abs=1e-9)
     assert found.p_above() == pytest.approx(stats.t.sf(t, found.df), abs=1e-9)
     assert found.p_below(0.5) == pytest.approx(
@@ -69,10 +70,12 @@ def test_one_row_for_each_of_equally_many_is_the_t_test() -> None:
     rows = pd.DataFrame([(f"{arm}{n}", arm, v) for arm, of in values.items() for n, v in enumerate(of)])
     found = difference(rows.set_axis(["participant", "arm", "value"], axis=1))
     theirs = stats.ttest_ind(values["treatment"], values["control"])
-    assert (found.estimate, found.n, found.participants) == (2.0, 8, {"treatment": 4, "control": 4})
+    assert (found.n, found.participants) == (8, {"treatment": 4, "control": 4})
+    assert found.estimate == pytest.approx(2.0)
     assert found.standard_error == pytest.approx(((14 / 3 + 14 / 3) / 4) ** 0.5)  # variances 14/3 and 14/3 of four each
     assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
-    assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval()), abs=1e-9)
+    assert found.interval() == pytest.approx(tuple(theirs.confidence_interval()), abs=1e-9)
+    assert found.raw == (5.0, 3.0)
 
 
 def test_rows_without_a_value_are_left_out_and_counted() -> None:
@@ -88,7 +91,8 @@ def test_a_change_is_the_paired_t_test() -> None:
     wide = pd.DataFrame({"participant": list("abcd"), "before": before, "after": after})
     found = paired(wide.melt("participant", var_name="moment"))
     theirs = stats.ttest_rel(after, before)
-    assert (found.estimate, found.df, found.participants) == (1.5, 3, {"all": 4})
+    assert (found.estimate, found.participants) == (1.5, {"all": 4})
+    assert found.df == pytest.approx(3)
     assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
 
 
@@ -97,11 +101,12 @@ def test_changes_of_several_questions_are_clustered_by_participant() -> None:
     frame = pd.DataFrame({"participant": np.repeat(list("abcdef"), 3), "question": [1, 2, 3] * 6})
     frame["before"], frame["after"] = rng.normal(size=18), rng.normal(0.5, 1, 18)
     found = paired(frame.melt(["participant", "question"], var_name="moment"))
-    theirs = OLS.from_formula("change ~ 1", frame.assign(change=frame["after"] - frame["before"])).fit(
-        cov_type="cluster", cov_kwds={"groups": pd.factorize(frame["participant"])[0]}
-    )
-    assert found.estimate == pytest.approx(theirs.params["Intercept"], abs=1e-9)
-    assert found.standard_error == pytest.approx(theirs.bse["Intercept"], abs=1e-9)
+    change = (frame["after"] - frame["before"]).to_numpy()
+    assert found.estimate == pytest.approx(change.mean())
+    of_people = change.reshape(6, 3).mean(axis=1)  # each gives as many, so that it is the t test of their means
+    assert found.standard_error == pytest.approx(stats.sem(of_people))
+    assert found.df == pytest.approx(5)
+    assert found.raw == pytest.approx((frame["after"].mean(), frame["before"].mean()))
 
 
 @pytest.mark.parametrize(

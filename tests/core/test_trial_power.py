@@ -73,6 +73,36 @@ def test_looks_keep_alpha_under_the_null(spending: str) -> None:
     assert near(point(design, assumed, 120, 0.0, runs=600), 0.05)
 
 
+FEW = Assumptions(0.55, None, icc_participant=0.1, icc_question=0.1, dropout=0.05)
+THIRDS = (1 / 3, 2 / 3, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("people", "looks"),
+    [(16, None), (24, None), (24, Looks(at=THIRDS, spending="pocock")), (60, Looks(at=THIRDS, spending="pocock"))],
+)
+def test_a_small_trial_keeps_alpha_and_its_interval_holds(people: int, looks: Looks | None, soak: bool) -> None:
+    """Six of 58 questions: with CR1 and as many degrees of freedom as participants, 7.9, 6.0, 12.5 and 7.1 % erred."""
+    design, runs = replace(PLAIN, answers=6, questions=58, looks=looks), 10_000 if soak else 700
+    judge, random = simulation.monitor_of(design, people), np.random.default_rng(47)
+    ends = [simulation.simulate_with(random, FEW, design, people, 0.0, judge) for _ in range(runs)]
+    error = sqrt(0.05 * 0.95 / runs)
+    assert np.mean([end.rejected for end in ends]) <= 0.05 + (0.01 if soak else 3 * error)
+    held = [end.low <= 0.0 <= end.high for end in ends if np.isfinite(end.low)]
+    assert np.mean(held) >= 0.95 - (0.01 if soak else 3 * error)
+
+
+@pytest.mark.parametrize("contrast", ["between", "paired"])
+def test_nothing_is_shown_with_fewer_than_eight_in_a_group(contrast: simulation.Contrast) -> None:
+    design = replace(PLAIN, contrast=contrast, looks=Looks(at=(0.5, 1.0), spending="pocock"))
+    enough = 16 if contrast == "between" else 8
+    random, sure = np.random.default_rng(1), 20.0
+    assert not simulate(random, SCORES, design, enough - 1, sure).rejected
+    for people, stops in ((enough, enough), (2 * enough - 2, 2 * enough - 2), (2 * enough, enough)):
+        end = simulate(random, SCORES, design, people, sure)
+        assert (end.rejected, end.participants) == (True, stops)
+
+
 def test_confidence_sequences_keep_alpha_under_the_null_and_cost_power() -> None:
     every = Looks(at=tuple(k / 10 for k in range(1, 11)), spending="always-valid")
     found = point(replace(PLAIN, looks=every), SCORES, 200, 0.0, runs=500)

@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.stats import multivariate_normal
 
 from app.analysis.intervals import student
@@ -136,9 +137,15 @@ def test_a_confidence_sequence_is_the_papers_formula() -> None:
     found = difference(frame(40))
     r2 = (-2 * log(0.05) + log(-2 * log(0.05) + 1)) / 100
     t = 40
-    sigma = found.standard_error * sqrt(t)
-    half = sigma * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
+    width = sqrt(t) * sqrt(2 * (t * r2 + 1) / (t**2 * r2) * log(sqrt(t * r2 + 1) / 0.05))
+    half = stats.t.isf(stats.norm.sf(width), found.df) * found.standard_error  # theirs is that of many participants
     assert confidence_sequence(found, t, 100) == pytest.approx((found.estimate - half, found.estimate + half), abs=1e-9)
+
+
+def test_a_confidence_sequence_can_begin_with_very_few_of_the_participants() -> None:
+    found = difference(frame(40))
+    assert confidence_sequence(found, 1, 1_000)[1] > 1_000
+    assert confidence_sequence(found, 1, 100_000) == (-inf, inf)
 
 
 def test_a_monitor_judges_by_the_plans_looks() -> None:

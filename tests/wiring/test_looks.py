@@ -12,7 +12,7 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from app.analysis.trial.looks import locked_for, look, next_look, nominal_alpha, open_again, outcome_lock, peek
 from app.analysis.trial.outcomes import estimated, read_trial
@@ -40,7 +40,7 @@ from tests.fakes.sessions import study
 from tests.fakes.trials import HYPOTHESES, PLAN, trial
 from tests.fakes.workers import Held
 
-PEOPLE = 12
+PEOPLE = 18
 ADA, BOB = CurrentUser("ada", "owner"), CurrentUser("bob", "analyst")
 NOW_US = 1_800_000_000_000_000
 PRIMARY = [{**HYPOTHESES[0], "contrast": {"factor": "arm", "treatment": "ai", "control": "none"}, "direction": "less"}]
@@ -109,7 +109,9 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfW
     data, (one,) = read_trial(database, "trial", "person", plan), plan.hypotheses
     true, _ = estimated(data, one, intention_to_treat(data, one.contrast).sessions)
     assert abs(found.effect) == pytest.approx(abs(true.estimate))
-    assert (found.p, found.boundary) == (true.p, None), "a one-sided p and its boundary would tell which group is A"
+    assert (found.p, found.sides, found.boundary) == (true.p, 2, None), (
+        "a one-sided p and its boundary would tell which group is A"
+    )
     assert found.low < found.effect < found.high
     (recorded,) = plan_events(database, "trial").looks
     assert (recorded.number, recorded.who, recorded.complete, recorded.why) == (1, "ada", PEOPLE, "")
@@ -125,6 +127,7 @@ def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblind
     _, (found,) = look(database, "trial", "ada", NOW_US, secret=SECRET, unblind=True)
     bounds = boundaries((0.5, 1.0), 0.05, "pocock", 1)
     assert found.boundary == pytest.approx(bounds.nominal[0])
+    assert found.sides == 1
     assert found.crossed == (found.p <= bounds.nominal[0])
     events = plan_events(database, "trial")
     assert events.looks[0].why == "unblinded"
@@ -143,13 +146,24 @@ def test_a_confidence_sequence_is_looked_at_at_any_time(half_way: HalfWay) -> No
 
 def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: HalfWay, folder: Path) -> None:
     database = half_way(looks={"at": [0.75, 1], "spending": "pocock"})
-    with pytest.raises(TrialError, match="planned at 18"):
+    with pytest.raises(TrialError, match="planned at 27"):
         look(database, "trial", "ada", NOW_US, secret=SECRET)
     assert plan_events(database, "trial").looks == ()
     other = open_database(f"sqlite:///{folder / 'other.db'}")
     publish(other, study(str(folder / "trial.yaml")), by="researcher", at_us=1)
     with pytest.raises(TrialError, match="not preregistered"):
         look(other, "trial", "ada", NOW_US, secret=SECRET)
+
+
+def test_a_look_with_fewer_than_eight_in_a_group_is_refused_and_not_recorded(half_way: HalfWay) -> None:
+    database = half_way(looks={"at": [0.25, 1], "spending": "pocock"})
+    with writer(database) as connection, connection.begin():
+        some = list(connection.scalars(select(tables.sessions.c.stream).limit(PEOPLE - 14)))
+        for table in (tables.seats, tables.sessions):
+            connection.execute(update(table).where(table.c.stream.in_(some)).values(origin="pilot"))
+    with pytest.raises(TrialError, match="below 8"):
+        look(database, "trial", "ada", NOW_US, secret=SECRET)
+    assert plan_events(database, "trial").looks == ()
 
 
 def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: HalfWay) -> None:
@@ -211,7 +225,7 @@ def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) ->
     plan = Plan.model_validate(planned(looks={"at": at}))
     due = next_look(plan, ())
     assert due is not None
-    assert (due.number, due.needs) == (1, -(-at[0] * 24 // 1))
+    assert (due.number, due.needs) == (1, -(-at[0] * 36 // 1))
 
 
 def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(
@@ -296,19 +310,19 @@ def test_two_who_take_a_look_at_once_take_one(half_way: HalfWay) -> None:
 
 
 def test_exclusions_after_a_look_do_not_take_its_share_back() -> None:
-    plan = Plan.model_validate(planned(looks={"at": (0.5, 0.6, 1.0), "spending": "pocock"}))
-    one = RecordedLook(1, 1, "ada", "look", "", 15, {})
-    levels = nominal_alpha(plan, plan.hypotheses[0], (one, replace(one, number=2, complete=14)))
-    assert levels == pytest.approx(boundaries((15 / 24, 1.0), 0.05, "pocock", 1).nominal[-1])
+    plan = Plan.model_validate(planned(looks={"at": (0.5, 0.55, 1.0), "spending": "pocock"}))
+    one = RecordedLook(1, 1, "ada", "look", "", 20, {})
+    levels = nominal_alpha(plan, plan.hypotheses[0], (one, replace(one, number=2, complete=18)))
+    assert levels == pytest.approx(boundaries((20 / 36, 1.0), 0.05, "pocock", 1).nominal[-1])
 
 
 def test_a_trial_that_ended_early_is_tested_at_the_boundary_of_its_share() -> None:
     """Or else whoever saw a promising look, and closed the study, would spend all of alpha at once."""
     plan = Plan.model_validate(planned())
-    one, hypothesis = RecordedLook(1, 1, "ada", "look", "", 12, {}), plan.hypotheses[0]
+    one, hypothesis = RecordedLook(1, 1, "ada", "look", "", 18, {}), plan.hypotheses[0]
     bounds = boundaries((0.5, 0.75, 1.0), 0.05, "pocock", 1)
-    assert nominal_alpha(plan, hypothesis, (one,), 18) == pytest.approx(bounds.nominal[1])
-    assert nominal_alpha(plan, hypothesis, (one,), 12) == pytest.approx(bounds.nominal[0])
-    assert nominal_alpha(plan, hypothesis, (one,), 24) == pytest.approx(nominal_alpha(plan, hypothesis, (one,)))
+    assert nominal_alpha(plan, hypothesis, (one,), 27) == pytest.approx(bounds.nominal[1])
+    assert nominal_alpha(plan, hypothesis, (one,), 18) == pytest.approx(bounds.nominal[0])
+    assert nominal_alpha(plan, hypothesis, (one,), 36) == pytest.approx(nominal_alpha(plan, hypothesis, (one,)))
     always = plan.model_copy(update={"looks": Looks(at=(0.5, 1.0), spending="always-valid")})
-    assert nominal_alpha(always, hypothesis, (), 12) < nominal_alpha(always, hypothesis, (), 24)
+    assert nominal_alpha(always, hypothesis, (), 18) < nominal_alpha(always, hypothesis, (), 36)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from app.analysis.estimates import NUMBER, Unit, format_interval, format_value
+from app.analysis.estimates import NUMBER, Unit, format_interval, format_level, format_p_value, format_value
 from app.analysis.report.arrangement import ReportFigure
 from app.analysis.report.wording import when
 from app.analysis.trial.arm_flow import ArmFlow
 from app.analysis.trial.checklists import Checklist, checklists
-from app.analysis.trial.results import HypothesisResult, unit_of
+from app.analysis.trial.hypothesis_tests import sides
+from app.analysis.trial.results import HypothesisResult, raw_means, unit_of
 from app.analysis.trial.trial_report import TrialReport
 from app.documents.block import Block, BulletList, Heading, Paragraph, TextTable
 from experiments.study.sections.plan import STEP
@@ -77,27 +78,26 @@ def filled_checklists(trial: TrialReport) -> Iterator[TextTable]:
     yield from map(_checklist, checklists(trial))
 
 
-HEAD = ("Hypothesis", "Conclusion", "Effect", "Interval of the test", "p", "Corrected p", "Tested at")
+HEAD = (
+    "Hypothesis", "Conclusion", "Raw means", "Effect", "Interval of the test", "p", "Corrected p", "Tested at",
+)  # fmt: skip
 
 
 def _row(result: HypothesisResult) -> tuple[str, ...]:
     one, found, unit = result.hypothesis, result.found, unit_of(result.hypothesis)
     name = f"{one.id} ({one.role})"
     if found is None or result.p is None:
-        return (name, "no estimate", "–", "–", "–", "–", f"{result.alpha:.4g}")
+        return (name, "no estimate", "–", "–", "–", "–", "–", f"{result.alpha:.4g}")
     return (
         name,
-        "shown" if result.confirmed else "not shown",
+        "too few participants" if result.too_few else "shown" if result.confirmed else "not shown",
+        raw_means(result) or "–",
         format_value(found.estimate, unit),
-        f"{format_interval(result.low, result.high, unit)} ({100 * result.level:.4g} %)",
-        _p(result.p),
-        "–" if result.p_adjusted is None else _p(result.p_adjusted),
+        f"{format_interval(result.low, result.high, unit)} ({format_level(result.level)})",
+        format_p_value(result.p, sides(one.direction)),
+        "–" if result.p_adjusted is None else format_p_value(result.p_adjusted),
         f"{result.alpha:.4g}",
     )
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _origin(trial: TrialReport) -> str:
@@ -171,7 +171,7 @@ def _seen(one: RecordedLook, units: Mapping[str, Unit]) -> Iterator[tuple[str, .
             found["id"],
             format_value(found["effect"], unit) + (" (A minus B)" if one.result["blinded"] else ""),
             format_interval(found["low"], found["high"], unit),
-            _p(found["p"]),
+            format_p_value(found["p"], found.get("sides")),
             "–" if found["boundary"] is None else f"{found['boundary']:.4g}",
             "stop" if found["crossed"] else "go on",
         )

@@ -150,7 +150,7 @@ def _figure(figure: ReportFigure) -> Iterator[Block]:
 
 
 def _table(finding: Finding) -> Iterator[Block]:
-    head = ("Group", "Estimate", "95 % interval", f"n ({finding.counts})", "Participants")
+    head = ("Group", "Estimate", f"{finding.level} interval", f"n ({finding.counts})", "Participants")
     tested = wording.tested(finding)
     figures = (
         (

@@ -13,7 +13,6 @@ import orjson
 
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.figure_names import about
-from app.analysis.intervals import LEVEL
 from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import PrintedFigure
 from app.analysis.results import NAMES
@@ -61,7 +60,11 @@ def contents(report: Report) -> dict[str, Any]:
 
 def figure(finding: Finding, one: Estimate, published: PrintedFigure | None = None) -> dict[str, Any]:
     """A figure with its interval, sizes and sentence; `published` only where it is compared."""
-    values = asdict(one) | {"level": None if one.low is None else LEVEL, "counts": finding.counts, "unit": finding.unit}
+    values = asdict(one) | {
+        "level": None if one.low is None else one.level,
+        "counts": finding.counts,
+        "unit": finding.unit,
+    }
     order = ("label", "value", "low", "high", "level", "n", "counts", "participants", "unit", "groups", "further")
     found = {name: values[name] for name in (*order, "sentence", "why")}
     found |= {"about": about(one.name, NAMES), "finding": finding.name}

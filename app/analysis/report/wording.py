@@ -78,7 +78,8 @@ def sentence(finding: Finding, one: Estimate) -> str:
 def tested(finding: Finding) -> str:
     """The heading of the column p; empty without tests."""
     further = {name for one in finding.estimates for name in one.further}
-    return "" if "p" not in further else "p (adjusted)" if "p_adjusted" in further else "p"
+    side = "one-sided " if any(one.further.get("sides") == 1 for one in finding.estimates) else ""
+    return "" if "p" not in further else f"{side}p (adjusted)" if "p_adjusted" in further else f"{side}p"
 
 
 def when(at_us: int) -> str:

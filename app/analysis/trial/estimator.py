@@ -5,25 +5,21 @@ Least squares of the value on the arm, one effect of each question, and covariat
 
     b = sum(d~ y~) / sum(d~^2)        e = y~ - b d~
 
-and its variance, with a sandwich of G participants (Liang and Zeger 1986, Biometrika 73:13; CR1 of Cameron and Miller
-2015, Journal of Human Resources 50:317, equation 11, as statsmodels' `cov_type="cluster"`):
-
-    V = G/(G - 1) * (N - 1)/(N - K) * sum over participants of (sum of d~ e)^2 / (sum(d~^2))^2
-
-for N rows and K coefficients. Student's t has G - 2 degrees of freedom: with one row for each participant and arms of
-equal size, interval and p are those of the t test.
+Its variance and degrees of freedom are those of `cluster_variance`: with one row for each participant and arms of equal
+size, interval and p are those of the t test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import sqrt
+from dataclasses import dataclass, replace
+from math import inf, sqrt
 
 import numpy as np
 import pandas as pd
 
-from app.analysis.intervals import LEVEL, Codes, Values, codes, number_of, student, within
+from app.analysis.intervals import LEVEL, Codes, Values, beyond, codes, number_of, student_beyond
+from app.analysis.trial.cluster_variance import cluster_variance
 from app.errors import TrialError
 
 TREATMENT, CONTROL = "treatment", "control"
@@ -40,20 +36,26 @@ class Difference:
 
     estimate: float
     standard_error: float
-    df: int
+    df: float
     """Degrees of freedom of Student's t."""
-    low: float
-    high: float
-    level: float
-    """The confidence level of `low` and `high`."""
-    p: float
-    """Two-sided."""
     n: int
     """Rows."""
-    participants: Mapping[str, int] = field(default_factory=dict)
-    """Participants of each arm, or `all` of them for a difference of two moments; empty if arrays were given."""
+    participants: Mapping[str, int]
+    """Participants of each arm, or `all` of them for a difference of two moments."""
     left_out: int = 0
     """Rows without a value or a covariate, which are in no other number."""
+    raw: tuple[float, float] | None = None
+    """The plain means of the values: treatment and control, or after and before. None if arrays were given."""
+
+    @property
+    def fewest(self) -> int:
+        """The participants of the smaller arm."""
+        return min(self.participants.values())
+
+    @property
+    def p(self) -> float:
+        """The two-sided p."""
+        return beyond(self.estimate / self.standard_error, self.df)
 
     def p_above(self, null: float = 0.0) -> float:
         """The one-sided p against "the difference is at most `null`": small where it is greater."""
@@ -63,22 +65,17 @@ class Difference:
         """The one-sided p against "the difference is at least `null`": small where it is less."""
         return upper_tail((null - self.estimate) / self.standard_error, self.df)
 
-    def interval(self, level: float) -> tuple[float, float]:
-        """The interval of another level."""
-        half = student(self.df, level) * self.standard_error
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """The interval of a level."""
+        return self.interval_of_p(1 - level)
+
+    def interval_of_p(self, p: float) -> tuple[float, float]:
+        """The interval of all differences against which the two-sided p is at least `p`."""
+        half = student_beyond(self.df, p) * self.standard_error if p > 0 else inf
         return self.estimate - half, self.estimate + half
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What least squares find."""
-
-    estimate: float
-    variance: float
-    participants: int
-
-
-def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = (), level: float = LEVEL) -> Difference:
+def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = ()) -> Difference:
     """The difference of the arms.
 
     Columns of `rows`: `participant`, `arm` ("treatment" or "control"), `value` (a number), `question` if questions
@@ -91,9 +88,7 @@ def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = (), level: flo
         raise TrialError(f'The column `arm` has {", ".join(others)}; it may have "{TREATMENT}" and "{CONTROL}".')
     whole = rows.dropna(subset=["participant", "arm", "value", *covariates])
     arm = whole["arm"].astype(str).to_numpy()
-    counts = {one: int(whole["participant"][arm == one].nunique()) for one in (TREATMENT, CONTROL)}
-    if not all(counts.values()):
-        lacking = next(one for one, count in counts.items() if not count)
+    if lacking := next((one for one in (TREATMENT, CONTROL) if one not in arm), ""):
         raise TrialError(f"No participant of the arm `{lacking}` has a value, so there is no difference.")
     found = difference_of(
         whole["value"].to_numpy(float),
@@ -101,18 +96,17 @@ def difference(rows: pd.DataFrame, *, covariates: Sequence[str] = (), level: flo
         codes(whole["participant"]),
         codes(whole["question"]) if "question" in whole else None,
         _numbers(whole, covariates),
-        level=level,
     )
-    return replace(found, participants=counts, left_out=len(rows) - len(whole))
+    treatment, control = (float(whole["value"][arm == one].mean()) for one in (TREATMENT, CONTROL))
+    return replace(found, left_out=len(rows) - len(whole), raw=(treatment, control))
 
 
-def paired(rows: pd.DataFrame, *, level: float = LEVEL) -> Difference:
+def paired(rows: pd.DataFrame) -> Difference:
     """The change from before to after in the same participants, by the same estimator on their differences.
 
     Columns of `rows`: `participant`, `moment` ("before" or "after") and `value`. With a column `question`, a
     difference is that of a participant's two values for a question, otherwise that of their two means. Those with
-    one moment only are left out. There are G - 1 degrees of freedom: with one difference for each participant, it is
-    the paired t test.
+    one moment only are left out. With one difference for each participant, it is the paired t test.
     """
     _expect(rows, ("participant", "moment", "value"))
     others = sorted(set(rows["moment"].dropna().astype(str)) - {BEFORE, AFTER})
@@ -124,71 +118,67 @@ def paired(rows: pd.DataFrame, *, level: float = LEVEL) -> Difference:
     if both.empty:
         raise TrialError(f"No {' and '.join(keys)} has a value before and one after, so there is no difference.")
     people = codes(both.index.get_level_values("participant"))
-    found = change_of((both[AFTER] - both[BEFORE]).to_numpy(float), people, level=level)
-    return replace(found, participants={"all": number_of(people)}, left_out=len(means) - len(both))
+    found = change_of((both[AFTER] - both[BEFORE]).to_numpy(float), people)
+    raw = float(both[AFTER].mean()), float(both[BEFORE].mean())
+    return replace(found, left_out=len(means) - len(both), raw=raw)
 
 
 def difference_of(
-    value: Values, treated: Values, people: Codes, questions: Codes | None = None, covariates: Values | None = None, *,
-    level: float = LEVEL,
-) -> Difference:  # fmt: skip
-    """`difference` from arrays of the same length: `treated` is 1 or 0, people and questions are numbers from 0, and
-    covariates have a column each."""
-    fit = least_squares(value, treated, people, questions, covariates)
-    return _of(fit, fit.participants - 2, level, value)
-
-
-def change_of(change: Values, people: Codes, *, level: float = LEVEL) -> Difference:
-    """`paired` from an array of differences, after minus before."""
-    fit = _sandwich(change, np.ones_like(change), people, 1)
-    return _of(fit, fit.participants - 1, level, change)
-
-
-def least_squares(
     value: Values, treated: Values, people: Codes, questions: Codes | None = None, covariates: Values | None = None
-) -> Fit:
-    """The arm's coefficient and its variance, from arrays of the same length; covariates have a column each.
+) -> Difference:
+    """`difference` from arrays of the same length: `treated` is 1 or 0, people and questions are numbers from 0, and
+    covariates have a column each.
 
-    Effects of questions are taken out by subtracting each question's means, which is exact for one set of them.
-    Raises TrialError where questions and covariates explain the arm, or where too few participants are left.
+    Effects of questions are taken out by subtracting each question's means, which is exact for one set of them. Raises
+    TrialError where questions and covariates explain the arm, or where too few participants are left.
     """
-    y, d, terms = _centred(value, questions), _centred(treated, questions), 1
-    terms += number_of(questions) if questions is not None else 1
+    asked = np.zeros_like(people) if questions is None else questions
+    y, d, terms = _centred(value, asked), _centred(treated, asked), np.empty((0, value.size))
     if covariates is not None and covariates.shape[1]:
-        x = np.column_stack([_centred(column, questions) for column in covariates.T])
-        solved, _, rank, _ = np.linalg.lstsq(x, np.column_stack([y, d]), rcond=None)
-        y, d, terms = y - x @ solved[:, 0], d - x @ solved[:, 1], terms + int(rank)
+        terms = _basis(np.column_stack([_centred(column, asked) for column in covariates.T]))
+        y, d = y - (terms @ y) @ terms, d - (terms @ d) @ terms
     if float(d @ d) <= TINY * max(float(treated @ treated), 1.0):
         raise TrialError(
             "The arms cannot be told from the questions or covariates: each has values of one arm only. Leave them "
             "out, or ask the same questions in both arms."
         )
-    return _sandwich(y, d, people, terms)
+    arms = {TREATMENT: treated, CONTROL: 1 - treated}
+    counts = {one: int(np.count_nonzero(np.bincount(people, weights=there))) for one, there in arms.items()}
+    return _estimated(y, d, terms, people, asked, counts, value)
 
 
-def upper_tail(t: float, df: int) -> float:
+def change_of(change: Values, people: Codes) -> Difference:
+    """`paired` from an array of differences, after minus before."""
+    counts = {"all": number_of(people)}
+    return _estimated(change, np.ones_like(change), np.empty((0, change.size)), people, None, counts, change)
+
+
+def upper_tail(t: float, df: float) -> float:
     """The probability that Student's t with `df` degrees of freedom is above `t`."""
-    both = max(0.0, 1 - within(abs(t), df))
+    both = beyond(t, df)
     return both / 2 if t > 0 else 1 - both / 2
 
 
-def _sandwich(y: Values, d: Values, people: Codes, terms: int) -> Fit:
-    """The coefficient of d with CR1's variance; y and d have lost what the other terms explain."""
+def _estimated(
+    y: Values, d: Values, terms: Values, people: Codes, questions: Codes | None,
+    participants: Mapping[str, int], values: Values,
+) -> Difference:  # fmt: skip
+    """The coefficient of d. `y`, of `values`, and `d` have lost what questions and the orthonormal `terms` explain."""
     weight, groups = float(d @ d), number_of(people)
-    if groups < 3 or y.size <= terms:
+    coefficients = 1 + len(terms) + (number_of(questions) if questions is not None else 0)
+    if groups < 3 or y.size <= coefficients:
         raise TrialError(
-            f"{groups} participants with {y.size} values are too few for {terms} coefficients and an interval."
+            f"{groups} participants with {y.size} values are too few for {coefficients} coefficients and an interval."
         )
     estimate = float(d @ y / weight)
-    scores = np.bincount(people, weights=d * (y - estimate * d))
-    small = groups / (groups - 1) * (y.size - 1) / (y.size - terms)
-    return Fit(estimate, small * float(scores @ scores) / weight**2, groups)
+    variance, df = cluster_variance(d, y - estimate * d, terms, people, questions)
+    if (error := sqrt(variance)) <= ROUNDING * float(np.abs(values).max()):
+        raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
+    return Difference(estimate, error, df, y.size, participants)
 
 
-def _centred(values: Values, groups: Codes | None) -> Values:
-    """Values minus the mean of their group, or of all."""
-    if groups is None:
-        return values - float(values.mean())
+def _centred(values: Values, groups: Codes) -> Values:
+    """Values minus the mean of their group."""
     means: Values = np.bincount(groups, weights=values) / np.bincount(groups)
     centred: Values = values - means[groups]
     return centred
@@ -202,13 +192,11 @@ def _numbers(rows: pd.DataFrame, names: Sequence[str]) -> Values | None:
     return np.asarray(parts, dtype=np.float64)
 
 
-def _of(fit: Fit, df: int, level: float, values: Values) -> Difference:
-    error = sqrt(fit.variance)
-    if error <= ROUNDING * float(np.abs(values).max()):
-        raise TrialError("All values of an arm are equal, so how much they vary is not known and there is no interval.")
-    half = student(df, level) * error
-    p = 2 * upper_tail(abs(fit.estimate) / error, df)
-    return Difference(fit.estimate, error, df, fit.estimate - half, fit.estimate + half, level, p, values.size)
+def _basis(columns: Values) -> Values:
+    """Orthonormal rows that span the columns."""
+    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    found: Values = left[:, sizes > TINY * max(sizes[0], 1.0)].T
+    return found
 
 
 def _expect(rows: pd.DataFrame, names: Sequence[str]) -> None:

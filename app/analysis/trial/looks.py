@@ -21,7 +21,7 @@ from app.analysis.trial.outcomes import TrialData, estimated, read_trial
 from app.analysis.trial.populations import intention_to_treat
 from app.analysis.trial.sequential import Monitor, boundaries, sequence_width
 from app.errors import TrialError
-from experiments.study.sections.plan import Hypothesis, Plan, PlannedContrast
+from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Hypothesis, Plan, PlannedContrast
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
@@ -31,6 +31,7 @@ from storage.registers.study_status import operations_of
 from storage.reports.plan_history import complete_people, plan_in_force
 
 DAY_US = 86_400_000_000
+LATER = "Nothing is recorded. Take the look when more have completed: its boundary is that of their share."
 AGAIN = ", again"
 """How the way of a look ends that only opens again what an earlier one shows."""
 
@@ -58,6 +59,8 @@ class LookResult:
     boundary: float | None
     crossed: bool
     participants: int
+    sides: int
+    """Of p."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ def look(
                 "low": one.low if isfinite(one.low) else None,
                 "high": one.high if isfinite(one.high) else None,
                 "p": one.p,
+                "sides": one.sides,
                 "boundary": one.boundary,
                 "crossed": one.crossed,
             }
@@ -244,7 +248,15 @@ def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequenc
     """What a look shows of a hypothesis; the last of the shares is that of now. With a `key` it is blinded."""
     over = {one.session for one in data.sessions if one.outcome}
     sessions = frozenset(over & intention_to_treat(data, hypothesis.contrast).sessions)
-    found, _ = estimated(data, hypothesis, sessions)
+    try:
+        found, _ = estimated(data, hypothesis, sessions)
+    except TrialError as error:
+        raise TrialError(f"{hypothesis.id}: {error} {LATER}") from None
+    if found.fewest < FEWEST_IN_A_GROUP:
+        raise TrialError(
+            f"{hypothesis.id}: a group has {found.fewest} participants with a value, and below {FEWEST_IN_A_GROUP} p "
+            f"values do not hold. {LATER}"
+        )
     watch, at = _monitor(plan, hypothesis, tuple(dict.fromkeys(shares)))
     low, high = watch.interval(found, at)
     crossed = shown(low, high, hypothesis.direction, hypothesis.margin)
@@ -253,8 +265,9 @@ def _result(data: TrialData, plan: Plan, hypothesis: Hypothesis, shares: Sequenc
     sign = -1 if key and _first(hypothesis.contrast, key) == hypothesis.contrast.control else 1
     ends = sorted((sign * low, sign * high))
     seen = (found.p, None) if key else (p, boundary)  # a one-sided p would tell which group is A
-    name, claim = hypothesis.id, hypothesis.claim
-    return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *seen, crossed, len(sessions))
+    name, claim, people = hypothesis.id, hypothesis.claim, len(sessions)
+    of_p = 2 if key else sides(hypothesis.direction)
+    return LookResult(name, claim, sign * found.estimate, ends[0], ends[1], *seen, crossed, people, of_p)
 
 
 def _first(contrast: PlannedContrast, key: str) -> str:

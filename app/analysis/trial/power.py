@@ -76,7 +76,7 @@ class PowerPoint:
 def run_point(point: GridPoint) -> PowerPoint:
     """Simulate the trials of a point."""
     random = np.random.default_rng(np.random.SeedSequence(point.seed, spawn_key=(int(point.key, 16),)))
-    judge = monitor_of(point.design)
+    judge = monitor_of(point.design, point.participants)
     ends = [
         simulate_with(random, point.assumed, point.design, point.participants, point.effect, judge)
         for _ in range(point.runs)

@@ -9,9 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from types import MappingProxyType
 
-from app.analysis.estimates import NUMBER, POINTS, Estimate, EstimateGroup, Finding, Unit, estimate, format_value
+from app.analysis.estimates import (
+    NUMBER,
+    POINTS,
+    SHARE,
+    Estimate,
+    EstimateGroup,
+    Finding,
+    Unit,
+    estimate,
+    format_value,
+)
 from app.analysis.intervals import Interval
 from app.analysis.trial.estimator import Difference
 from app.analysis.trial.hypothesis_tests import adjusted, evaluate, sides
@@ -26,7 +37,7 @@ from app.analysis.trial.populations import (
 )
 from app.analysis.trial.wording import ESTIMATOR, PAIRED, outcome_words
 from app.errors import TrialError
-from experiments.study.sections.plan import STEP, Hypothesis, Plan
+from experiments.study.sections.plan import FEWEST_IN_A_GROUP, STEP, Hypothesis, Plan
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.origins import Origin
@@ -46,6 +57,8 @@ NAMES: Mapping[str, str] = MappingProxyType(
 )
 """Patterns of all estimates' names, with their descriptions."""
 OTHERS = "other_exclusions"
+RAW = "Raw means, treatment minus control, and their raw difference"
+SPENT = "The looks have left nothing of alpha for a test at this time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,11 @@ class HypothesisResult:
     decision: str = ""
     """What may be concluded, and no more."""
     finding: Finding | None = None
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a group has so few participants that nothing is concluded."""
+        return self.found is not None and self.found.fewest < FEWEST_IN_A_GROUP
 
 
 def trial_findings(database: Database, study: Study, origin: str) -> tuple[Finding, ...]:
@@ -135,7 +153,7 @@ def _whole(
         return replace(result, decision=_decision(result))
     level = 1 - alpha if sides(one.direction) == 2 else 1 - 2 * alpha
     low, high = found.interval(level)
-    confirmed = (tested.p if corrected is None else corrected) <= alpha
+    confirmed = (tested.p if corrected is None else corrected) <= alpha and found.fewest >= FEWEST_IN_A_GROUP
     known = (confirmed, low, high, level, tested.people)
     result = HypothesisResult(one, found, "", tested.p, corrected, alpha, *known)
     result = replace(result, decision=_decision(result))
@@ -147,6 +165,11 @@ def _decision(result: HypothesisResult) -> str:
     one, contrast = result.hypothesis, result.hypothesis.contrast
     if result.found is None:
         return f"There is no estimate, so nothing can be concluded. {result.why}"
+    if result.too_few:
+        return (
+            f"Nothing is concluded: a group has {result.found.fewest} participants, and p values and intervals do not "
+            f"hold below {FEWEST_IN_A_GROUP}."
+        )
     which, margin = f"{contrast.treatment} minus {contrast.control}", format_value(one.margin, unit_of(one))
     claims = {
         "greater": f"that the difference ({which}) is above 0",
@@ -186,10 +209,15 @@ def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Fi
     one = result.hypothesis
     further = {"p": result.p if result.p is not None else 1.0, "alpha": result.alpha}
     further |= {"p_adjusted": result.p_adjusted} if result.p_adjusted is not None else {}
-    further |= {"test_low": result.low, "test_high": result.high, "test_level": result.level}
+    further |= {"sides": sides(one.direction)}
+    if found.raw is not None:
+        treatment, control = found.raw
+        further |= {"raw_treatment": treatment, "raw_control": control, "raw_difference": treatment - control}
     further |= {name: value for name in ("smallest_effect", "margin") if (value := getattr(one, name)) is not None}
-    main = _estimate(one, f"trial.difference.{one.id}", "Intention to treat", found, result.people, further)
-    every = (main, *_others(data, one))
+    main = _estimate(
+        one, f"trial.difference.{one.id}", "Intention to treat", found, result.people, result.level, further
+    )
+    every = (main, *_others(data, one, result.level))
     return Finding(
         name=f"trial.{one.id}",
         title=f"Hypothesis {one.id}: {one.claim}",
@@ -200,7 +228,7 @@ def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Fi
         method=PAIRED if one.contrast.factor == STEP else ESTIMATOR,
         code="trial_findings(database, study, origin)",
         reference=0.0,
-        note=result.decision,
+        note=f"{RAW}: {raw_means(result)}. {result.decision}",
     )
 
 
@@ -210,14 +238,25 @@ def _counts(one: Hypothesis) -> str:
     )
 
 
-def _others(data: TrialData, one: Hypothesis) -> Iterator[Estimate]:
+def raw_means(result: HypothesisResult) -> str:
+    """The plain means of the two groups and their difference, which nothing adjusts: `84.7 % − 73.6 % = 11.1 pp`; empty
+    without an estimate."""
+    if result.found is None or result.found.raw is None:
+        return ""
+    treatment, control = result.found.raw
+    unit: Unit = SHARE if result.hypothesis.outcome == "correct" else NUMBER
+    difference = format_value(treatment - control, unit_of(result.hypothesis))
+    return f"{format_value(treatment, unit)} − {format_value(control, unit)} = {difference}"
+
+
+def _others(data: TrialData, one: Hypothesis, level: float) -> Iterator[Estimate]:
     """The per-protocol estimate, and that without each exclusion rule; none where there is no estimate."""
     for name, label, population in _populations(data, one):
         try:
             found, people = estimated(data, one, population.sessions)
         except TrialError:
             continue
-        yield _estimate(one, name, label, found, people, {})
+        yield _estimate(one, name, label, found, people, level, {})
 
 
 def _populations(data: TrialData, one: Hypothesis) -> Iterator[tuple[str, str, Population]]:
@@ -242,9 +281,12 @@ def _axis(every: Sequence[Estimate]) -> tuple[float, float]:
 
 
 def _estimate(
-    one: Hypothesis, name: str, label: str, found: Difference, people: int, further: Mapping[str, float]
+    one: Hypothesis, name: str, label: str, found: Difference, people: int, level: float, further: Mapping[str, float]
 ) -> Estimate:
+    """An estimate with the interval that belongs to the test, so that its p and its interval say the same."""
     group = EstimateGroup(name, label, found.n, people, {"population": label})
-    interval = Interval(found.estimate, found.low, found.high)
+    low, high = found.interval(level)
+    known = isfinite(low)
+    interval = Interval(found.estimate, low, high, level=level) if known else Interval(found.estimate, why=SPENT)
     said = f"{label}: {outcome_words(one.outcome)}, {one.contrast.treatment} minus {one.contrast.control}: {{}}"
     return estimate(group, interval, said, unit_of(one), _counts(one), further=further)

@@ -108,9 +108,7 @@ def repeated_interval(found: Difference, bounds: Boundaries, look: int) -> tuple
     Estimate plus and minus the boundary times the error (Jennison and Turnbull 1989, JRSS B 51:305), with Student's t
     of the nominal p. Its level is 1 - alpha, or 1 - 2 alpha of one-sided boundaries, over all looks together.
     """
-    if bounds.nominal[look] == 0:
-        return -inf, inf
-    return found.interval(1 - bounds.nominal[look] * 2 / bounds.sides)
+    return found.interval_of_p(bounds.nominal[look] * 2 / bounds.sides)
 
 
 def confidence_sequence(
@@ -125,10 +123,10 @@ def confidence_sequence(
         estimate ± SE sqrt(2 (t r^2 + 1) / (t r^2) * log(sqrt(t r^2 + 1) / alpha))
 
     with r such that it is narrowest at `planned` participants (the same paper, appendix B.2):
-    r^2 = (-2 log alpha + log(-2 log alpha + 1)) / planned.
+    r^2 = (-2 log alpha + log(-2 log alpha + 1)) / planned. In place of the width in standard errors it has Student's
+    quantile of the same p, as the boundaries of looks.
     """
-    half = sequence_width(participants / planned, alpha) * found.standard_error
-    return found.estimate - half, found.estimate + half
+    return found.interval_of_p(2 * float(_tail(sequence_width(participants / planned, alpha))))
 
 
 def sequence_width(fraction: float, alpha: float = 0.05) -> float:

@@ -33,7 +33,7 @@ from app.analysis.trial.estimator import Difference, change_of, difference_of
 from app.analysis.trial.hypothesis_tests import shown, sides
 from app.analysis.trial.sequential import Monitor, monitor
 from app.errors import TrialError
-from experiments.study.sections.plan import Direction, Looks, Missing
+from experiments.study.sections.plan import FEWEST_IN_A_GROUP, Direction, Looks, Missing
 
 Contrast = Literal["between", "within", "paired"]
 """Arms are of different participants; of different answers of each participant; or moments of the same answer."""
@@ -167,12 +167,18 @@ def simulate(
     random: np.random.Generator, assumed: Assumptions, design: Design, participants: int, effect: float
 ) -> SimulatedTrial:
     """One trial with so many participants in the whole study, stopped at the first look that shows the hypothesis."""
-    return simulate_with(random, assumed, design, participants, effect, monitor_of(design))
+    return simulate_with(random, assumed, design, participants, effect, monitor_of(design, participants))
 
 
-def monitor_of(design: Design) -> Monitor:
-    """The monitor of a design's looks; the same for all its trials."""
-    return monitor(design.looks, design.alpha, sides(design.direction))
+def monitor_of(design: Design, participants: int) -> Monitor:
+    """The monitor of a design's looks, the same for all its trials; without the early ones that come too soon for a
+    group to have enough participants, which are taken later."""
+    smaller = min(design.treated, 1 - design.treated) if design.contrast == "between" else 1.0
+    group, looks = design.people(participants) * smaller, design.looks
+    if looks is not None:
+        at = tuple(share for share in looks.at if share == 1 or share * group >= FEWEST_IN_A_GROUP)
+        looks = looks.model_copy(update={"at": at})
+    return monitor(looks, design.alpha, sides(design.direction))
 
 
 def simulate_with(
@@ -187,6 +193,8 @@ def simulate_with(
         try:
             found = data.until(so_far).estimate(design)
         except TrialError:  # too few, or all alike: nothing can be shown yet
+            continue
+        if found.fewest < FEWEST_IN_A_GROUP:
             continue
         low, high = judge.interval(found, look)
         over = shown(low, high, design.direction, design.margin)

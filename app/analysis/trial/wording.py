@@ -7,18 +7,28 @@ from types import MappingProxyType
 
 from experiments.study.cells import cells
 from experiments.study.schema import Loop, Phase
-from experiments.study.sections.plan import STEP, Correction, Exclusion, Hypothesis, Outcome, Plan, Spending
+from experiments.study.sections.plan import (
+    FEWEST_IN_A_GROUP,
+    STEP,
+    Correction,
+    Exclusion,
+    Hypothesis,
+    Outcome,
+    Plan,
+    Spending,
+)
 from experiments.study.study import Study
 
 ESTIMATOR = (
     "The effect is the coefficient of the group in a least-squares regression of the outcome on the group, with an "
     "effect of each question if there is more than one, and the covariates. Its standard error allows for the "
-    "likeness of the answers of one participant (a sandwich estimator clustered by participant, CR1). Intervals and p "
-    "values are those of Student's t with the number of participants minus 2 degrees of freedom."
+    "likeness of the answers of one participant and for small numbers of them (the bias-reduced sandwich estimator "
+    "clustered by participant, CR2). Intervals and p values are those of Student's t with Satterthwaite's degrees of "
+    "freedom (Pustejovsky and Tipton 2018). Raw means are those of all answers of a group, without any of this."
 )
 PAIRED = (
     "For two steps of the same participants, the effect is the mean of their differences, with the same standard error "
-    "and the number of participants minus 1 degrees of freedom."
+    "and degrees of freedom (one for each participant, minus 1, if each has one difference)."
 )
 RANDOMISED = (
     "Parley assigns a participant to the group that is furthest behind its share, ties at random, from a seed of the "
@@ -108,9 +118,13 @@ def inference_words(plan: Plan) -> Iterator[str]:
         how = f", {CORRECTIONS[plan.correction(family)]}" if len(members) > 1 else ""
         yield f"{tests}{how}."
     if any(one.direction in ("greater", "less", "not_worse") for one in plan.hypotheses):
-        yield "Hypotheses with the direction greater, less or not worse are tested one-sided at their alpha."
+        yield (
+            "Hypotheses with the direction greater, less or not worse are tested one-sided at their alpha, and their "
+            "intervals are of level 1 - 2 alpha."
+        )
     if any(one.direction == "equivalent" for one in plan.hypotheses):
-        yield "Equivalence is tested by two one-sided tests, each at alpha."
+        yield "Equivalence is tested by two one-sided tests, each at alpha, with an interval of level 1 - 2 alpha."
+    yield f"Nothing is concluded where a group has fewer than {FEWEST_IN_A_GROUP} participants."
     if plan.looks:
         yield f"{SPENDING[plan.looks.spending]} Looks advise; the researchers decide whether to stop."
 

@@ -14,6 +14,8 @@ from experiments.study.base_model import Level, Name, Slug, StrictModel
 
 STEP = "step"
 """In place of a factor: two steps of the same participant are compared, such as an answer before and after a chat."""
+FEWEST_IN_A_GROUP = 8
+"""With fewer participants in a group of a contrast nothing is concluded: p values of so few do not hold."""
 OUTCOME = (
     r"^(correct|answer|error|confidence|seconds"
     r"|(rating|survey)\.[A-Za-z][A-Za-z0-9_-]*|score\.[A-Za-z][A-Za-z0-9_-]*\.[A-Za-z][A-Za-z0-9_-]*)$"
