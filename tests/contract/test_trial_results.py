@@ -159,10 +159,11 @@ def test_the_raw_means_stand_beside_the_adjusted_difference(
     further = result.finding.estimates[0].further
     raw = [further[f"raw_{name}"] for name in ("treatment", "control", "difference")]
     assert raw == pytest.approx([treatment, control, treatment - control])
-    assert raw_means(result) in result.finding.note
-    assert raw_means(
-        result
-    ) == f"{100 * treatment:.1f} % − {100 * control:.1f} % = {100 * (treatment - control):.1f} pp".replace("-", "−")
+    means, difference = raw_means(result)
+    assert means == f"{100 * treatment:.1f} % and {100 * control:.1f} %"
+    assert difference.strip("−") == f"{abs(100 * (treatment - control)):.1f} pp"
+    assert means in result.finding.note
+    assert difference in result.finding.note
 
 
 @pytest.mark.parametrize(("people", "confirmed"), [(15, False), (16, True)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.analysis.intervals import Codes, Values
 
@@ -13,26 +12,32 @@ def by_definition(value: Values, d: Values, people: Codes, others: Values) -> tu
     left = np.eye(value.size) - _hat(np.column_stack([d, others]))
     d = d - _hat(others) @ d
     weight = d @ d
-    scores, spread = [], []
+    scores: list[float] = []
+    spread: list[Values] = []
     for one in np.unique(people):
         there = np.flatnonzero(people == one)
         values, vectors = np.linalg.eigh(left[np.ix_(there, there)])
         root = np.where(values > 1e-9, np.maximum(values, 1e-9) ** -0.5, 0.0)
         adjusted = vectors @ (root * (vectors.T @ d[there]))
-        scores.append(adjusted @ (left @ value)[there])
+        scores.append(float(adjusted @ (left @ value)[there]))
         spread.append(left[:, there] @ adjusted)
     g = np.array(spread) @ np.array(spread).T
-    return d @ value / weight, float(np.square(scores).sum()) / weight**2, np.trace(g) ** 2 / (g * g).sum()
+    return (
+        float(d @ value / weight),
+        sum(one**2 for one in scores) / float(weight) ** 2,
+        float(np.trace(g) ** 2 / (g * g).sum()),
+    )
 
 
 def indicators(codes: Codes) -> Values:
     """A column of zeros and ones for each code."""
-    return (codes[:, None] == np.unique(codes)).astype(float)
+    found: Values = (codes[:, None] == np.unique(codes)).astype(np.float64)
+    return found
 
 
-def _hat(columns: Values) -> NDArray[np.float64]:
+def _hat(columns: Values) -> Values:
     """The projection onto columns, which may depend on each other."""
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     basis = basis[:, sizes > 1e-9 * sizes[0]]
-    hat: NDArray[np.float64] = basis @ basis.T
+    hat: Values = basis @ basis.T
     return hat

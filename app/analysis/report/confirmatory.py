@@ -79,7 +79,8 @@ def filled_checklists(trial: TrialReport) -> Iterator[TextTable]:
 
 
 HEAD = (
-    "Hypothesis", "Conclusion", "Raw means", "Effect", "Interval of the test", "p", "Corrected p", "Tested at",
+    "Hypothesis", "Conclusion", "Raw means", "Raw difference", "Effect", "Interval of the test", "p", "Corrected p",
+    "Tested at",
 )  # fmt: skip
 
 
@@ -87,11 +88,11 @@ def _row(result: HypothesisResult) -> tuple[str, ...]:
     one, found, unit = result.hypothesis, result.found, unit_of(result.hypothesis)
     name = f"{one.id} ({one.role})"
     if found is None or result.p is None:
-        return (name, "no estimate", "–", "–", "–", "–", "–", f"{result.alpha:.4g}")
+        return (name, "no estimate", *["–"] * (len(HEAD) - 3), f"{result.alpha:.4g}")
     return (
         name,
         "too few participants" if result.too_few else "shown" if result.confirmed else "not shown",
-        raw_means(result) or "–",
+        *raw_means(result),
         format_value(found.estimate, unit),
         f"{format_interval(result.low, result.high, unit)} ({format_level(result.level)})",
         format_p_value(result.p, sides(one.direction)),

@@ -57,7 +57,6 @@ NAMES: Mapping[str, str] = MappingProxyType(
 )
 """Patterns of all estimates' names, with their descriptions."""
 OTHERS = "other_exclusions"
-RAW = "Raw means, treatment minus control, and their raw difference"
 SPENT = "The looks have left nothing of alpha for a test at this time."
 
 
@@ -228,7 +227,7 @@ def _finding(data: TrialData, result: HypothesisResult, found: Difference) -> Fi
         method=PAIRED if one.contrast.factor == STEP else ESTIMATOR,
         code="trial_findings(database, study, origin)",
         reference=0.0,
-        note=f"{RAW}: {raw_means(result)}. {result.decision}",
+        note=f"{raw_words(result)} {result.decision}",
     )
 
 
@@ -238,15 +237,22 @@ def _counts(one: Hypothesis) -> str:
     )
 
 
-def raw_means(result: HypothesisResult) -> str:
-    """The plain means of the two groups and their difference, which nothing adjusts: `84.7 % − 73.6 % = 11.1 pp`; empty
-    without an estimate."""
+def raw_means(result: HypothesisResult) -> tuple[str, str]:
+    """The plain means of treatment and control, and their difference, which nothing adjusts."""
     if result.found is None or result.found.raw is None:
-        return ""
+        return "–", "–"
     treatment, control = result.found.raw
     unit: Unit = SHARE if result.hypothesis.outcome == "correct" else NUMBER
-    difference = format_value(treatment - control, unit_of(result.hypothesis))
-    return f"{format_value(treatment, unit)} − {format_value(control, unit)} = {difference}"
+    means = f"{format_value(treatment, unit)} and {format_value(control, unit)}"
+    return means, format_value(treatment - control, unit_of(result.hypothesis))
+
+
+def raw_words(result: HypothesisResult) -> str:
+    """The same in a sentence that names the groups; empty without an estimate."""
+    contrast, (means, difference) = result.hypothesis.contrast, raw_means(result)
+    if result.found is None:
+        return ""
+    return f"Raw means of {contrast.treatment} and {contrast.control}: {means}; raw difference {difference}."
 
 
 def _others(data: TrialData, one: Hypothesis, level: float) -> Iterator[Estimate]:

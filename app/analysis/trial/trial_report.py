@@ -10,7 +10,7 @@ from app.analysis.trial.arm_flow import ArmFlow, arm_flows
 from app.analysis.trial.deviations import Deviation, deviations
 from app.analysis.trial.looks import outcome_lock
 from app.analysis.trial.outcomes import TrialData, read_trial
-from app.analysis.trial.results import RAW, HypothesisResult, findings, raw_means, trial_results
+from app.analysis.trial.results import HypothesisResult, findings, raw_words, trial_results
 from app.analysis.trial.wording import (
     ESTIMATOR,
     PAIRED,
@@ -139,5 +139,4 @@ def _people(trial: TrialReport) -> Iterator[str]:
 
 def _result(result: HypothesisResult) -> str:
     sentence = result.finding.estimates[0].sentence if result.finding else ""
-    means = f"{RAW}: {raw_means(result)}." if result.finding else ""
-    return " ".join(filter(None, (f"{result.hypothesis.id}.", sentence, means, result.decision)))
+    return " ".join(filter(None, (f"{result.hypothesis.id}.", sentence, raw_words(result), result.decision)))

@@ -86,7 +86,7 @@ def _too_few(study: Study, plan: Plan) -> Iterator[str]:
     """The analyses at which a group is too small to conclude anything."""
     at = plan.looks.at if plan.looks is not None else (1.0,)
     for number, share in enumerate(at if plan.participants is not None else ()):
-        there = share * (plan.participants or 0)
+        there = ceil(share * (plan.participants or 0))
         groups = (_smaller_group(study, one.contrast) for one in (plan.hypotheses if share == 1 else plan.primary))
         if found := next((one for one in groups if there * one[1] < FEWEST_IN_A_GROUP), None):
             group, part = found
@@ -94,7 +94,7 @@ def _too_few(study: Study, plan: Plan) -> Iterator[str]:
             where = "plan.participants" if share == 1 else f"plan.looks.at[{number}]"
             remedy = "Plan" if share == 1 else "`parley look` refuses it until then: plan the look at"
             yield (
-                f"{where}: of {there:g} participants about {there * part:g} are {group}, and nothing is concluded "
+                f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded "
                 f"where fewer than {FEWEST_IN_A_GROUP} are. {remedy} {enough} participants or more."
             )
 
