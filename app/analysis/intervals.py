@@ -138,7 +138,7 @@ def student_beyond(freedom: float, outside: float) -> float:
         tail = beyond(t, freedom)
         step = log(tail / outside) * tail / (2 * t * _density(t, freedom))
         t *= exp(step)
-        if abs(step) < 1e-8:  # the error is about its square
+        if abs(step) < 1e-6:  # the error is about its square
             break
     return t
 

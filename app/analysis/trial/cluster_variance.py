@@ -33,7 +33,7 @@ import numpy as np
 from app.analysis.intervals import Codes, Values
 from app.errors import TrialError
 
-ACCURACY = 1e-15
+ACCURACY = 1e-13
 SMALLEST = 1e-6
 """The smallest eigenvalue for which the quadrature is exact."""
 
@@ -84,6 +84,8 @@ def _rotated(columns: Values, people: Codes, questions: Codes | None) -> tuple[V
             share = np.concatenate([sizes / asked[cells % asked.size], np.zeros(people.size)])
             people = np.concatenate([cells // asked.size, people])
             question = np.concatenate([cells % asked.size, questions])
+    if (people[1:] >= people[:-1]).all():
+        return columns, people, question, share
     order = np.argsort(people, kind="stable")
     return columns[:, order], people[order], question[order], share[order]
 
