@@ -107,7 +107,10 @@ def wilson(share: float, spread: float, freedom: int, size: int) -> Interval:
     middle = share + t * t / (2 * worth)
     half = t * sqrt(alone / worth + t * t / (4 * worth * worth))
     scale = 1 + t * t / worth
-    return Interval(share, max(0.0, (middle - half) / scale), min(1.0, (middle + half) / scale))
+    low, high = (middle - half) / scale, (middle + half) / scale
+    return Interval(
+        share, max(0.0, min(share, low)), min(1.0, max(share, high))
+    )  # which rounding would not hold at 0 or 1
 
 
 def _spread(values: Values, people: Codes, questions: Codes | None) -> tuple[float, int] | str:

@@ -20,6 +20,7 @@ from app.analysis.intervals import (
     student,
     student_beyond,
     two_way,
+    wilson,
 )
 
 TABLE = {1: 12.7062047364, 2: 4.30265272991, 3: 3.18244630528, 9: 2.26215716280, 30: 2.04227245630, 120: 1.97993040505}
@@ -95,6 +96,15 @@ def test_one_participant_has_no_interval_and_it_is_said() -> None:
     for found in (share_of(np.array([1.0, 0.0]), codes(["a", "a"])), mean_of(np.array([1.0, 5.0]), codes(["a", "a"]))):
         assert found.low is None
         assert "needs 2 participants; there is 1" in found.why
+
+
+def test_an_interval_holds_its_share_where_it_is_0_or_1() -> None:
+    for n in range(2, 60):
+        for share in (0.0, 1.0):
+            found = wilson(share, 0.0, n - 1, n)
+            assert found.low is not None
+            assert found.high is not None
+            assert found.low <= share <= found.high
 
 
 def test_when_all_answers_are_right_the_interval_is_not_a_point() -> None:
