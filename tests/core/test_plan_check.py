@@ -237,6 +237,11 @@ def test_a_problem_can_be_the_attention_check_but_is_no_outcome() -> None:
         assert [one.where for one in error.value.found] == [where]
 
 
+def test_a_group_without_weight_is_advised() -> None:
+    (words,) = advice(study_of(plan(), factors={"arm": {"ai": 1, "none": 0}}), 20)
+    assert words.startswith("plan.participants: ")
+
+
 @pytest.mark.parametrize(
     ("vague", "where"),
     [

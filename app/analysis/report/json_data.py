@@ -17,6 +17,7 @@ from app.analysis.report.build import Report
 from app.analysis.report.published_comparison import PrintedFigure
 from app.analysis.results import NAMES
 from app.analysis.trial.checklists import checklists
+from app.analysis.trial.hypothesis_tests import sides
 from app.analysis.trial.results import HypothesisResult
 from app.analysis.trial.trial_report import TrialReport
 from storage.registers.origins import SIMULATED, Origin
@@ -104,6 +105,7 @@ def _trial(trial: TrialReport) -> dict[str, Any]:
 def _hypothesis(one: HypothesisResult) -> dict[str, Any]:
     known = {name: getattr(one, name) for name in ("p", "p_adjusted", "alpha", "confirmed", "decision")}
     known |= {name: getattr(one, name) if one.found else None for name in ("low", "high", "level")}
+    known |= {"sides": sides(one.hypothesis.direction)}
     plan = one.hypothesis.model_dump(mode="json")
     return {**plan, **known, "figure": f"trial.difference.{one.hypothesis.id}" if one.found else None, "why": one.why}
 

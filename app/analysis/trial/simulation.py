@@ -174,9 +174,10 @@ def monitor_of(design: Design, participants: int) -> Monitor:
     """The monitor of a design's looks, the same for all its trials; without the early ones that come too soon for a
     group to have enough participants, which are taken later."""
     smaller = min(design.treated, 1 - design.treated) if design.contrast == "between" else 1.0
-    group, looks = design.people(participants) * smaller, design.looks
+    people, looks = design.people(participants), design.looks
     if looks is not None:
-        at = tuple(share for share in looks.at if share == 1 or share * group >= FEWEST_IN_A_GROUP)
+        enough = FEWEST_IN_A_GROUP / smaller - 1e-6
+        at = tuple(share for share in looks.at if share == 1 or round(share * people) >= enough)
         looks = looks.model_copy(update={"at": at})
     return monitor(looks, design.alpha, sides(design.direction))
 

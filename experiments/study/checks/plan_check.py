@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import ceil, inf
+from math import ceil
 
 from experiments.errors import ValidationIssue, suggestion
 from experiments.study.cells import cells
@@ -88,14 +88,14 @@ def _too_few(study: Study, plan: Plan) -> Iterator[str]:
     for number, share in enumerate(at if plan.participants is not None else ()):
         there = ceil(share * (plan.participants or 0))
         groups = (_smaller_group(study, one.contrast) for one in (plan.hypotheses if share == 1 else plan.primary))
-        if found := next((one for one in groups if there * one[1] < FEWEST_IN_A_GROUP), None):
+        if found := next((one for one in groups if round(there * one[1], 6) < FEWEST_IN_A_GROUP), None):
             group, part = found
-            enough = ceil(FEWEST_IN_A_GROUP / part) if part else inf
             where = "plan.participants" if share == 1 else f"plan.looks.at[{number}]"
             remedy = "Plan" if share == 1 else "`parley look` refuses it until then: plan the look at"
+            enough = f"{remedy} {ceil(FEWEST_IN_A_GROUP / part)} participants or more." if part else "Give it a weight."
             yield (
-                f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded "
-                f"where fewer than {FEWEST_IN_A_GROUP} are. {remedy} {enough} participants or more."
+                f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded where "
+                f"fewer than {FEWEST_IN_A_GROUP} are. {enough}"
             )
 
 
