@@ -46,8 +46,8 @@ from storage.registers.plan_events import RecordedLook, plan_events
 NAMES: Mapping[str, str] = MappingProxyType(
     {
         "trial.difference.<id>": (
-            "the effect of a planned hypothesis: treatment minus control, of everybody as assigned (intention to "
-            "treat), with the interval of its test; `further` has p, its `sides`, and the raw means and their difference"
+            "the effect of a planned hypothesis: treatment minus control, of everybody as assigned (intention "
+            "to treat), with the interval of its test; `further` has p, its `sides`, the raw means and their difference"
         ),
         "trial.per_protocol.<id>": "the same, without the sessions that the plan excludes",
         "trial.sensitivity.<id>.<rule>": (
