@@ -30,7 +30,7 @@ from experiments.errors import NotPossible
 from experiments.study.sections.plan import Looks, Plan
 from storage import tables
 from storage.db.engine import Database, open_database, writer
-from storage.registers.plan_events import RecordedLook, plan_events, record_look, record_preregistration
+from storage.registers.plan_events import PlanEvents, RecordedLook, plan_events, record_look, record_preregistration
 from storage.registers.study_versions import publish
 from tests.fakes.accounts import Witnessed
 from tests.fakes.commanding import Done, parley
@@ -264,6 +264,18 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     assert named(room.paint(BOB, LocationValues("trial", "")))["results-unlock"]["visible"], (
         "another person is not shown"
     )
+    desk.sessions.log.close()
+
+
+def test_a_look_of_an_earlier_version_is_shown_without_the_sides_of_p(half_way: HalfWay) -> None:
+    clock, database = VirtualClock(NOW_US), half_way()
+    desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
+    known = {"id": "h", "effect": 0.1, "low": 0.0, "high": 0.2, "p": 0.03, "boundary": 0.02, "crossed": False}
+    for sides, said in (({}, False), ({"sides": 1}, True), ({"sides": 2}, False)):
+        result = {"blinded": False, "stop": False, "hypotheses": [known | sides]}
+        events = PlanEvents(looks=(RecordedLook(1, 1, "ada", "look", "", 18, result),))
+        shown = desk.html("results_plan.html.j2", study="trial", events=events, deviations=())
+        assert ("one-sided" in shown) is said
     desk.sessions.log.close()
 
 
