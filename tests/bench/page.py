@@ -1,8 +1,8 @@
 """The page: how much a browser loads and how soon it can be used, and how many times a second it is served.
 
 `python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
-page of the demo study as the shipped server gives it: cold, with nothing kept, and again. Usable is when the script
-says so, in the browser's own time. Then 16 connections ask for it as quickly as they can.
+page of the demo study as the shipped server gives it: cold, with nothing kept, and again; and cold over a slow line.
+Usable is when the script says so, in the browser's own time. Then 16 connections ask for it as quickly as they can.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,6 +36,9 @@ STUDY = "demo"
 CONNECTIONS = 16
 LINE = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
 """Milliseconds, and bytes a second."""
+SLOW = {"offline": False, "latency": 300, "downloadThroughput": 100e3, "uploadThroughput": 100e3}
+MOST_ON_SLOW = 1.5
+"""Times what the page's bytes take on the slow line."""
 READY = "document.documentElement?.dataset.ready === 'yes'"
 WATCH = """new MutationObserver(() => {
   if (!window.usableMs && document.documentElement?.dataset.ready === "yes") window.usableMs = performance.now();
@@ -69,7 +73,7 @@ class Load:
 class Watched:
     """A page whose requests are counted."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, line: Mapping[str, float] = LINE) -> None:
         self._page, self._load, self._open = page, Load(), set[str]()
         session: CDPSession = page.context.new_cdp_session(page)
         for event, heard in (
@@ -81,7 +85,7 @@ class Watched:
         ):
             session.on(f"Network.{event}", heard)
         session.send("Network.enable")
-        session.send("Network.emulateNetworkConditions", LINE)
+        session.send("Network.emulateNetworkConditions", dict(line))
         page.add_init_script(WATCH)
 
     def open(self, url: str) -> Load:
@@ -121,23 +125,23 @@ class Watched:
         self._load.size += int(told.get("encodedDataLength", 0))
 
 
-def opened(browser: Browser, url: str) -> tuple[Load, Load]:
-    """The page by somebody who has just come, and the same again."""
+def opened(browser: Browser, url: str, *lines: Mapping[str, float]) -> tuple[Load, ...]:
+    """The page by somebody who has just come, over each of these lines."""
     with browser.new_context() as context:
         context.request.post(f"{url}/s/{STUDY}", data=servers.button(STUDY), max_redirects=0, headers={"origin": url})
-        watched = Watched(context.new_page())
-        return watched.open(url + "/"), watched.open(url + "/")
+        return tuple(Watched(context.new_page(), line).open(url + "/") for line in lines)
 
 
-def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load]]:
-    """Cold and warm, so often."""
+def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load, Load]]:
+    """Cold, warm, and cold over the slow line, so often."""
     port = servers.free_port()
     with (
         servers.parley(folder, port, STUDY, address_rate_multiplier=1_000, sessions_per_address_per_hour=1_000),
         sync_playwright() as started,
     ):
         browser = started.chromium.launch(executable_path=where, args=["--no-sandbox"])
-        return [opened(browser, f"http://127.0.0.1:{port}") for _ in range(times)]
+        url = f"http://127.0.0.1:{port}"
+        return [(*opened(browser, url, LINE, LINE), *opened(browser, url, SLOW)) for _ in range(times)]  # type: ignore[misc]
 
 
 @dataclass(frozen=True)
@@ -200,15 +204,22 @@ def rate(folder: Path, seconds: float) -> Rate:
         return rate_of(number, port, seconds)
 
 
-def verdicts(found: list[tuple[Load, Load]], ours: Rate) -> list[tuple[str, str, str, bool]]:
+def verdicts(found: list[tuple[Load, Load, Load]], ours: Rate) -> list[tuple[str, str, str, bool]]:
     """What, how much, the bar, and whether it is missed."""
-    colds, warms = zip(*found, strict=True)
+    colds, warms, slows = zip(*found, strict=True)
+    slow = statistics.median(load.usable_ms / 1e3 / (load.size / SLOW["downloadThroughput"]) for load in slows)
     cold, warm = (sorted(load.usable_ms for load in some) for some in (colds, warms))
     kib, mortal = max(load.kib for load in colds), colds[0].mortal
     return [
         ("cold: KiB over the line", f"{kib:.0f}", f"<= {MOST_KIB}", kib > MOST_KIB),
         ("cold: requests", str(len(colds[0].asked)), "", False),
         ("cold: usable after, s (median; most)", *_times(cold, MOST_COLD_MS)),
+        (
+            "slow line: usable after, times what its bytes take",
+            f"{slow:.2f}",
+            f"<= {MOST_ON_SLOW}",
+            slow > MOST_ON_SLOW,
+        ),
         ("warm: KiB over the line", f"{max(load.kib for load in warms):.0f}", "", False),
         ("warm: requests to the server", str(max(len(load.asked) for load in warms)), "", False),
         ("warm: usable after, s (median; most)", *_times(warm, MOST_WARM_MS)),
