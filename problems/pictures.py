@@ -325,4 +325,4 @@ class _Markdown(MarkdownIt):
         return True
 
 
-_MARKDOWN = _Markdown("commonmark", {"html": False}).enable(["table", "strikethrough"])
+_MARKDOWN = _Markdown("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("reference")

@@ -1,9 +1,19 @@
-r"""Renders texts as HTML: Markdown, formulas, tables and code. HTML tags in a text are shown as typed.
+r"""Renders texts as HTML: Markdown, formulas, tables and code.
 
 All texts of researchers, participants and models are rendered here: panels, conversations, the console, and streamed
 replies. Formulas are delimited by \( \), \[ \] or $$ $$, by single $ if the study says so, or are a bare environment.
 They are replaced by marks before Markdown is parsed (it would change their backslashes, asterisks and lines that start
-with a minus), and inserted as MathML afterwards.
+with a minus), and inserted as MathML afterwards. What a person typed into a conversation is shown as it was typed, but
+for formulas and code between fences.
+
+What is written is what is shown: the page holds every visible character of a text, in its order, except
+- marks that became what they ask for: of headings, quotations, lists, tables, rules, fences, code, emphasis, links, the
+  tags of `tags.py`, and the delimiters and commands of formulas. Items of lists keep their numbers;
+- the address of a link, which is in its `href`, and of a picture of the study, whose text is its alternative text;
+- a backslash before a sign, which makes it a sign;
+- in a researcher's blocks, entities such as `&lt;`, which are shown as the character that they name.
+Therefore definitions of links (`[1]: https://...`) and tags of other names are text; a link leads only to an absolute
+address of the web or of mail; and cells beyond a table's head are shown as well.
 """
 
 from __future__ import annotations
@@ -17,16 +27,20 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock, table
+from markdown_it.rules_block.table import escapedSplit
 from markdown_it.rules_core import StateCore
-from markdown_it.rules_inline import StateInline
+from markdown_it.rules_inline import StateInline, emphasis, image, link, strikethrough
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from app.rendering.emphasis import FORMULA_BEGINS, FORMULA_ENDS, sign_aware
 from app.rendering.maths import mathml
-from problems.pictures import PictureMap, shortened
+from app.rendering.tags import draw_tags
+from problems.pictures import Picture, PictureMap, shortened
 
 MAX_CHARS = 40_000
 MAX_FORMULAS = 200
@@ -87,11 +101,12 @@ LANGUAGES = frozenset(
 
 # Code comes first: a formula within code is code.
 _CODE = (
-    r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)|~~~+(?!~))[^\n]*\n(?:[\s\S]*?^[ ]{0,3}(?P=fence)[^\n]*$|[\s\S]*\Z)"
+    r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)(?=[^`\n]*$)|~~~+(?!~))(?P<info>[^\n]*)(?:\n|\Z)"
+    r"(?P<lines>[\s\S]*?)(?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
     r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
 )
 _FORMULA = (
-    r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|\$\$(?P<dollars>[\s\S]{1,2000}?)\$\$"
+    r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|(?<!\$)\$\$(?!\$)(?P<dollars>[\s\S]{1,2000}?)(?<!\$)\$\$(?!\$)"
     r"|(?P<bare>\\begin\{(?P<name>(?:align|aligned|alignat|array|cases|equation|eqnarray|flalign|gather|gathered"
     r"|[pbBvV]?matrix|multline|split)\*?)\}[\s\S]{1,2000}?\\end\{(?P=name)\})"
 )
@@ -100,16 +115,20 @@ _SPLIT = {
     False: re.compile(f"{_CODE}|{_FORMULA}", re.MULTILINE),
     True: re.compile(f"{_CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
 }
-_OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{", re.MULTILINE)
-_MARK = re.compile("(\ue000[0-9]{1,3}\ue001)")
+_OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{|<details>(?![\s\S]*</details>)", re.MULTILINE)
+_MARK = re.compile(f"({FORMULA_BEGINS}[0-9]{{1,3}}{FORMULA_ENDS})")
 _ENDS = re.compile(r"[.,;:!?)\]}%’”»…،؛؟。、，；：！？）」』】]+")  # noqa: RUF001
 """Punctuation before which no line breaks (UAX #14, rules LB13 and LB15)."""
 _MARKUP = re.compile(r"[\[\]|*_`~<$\n]|\\[(\[]")
 _COLUMNS = re.compile(r"(?:\|[^|\n]*){31}")
-_TIMES = re.compile("(?<=[A-Za-z0-9)\\]}\ue001])[*]+(?=[A-Za-z0-9(\\[{\ue000])")
-"""Asterisks right behind a number, a letter, a bracket or a formula, and right before another."""
 _TILDES = re.compile("~+")
-_LEADS = re.compile(r"https?:|mailto:|[^:]*(?:[/?#]|$)", re.IGNORECASE)
+_BACKSLASH = {True: re.compile(r"\\[()\[\]]"), False: re.compile(r"\\(?:[()\[\]]|(?=\n))")}
+_BARS = re.compile(r"^\||(?<!\\)\|$")
+_PICTURE = re.compile(r"!\[([^\[\]\n]*)\]\(([^()\s]+)\)")
+_ABSOLUTE = re.compile(r"https?://[^/]|mailto:.", re.IGNORECASE)
+_STUDY = re.compile(r"/s/[\w-]{1,60}(?:[?#]|$)|%7B%7B|\{\{", re.IGNORECASE)
+"""A study of the same server, or the name of a value that is such an address."""
+_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|//|$", re.IGNORECASE)
 _COLOURS: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 
 Env = MutableMapping[str, Any]
@@ -119,21 +138,23 @@ Env = MutableMapping[str, Any]
 def html(
     text: str,
     *,
-    images: bool = True,
+    authored: bool = True,
     dollars: bool = False,
     typed: bool = False,
     copy: str = "Copy",
     pictures: PictureMap | None = None,
 ) -> str:
-    """A text as blocks of HTML. `images` must be false for texts of participants and models; `dollars` makes a single $
-    delimit maths; `typed` leaves the asterisks of a participant's 2*3*4 as they are; `copy` is the label of the button
-    beside code, which is left out if empty. Of `pictures` those are shown that the text asks for; of any other only the
-    alternative text."""
-    text = shortened(text) if images or pictures else text
+    """A text as blocks of HTML. `authored` must be false for texts of participants and models: it decodes entities and
+    allows links to studies of the same server; `dollars` makes a single $ delimit maths; `typed` shows the message of a
+    person as it was typed; `copy` is the label of the button beside code, which is left out if empty. Of `pictures`
+    those are shown that the text asks for; any other is shown as it was written."""
+    text = shortened(text) if authored or pictures else text
     if len(text) > MAX_CHARS:
         return f"<pre>{escape(text)}</pre>"
-    parser = _FULL if images else _QUOTED if pictures else _PLAIN
-    env = {"dollars": dollars, "typed": typed, "copy": copy, "pictures": pictures, "quoted": not images}
+    env = {"dollars": dollars, "authored": authored, "copy": copy, "pictures": pictures}
+    if typed:
+        return "".join(_as_typed(text, env))
+    parser = _AUTHORED if authored else _PLAIN
     tokens = parser.parse(text, env)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # markdown-it leaves out what is deeper
         tokens = parser.parse(as_code(text), env)
@@ -153,23 +174,21 @@ def render_message(
     `pictures` only for a conversation that is part of a study."""
     text = shortened(text) if pictures else text
     shown = as_code(text) if too_complex(text, most) else text
-    return html(shown, images=False, dollars=dollars, typed=typed, copy=copy, pictures=pictures)
+    return html(shown, authored=False, dollars=dollars, typed=typed, copy=copy, pictures=pictures)
 
 
 @lru_cache(maxsize=4096)
 def line(text: str, *, dollars: bool = False, pictures: PictureMap | None = None) -> str:
-    """A text as inline HTML, without paragraphs: a label, an option, a legend. With `pictures` as in `html`."""
-    if pictures is None:
-        return str(_PLAIN.renderInline(text, {"dollars": dollars})).strip()
-    return str(
-        _QUOTED.renderInline(shortened(text), {"dollars": dollars, "pictures": pictures, "quoted": True})
-    ).strip()
+    """A researcher's text as inline HTML, without paragraphs: a label, an option, a legend. It can contain an answer of
+    a participant, so entities are not decoded. `dollars` and `pictures` as in `html`."""
+    env = {"dollars": dollars, "authored": True, "pictures": pictures}
+    return str(_PLAIN.renderInline(shortened(text) if pictures else text, env)).strip()
 
 
 def extended(text: str, *, dollars: bool) -> tuple[str, str]:
     """Split a growing text in two: the blocks that can no longer change, and the rest, which begins with the last block
     or with the first that has an unfinished formula."""
-    env: Env = {"dollars": dollars}
+    env: Env = {"dollars": dollars, "authored": False}
     begins = [token.map[0] for token in _PLAIN.parse(text, env) if token.level == 0 and token.map]
     marked = str(env["marked"])
     lines = marked.split("\n")
@@ -203,21 +222,28 @@ class _Formula:
     display: bool
 
 
+def _formula_of(match: re.Match[str]) -> _Formula | None:
+    """The formula that a match of `_SPLIT` is; None if it is code, or blank."""
+    groups = match.groupdict()
+    inline = groups["inline"] or groups.get("dollar")
+    latex = inline or groups["block"] or groups["dollars"] or groups["bare"] or ""
+    return _Formula(match[0], latex, inline is None) if latex.strip() else None
+
+
 def _take_out(state: StateCore) -> None:
     """Replace each formula by a mark."""
     formulas: dict[str, _Formula] = {}
     state.env["formulas"] = formulas
 
     def marked(match: re.Match[str]) -> str:
-        if match["code"] or len(formulas) >= MAX_FORMULAS:
+        formula = _formula_of(match)
+        if formula is None or len(formulas) >= MAX_FORMULAS:
             return match[0]
-        inline = match["inline"] or (match["dollar"] if state.env["dollars"] else None)
-        latex = inline or match["block"] or match["dollars"] or match["bare"]
-        mark = f"\ue000{len(formulas)}\ue001"
-        formulas[mark] = _Formula(match[0], latex, inline is None)
+        mark = f"{FORMULA_BEGINS}{len(formulas)}{FORMULA_ENDS}"
+        formulas[mark] = formula
         return mark
 
-    text = state.src.replace("\ue000", "").replace("\ue001", "")
+    text = state.src.replace(FORMULA_BEGINS, "").replace(FORMULA_ENDS, "")
     state.env["marked"] = state.src = _SPLIT[state.env["dollars"]].sub(marked, text)
 
 
@@ -264,21 +290,132 @@ def unmarked(text: str, formulas: Mapping[str, _Formula]) -> str:
     return _MARK.sub(lambda mark: formulas[mark[0]].source if mark[0] in formulas else mark[0], text)
 
 
-def _times(state: StateInline, silent: bool) -> bool:
-    """In what a person typed, asterisks within 2*3*4 are signs; models write Markdown on purpose."""
-    signs = _TIMES.match(state.src, state.pos) if state.env.get("typed") else None
-    if signs is None:
+def _as_typed(text: str, env: Env) -> Iterator[str]:
+    """Paragraphs of what a person typed, and blocks of code between them."""
+    paragraph, begin, formulas = "", 0, 0
+    for found in _SPLIT[env["dollars"]].finditer(text):
+        formula = _formula_of(found)
+        if not found["fence"] and (formula is None or formulas == MAX_FORMULAS):
+            continue
+        paragraph += _signs(text[begin : found.start()], env)
+        begin = found.end()
+        if formula is None:
+            yield _typed_paragraph(paragraph)
+            yield _code_block(found["lines"], found["info"], env["copy"])
+            paragraph = ""
+        else:
+            formulas += 1
+            paragraph += _drawn(formula.latex, display=formula.display)
+    yield _typed_paragraph(paragraph + _signs(text[begin:], env))
+
+
+def _typed_paragraph(shown: str) -> str:
+    lines = shown.strip("\n")
+    return f'<p class="typed">{lines}</p>\n' if lines.strip() else ""
+
+
+def _signs(text: str, env: Env) -> str:
+    """Text without markup, but for the pictures of a study."""
+    pictures = env["pictures"] if "![" in text else None
+    if pictures is None:
+        return escape(text)
+    parts, begin = [], 0
+    for found in _PICTURE.finditer(text):
+        if picture := pictures.find(_PLAIN.normalizeLink(found[2])):
+            parts += [escape(text[begin : found.start()]), _img(picture, found[1])]
+            begin = found.end()
+    return "".join([*parts, escape(text[begin:])])
+
+
+def _backslash(state: StateInline, silent: bool) -> bool:
+    """A backslash is shown if it delimits a formula that is none, or, where line breaks stay, if it ends a line."""
+    found = _BACKSLASH[state.md.options.breaks is False].match(state.src, state.pos, state.posMax)
+    if found is None:
         return False
     if not silent:
-        state.pending += signs[0]
-    state.pos = signs.end()
+        state.append_pending(found[0])
+    state.pos = found.end()
     return True
 
 
+def _link(state: StateInline, silent: bool) -> bool:
+    """A link to an absolute address; any other is text. A link's title is shown behind it."""
+    if silent:
+        return link(state, silent)
+    if state.pending:
+        state.pushPending()
+    start, known = state.pos, len(state.tokens)
+    if not link(state, silent):
+        return False
+    target, title = (state.tokens[known].attrGet(name) for name in ("href", "title"))
+    if not _ABSOLUTE.match(str(target)) and not (state.env["authored"] and _STUDY.match(str(target))):
+        del state.tokens[known:], state.tokens_meta[known:]
+        state.pos = start
+        return False
+    if state.tokens[known].attrs.pop("title", None):
+        state.append_pending(f' "{title}"')
+    return True
+
+
+def _image(state: StateInline, silent: bool) -> bool:
+    """A picture of the study; any other is shown as it was written."""
+    start = state.pos
+    if not image(state, silent):
+        return False
+    pictures = state.env.get("pictures")
+    if not silent and not (pictures and pictures.find(str(state.tokens[-1].attrs["src"]))):
+        del state.tokens[-1], state.tokens_meta[-1]
+        state.append_pending(state.src[start : state.pos])
+    return True
+
+
+def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A table, also with the cells that it has beyond the columns of its head."""
+    known = len(state.tokens)
+    if not table(state, start, end, silent):
+        return False
+    tokens = state.tokens[known:]
+    del state.tokens[known:]
+    columns, row = sum(token.type == "th_open" for token in tokens), start
+    for token in tokens:
+        row = token.map[0] if token.type == "tr_open" and token.map else row
+        if token.type == "tr_close":
+            written = state.src[state.bMarks[row] + state.tShift[row] : state.eMarks[row]]
+            for cell in escapedSplit(_BARS.sub("", written.strip()))[columns:]:
+                state.push("td_open", "td", 1)
+                inline = state.push("inline", "", 0)
+                inline.content, inline.map, inline.children = cell.strip(), [row, row + 1], []
+                state.push("td_close", "td", -1)
+        state.tokens.append(token)
+    return True
+
+
+def _number_items(state: StateCore) -> None:
+    """Keep the numbers of ordered lists as they were written, where a browser would count otherwise. A list of ones
+    only is counted."""
+    counts: list[tuple[int, int]] = []
+    for token in state.tokens:
+        if token.type in ("ordered_list_open", "bullet_list_open"):
+            counts.append((-1, int(token.attrGet("start") or 1) - 1))
+            if token.markup == ")":
+                token.attrs["class"] = "parens"
+        elif token.type in ("ordered_list_close", "bullet_list_close"):
+            counts.pop()
+        elif token.type == "list_item_open" and token.info:
+            number, (before, shown) = int(token.info), counts[-1]
+            shown = shown + 1 if number == before == 1 else number
+            if shown != counts[-1][1] + 1:
+                token.attrs["value"] = shown
+            counts[-1] = number, shown
+
+
 def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """A formula of its own line is in a box that scrolls: Firefox scrolls no MathML."""
-    display = bool(tokens[index].meta["display"])
-    drawn = mathml(tokens[index].content, display=display)
+    return _drawn(tokens[index].content, display=bool(tokens[index].meta["display"]))
+
+
+def _drawn(latex: str, *, display: bool) -> str:
+    """A formula; one of its own line is in a box that scrolls: Firefox scrolls no MathML."""
+    drawn = mathml(latex, display=display)
     return f'<span class="formula">{drawn}</span>' if display else drawn
 
 
@@ -288,26 +425,31 @@ def _link_open(renderer: RendererHTML, tokens: Sequence[Token], index: int, opti
     return str(renderer.renderToken(tokens, index, options, env))
 
 
-def _image(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """A picture of the study, by an address that says nothing but its hash; of any other the alternative text, or in a
-    conversation what was written."""
-    token, pictures = tokens[index], env.get("pictures")
-    picture = pictures.find(str(token.attrs["src"])) if pictures else None
-    alt = escape(renderer.renderInlineAsText(token.children, options, env) if token.children else token.content)
-    if picture is None:
-        return escape(f"![{token.content}]({token.attrs['src']})") if env.get("quoted") else alt
+def _picture(renderer: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
+    token = tokens[index]
+    alt = renderer.renderInlineAsText(token.children, options, env) if token.children else token.content
+    return _img(env["pictures"].find(str(token.attrs["src"])), alt)
+
+
+def _img(picture: Picture, alt: str) -> str:
+    """A picture of the study, by an address that says nothing but its hash."""
     size = f'width="{picture.width}" height="{picture.height}"'
-    return f'<img src="picture/{picture.sha256}" alt="{alt}" {size}>'
+    return f'<img src="picture/{picture.sha256}" alt="{escape(alt)}" {size}>'
 
 
 def _code(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
-    """A scrolling code block, with syntax highlighting for known languages and a copy button."""
-    code, language = tokens[index].content, tokens[index].info.split(" ", 1)[0].lower()
-    coloured = escape(code)
+    return _code_block(tokens[index].content, tokens[index].info, env["copy"])
+
+
+def _code_block(code: str, info: str, copy: str) -> str:
+    """A scrolling code block with what stands behind its fence, syntax highlighting for known languages and a copy
+    button."""
+    language, coloured = info.strip().split(" ", 1)[0].lower(), escape(code)
     if language in LANGUAGES and len(code) <= MAX_COLOURED:
         coloured = highlight(code, get_lexer_by_name(language, stripnl=False), _COLOURS)
-    button = f'<button type="button" class="copy">{escape(env["copy"])}</button>' if env["copy"] else ""
-    return f'<div class="code-block"><pre translate="no"><code>{coloured}</code></pre>{button}</div>\n'
+    label = f'<span class="language" translate="no">{escape(info.strip())}</span>' if info.strip() else ""
+    button = f'<button type="button" class="copy">{escape(copy)}</button>' if copy else ""
+    return f'<div class="code-block">{label}<pre translate="no"><code>{coloured}</code></pre>{button}</div>\n'
 
 
 def _code_inline(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:
@@ -324,18 +466,24 @@ def _table_close(renderer: RendererHTML, tokens: Sequence[Token], index: int, op
 
 
 class Parser(MarkdownIt):
-    """The page's Markdown. `written` is for the texts of researchers, without it a text is shown as it was typed."""
+    """The page's Markdown. `authored` is for researchers' blocks, whose lines are wrapped by an editor; in other texts
+    line breaks stay, and entities are shown as they were written."""
 
-    def __init__(self, *, written: bool = False, images: bool = False) -> None:
-        super().__init__("commonmark", {"html": False, "breaks": not written, "maxNesting": MAX_NESTING})
+    def __init__(self, *, authored: bool = False) -> None:
+        super().__init__("commonmark", {"html": False, "breaks": not authored, "maxNesting": MAX_NESTING})
         self.enable(["table", "strikethrough"])
-        # A participant's text is shown as typed: &lt; is not decoded, no image is loaded, and line breaks stay.
-        # A researcher's lines are wrapped by an editor, so their breaks are spaces.
-        self.disable([*(["entity"] if not written else []), *(["image"] if not images else [])])
+        self.disable(["reference", *(["entity"] if not authored else [])])
         self.core.ruler.after("normalize", "formulas_out", _take_out)
         self.core.ruler.push("formulas_in", _put_back)
-        self.inline.ruler.before("emphasis", "times", _times)
-        rules = {"link_open": _link_open, "image": _image, "table_open": _table_open, "table_close": _table_close}
+        self.core.ruler.push("numbers", _number_items)
+        self.block.ruler.at("table", _table, {"alt": ["paragraph"]})
+        self.inline.ruler.before("escape", "backslash", _backslash)
+        self.inline.ruler.at("strikethrough", sign_aware(strikethrough.tokenize))
+        self.inline.ruler.at("emphasis", sign_aware(emphasis.tokenize))
+        self.inline.ruler.at("link", _link)
+        self.inline.ruler.at("image", _image)
+        draw_tags(self)
+        rules = {"link_open": _link_open, "image": _picture, "table_open": _table_open, "table_close": _table_close}
         for name, rule in {
             **rules,
             "fence": _code,
@@ -346,10 +494,12 @@ class Parser(MarkdownIt):
             self.add_render_rule(name, rule)
 
     def validateLink(self, url: str) -> bool:
-        """Allow links to the web, to mail addresses and within this host only; not javascript:, blob: and others."""
-        return bool(_LEADS.match(url))
+        """Whether a link, an address in angle brackets or a picture can have this address; `_link` is stricter."""
+        return bool(_ABSOLUTE.match(url)) or not _ELSEWHERE.match(url)
+
+    def normalizeLinkText(self, link: str) -> str:
+        """An address in angle brackets as it was written."""
+        return link
 
 
-_FULL, _PLAIN = Parser(written=True, images=True), Parser()
-_QUOTED = Parser(images=True)
-"""For options and for the finished conversations of a study: as typed, with the study's pictures."""
+_AUTHORED, _PLAIN = Parser(authored=True), Parser()

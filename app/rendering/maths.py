@@ -38,6 +38,8 @@ _TEXT = re.compile(r"\\(?:text|mbox)\s*\{(?:[^{}]|\{[^{}]*\})*\$(?:[^{}]|\{[^{}]
 _OPERATOR = re.compile(r"\\operatorname\s*(\{(?:[^{}]|\{[^{}]*\})*[\\^_](?:[^{}]|\{[^{}]*\})*\})")
 """An operator whose name has a command or an index; math-core takes letters only."""
 _DOLLARS = re.compile(r"(?<!\\)\$([^$]+)(?<!\\)\$")
+_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
+"""A sign of percent that LaTeX would take for the beginning of a comment: what follows would not be shown."""
 _TAG = re.compile(r"<(/?)[^<>]*?(/?)>")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)r?em")
 _POSITION = re.compile(r"^\d+: ")
@@ -79,6 +81,7 @@ def _drawn(latex: str, display: bool) -> str:
 
 def _supported(latex: str, display: bool) -> str:
     """The formula with unsupported commands replaced by ones that math-core supports."""
+    latex = _PERCENT.sub(r"\1\%", latex)
     latex = _LABEL.sub("", _COLUMNS.sub(r"\1", latex))
     latex = _ENVIRONMENT.sub(lambda found: f"\\{found[1]}{{{_DRAWN_AS.get(found[2], f'{found[2]}*')}}}", latex)
     latex = _TEXT.sub(lambda text: _DOLLARS.sub(r"}\1\\text{", text[0]), latex)

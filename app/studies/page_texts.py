@@ -42,6 +42,8 @@ class PageText:
     """What the text is where the path does not say it: `line 7, 'q1', option A`."""
     quoted: bool = False
     """Whether it is only quoted, as a message of a finished conversation is, which may hold anything."""
+    pool: str = ""
+    """The pool that it is of, whose errors of one kind are one error; empty for a text of the study itself."""
 
 
 def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any]) -> Iterator[PageText]:
@@ -66,11 +68,11 @@ def texts_of_problems(where: str, problems: Sequence[Problem]) -> Iterator[PageT
     for problem in problems:
         name = f"{problem.place}, {problem.id!r}" if problem.place else repr(problem.id)
         spoken = {message.text for message in problem.dialogue}
-        yield PageText(where, problem.text, "blocks", name, problem.text in spoken)
+        yield PageText(where, problem.text, "blocks", name, problem.text in spoken, where or "items")
         for option in problem.options:
-            yield PageText(where, option.text, "line", f"{name}, option {option.key},")
+            yield PageText(where, option.text, "line", f"{name}, option {option.key},", pool=where or "items")
         for number, message in enumerate(problem.dialogue, 1):
-            yield PageText(where, message.text, "blocks", f"{name}, message {number},", quoted=True)
+            yield PageText(where, message.text, "blocks", f"{name}, message {number},", True, where or "items")
 
 
 def _forms(study: Study) -> Iterator[tuple[Form, str]]:

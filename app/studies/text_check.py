@@ -16,23 +16,38 @@ from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.pictures import Picture, embeds, key_of, read_picture
 from problems.registry import ITEMS, SAMPLE, place
+from storage.datasets.describe.markdown import count as how_many
+
+
+MOST_NAMED = 3
+"""How many of the texts with the same kind of fault an error names, besides the first."""
 
 
 @dataclass(slots=True)
 class TextCheck:
     """The pictures by what the texts call them, their content by SHA-256, and what cannot be shown."""
 
+    dollars: bool = True
+    """Whether a single $ delimits maths, which is for the study to say."""
     by_key: dict[str, Picture] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
-    faults: list[ValidationIssue] = field(default_factory=list)
+    _found: dict[tuple[str, ...], list[tuple[PageText, str]]] = field(default_factory=dict)
 
     def add(self, found: PageText, folders: Sequence[Path]) -> None:
         """Read the pictures of a text, and find what else it asks for that the page does not show."""
-        faults = [] if found.quoted else list(map(str, losses(found.text, found.form)))
-        if found.form != "plain":
-            faults += self._read(found, folders)
-        about = f"{found.name} " if found.name else ""
-        self.faults += [ValidationIssue(found.where, f"{about}{fault}") for fault in faults]
+        for loss in () if found.quoted else losses(found.text, found.form, dollars=self.dollars):
+            self._add(found, str(loss), loss.kind)
+        for fault in self._read(found, folders) if found.form != "plain" else ():
+            self._add(found, fault, "picture")
+
+    def _add(self, found: PageText, fault: str, kind: str) -> None:
+        key = (found.pool, kind) if found.pool else (found.where, found.name, fault)
+        self._found.setdefault(key, []).append((found, fault))
+
+    @property
+    def faults(self) -> list[ValidationIssue]:
+        """What cannot be shown; of a pool one error of each kind, which says how many texts have it, and which."""
+        return [_issue(found) for found in self._found.values()]
 
     def _read(self, found: PageText, folders: Sequence[Path]) -> Iterator[str]:
         for embed in embeds(found.text):
@@ -56,9 +71,20 @@ class TextCheck:
             self.files[picture.sha256] = content
 
 
+def _issue(found: Sequence[tuple[PageText, str]]) -> ValidationIssue:
+    """One error for texts with the same kind of fault."""
+    (first, fault), *others = found
+    about = f"{first.name} " if first.name else ""
+    more = list(dict.fromkeys(text.name.rstrip(",") for text, _ in others if text != first))
+    if more:
+        listed = "; ".join(more[:MOST_NAMED]) + ("; ..." if len(more) > MOST_NAMED else "")
+        fault += f". {how_many(len(more), 'more text')} of this pool with such an error: {listed}"
+    return ValidationIssue(first.where, f"{about}{fault}")
+
+
 def check_texts(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any], folder: Path) -> TextCheck:
     """All pictures of a study whose file is in `folder`, and all that its texts ask for and the page does not show."""
-    found = TextCheck()
+    found = TextCheck(study.file.dollar_maths)
     for pool, problems in study.pools.items():
         if not problems:
             continue  # it could not be read, which is told as a fault of its own: its file may be missing

@@ -142,7 +142,6 @@ class ChatStep(AnsweringStep):
             way_on=waits == "failed" and self._given_up(place),
             refused=self._refused(place),
             minimum=0 if self._given_up(place) else min(self.min_messages, sent + left),
-            dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
         )
         blocks = (*text, _block(place.problem, place.study.pictures, copying=self.copying))

@@ -172,7 +172,6 @@ class CompareStep(Step):
             waiting=bool(self._waiting(found)),
             refused=str(refused),
             minimum=0 if _given_up(place) else min(self.min_messages, sent + left),
-            dollar_maths=place.study.file.dollar_maths,
             paste=self.paste or place.study.file.paste,
             columns=self.columns,
             rounds=tuple(self._shown(place, one) for one in found),

@@ -134,7 +134,6 @@ class ChatView:
     refused: str = ""
     """The message that was refused, while it can be changed and sent again."""
     minimum: int = 0
-    dollar_maths: bool = False
     columns: int = 0
     rounds: tuple[RoundView, ...] = ()
     paste: Paste = "allow"

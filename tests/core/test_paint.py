@@ -248,11 +248,11 @@ def test_no_tag_of_an_author_reaches_the_page(text: str) -> None:
 
 
 def test_a_text_cannot_call_for_a_formula_by_the_mark_that_stands_for_one() -> None:
-    assert markdown.line("\ue0000\ue001") == "0"
+    assert markdown.line("\ufdd00\ufdd1") == "0"
 
 
 def test_pictures_of_participants_are_not_fetched() -> None:
-    assert "<img" not in markdown.html("![x](https://evil.example/p.png)", images=False)
+    assert "<img" not in markdown.html("![x](https://evil.example/p.png)", authored=False)
 
 
 class Words(HTMLParser):
@@ -266,7 +266,7 @@ class Words(HTMLParser):
 def test_what_participants_typed_is_shown_as_typed(some: int) -> None:
     for text in (plain(random.Random(some + number)) for number in range(50)):
         parser = Words()
-        parser.feed(markdown.html(text, images=False))
+        parser.feed(markdown.html(text, authored=False))
         assert parser.words.strip() == text
 
 

@@ -124,7 +124,7 @@ ASKING = {
     "`![a](x.png)`": [],
     "    ![a](x.png)": [],
     "[![a](x.png)](https://example.org)": ["x.png"],
-    "![a][r]\n\n[r]: x.png": ["x.png"],
+    "![a][r]\n\n[r]: x.png": [],
     '![a](<my chart.png> "title")': ["my%20chart.png"],
     "| a |\n|---|\n| ![a](x.png) |": ["x.png"],
     "![a [b]](x.png) ![c](y.png)": ["x.png", "y.png"],

@@ -7,14 +7,16 @@ and piece by piece, as a stream brings them.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
-from html import unescape
+from collections.abc import AsyncIterator, Callable, Mapping
+from html import escape, unescape
 from html.parser import HTMLParser
+from time import process_time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.rendering import markdown
 from app.rendering.markdown import render_message
 from app.web.console.text_rendering import BudgetedRenderer
 from app.web.participant.sse import rendered_reply
@@ -117,29 +119,223 @@ def persons(text: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Is 2*3*4 more than 5*4?", "Is 2*3*4 more than 5*4?"),
-        ("2**3**4", "2**3**4"),
-        ("a*b*c, f[1]*g[2]*h, {1}*{2}*3", "a*b*c, f[1]*g[2]*h, {1}*{2}*3"),
-        ("(a+b)*(c+d)*(e)", "(a+b)*(c+d)*(e)"),
-        (r"\(x\)*\(y\)*\(z\)", "</math>*<math"),
-        ("[2*3*4](https://b.example)", ">2*3*4</a>"),
-        ("`2*3*4`", '<code translate="no">2*3*4</code>'),
-        (r"\(2*3*4\)", "<mn>2</mn>"),
-        ("*this* and (**that**)", "<em>this</em> and (<strong>that</strong>)"),
-        ("二*三*四", "二<em>三</em>四"),
-    ],
+TYPED = (
+    "x + 7\n- 4\n+ 3\n> 5",
+    "# of apples?",
+    "3) is it?\n\n\n    a   b\n---\n***",
+    "*this* and **that**, `code`, 2*3*4, [a](https://b.example) ![c](https://b.example/c.png)",
+    "[Answer]: B",
+    "| a | b |\n|---|---|\n<b>&lt;</b> \\\\* \\\\( \\(",
 )
-def test_the_arithmetic_that_a_person_typed_keeps_its_asterisks(text: str, shown: str) -> None:
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_what_a_person_typed_is_shown_as_typed(text: str) -> None:
+    """With its signs, blanks and lines, in each place that shows it."""
+    shown = f'<p class="typed">{escape(text)}</p>'
     places = persons(text)
     assert {place: shown in html for place, html in places.items()} == dict.fromkeys(places, True)
 
 
+def test_formulas_and_code_between_fences_are_drawn_in_what_a_person_typed() -> None:
+    text = "- \\(x^2\\), $y$:\n```python\nx  = 1\n```\n> `\\(z\\)`\n$$\nw\n$$"
+    for html in persons(text).values():
+        assert re.findall("<mi>(.)</mi>", html) == ["x", "y", "w"]
+        assert '<span class="n">x</span>  <span' in html
+        assert '<p class="typed">- <' in html
+        assert '<p class="typed">&gt; `\\(z\\)`\n' in html
+
+
+SIGNS = (
+    *("7*8 = 56 = 2*28", "a*b*c", "f[1]*g[2]*h, {1}*{2}*3", "(a+b)*(c+d)*(e)", "2**3**4", "x**2 + y**2", "2*-3*-4"),
+    *("(2+3)*-4*-5", "2 *3* 4", "2 * 3 * 4", "**Note: 2**3 is 8", "2*3*4", "π*r*r and क*ख*ग", "|x|*|y|*|z|"),
+    *("see (*) and (*)", '"*.py" and "*.csv"', "*-maps between C*-algebras", "(__) + (__) = 10", "(a)_(b)_(c)"),
+    *("f(x)_1 = a_{2}", "snake_case_name", "10~~20 and 30~~40", "$$ to $$$", "~3 to ~5", "（甲）*（乙）*（丙）"),  # noqa: RUF001
+)
+EMPHASIS = {
+    "*word* and (**both**)": ["word", "both"],
+    "**b**/**c**; *Fett*-Druck, __d__ _e_": ["b", "c", "Fett", "d", "e"],
+    "***a***": ["<strong>a</strong>"],
+    "**N**ational **A**eronautics": ["N", "A"],
+    "**2*3 and 4*5**": ["2*3 and 4*5"],
+    "二*三*四，第3**重要**": ["三", "重要"],  # noqa: RUF001
+    "**「重要」**です。これは**“注意”**と": ["「重要」", "“注意”"],
+    "**这个（重要）**的，是**NASA**（美国）": ["这个（重要）", "NASA"],  # noqa: RUF001
+    "**이 용어(This term)**를 강조": ["이 용어(This term)"],
+    "ｶﾀｶﾅ**｢重要｣**ﾃﾞｽ": ["｢重要｣"],
+    'มี**"สำคัญ"**มาก': ['"สำคัญ"'],
+    "~~「旧」~~新": ["「旧」"],
+}
+
+
 @pytest.mark.parametrize("place", PLACES)
-def test_a_model_writes_markdown_on_purpose(place: str) -> None:
-    assert "2<em>3</em>4" in PLACES[place]("2*3*4")
+@pytest.mark.parametrize("text", SIGNS)
+def test_a_mark_between_operands_is_a_sign(text: str, place: str) -> None:
+    assert f"<p>{escape(text)}</p>" in PLACES[place](text)
+
+
+@pytest.mark.parametrize("text", EMPHASIS)
+def test_emphasis_works_also_beside_punctuation_in_scripts_without_blanks(text: str) -> None:
+    assert [words for _, words in re.findall(r"<(em|strong|s)>(.*?)</\1>", unescape(story(text)))] == EMPHASIS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[Answer]: B", "<p>[Answer]: B</p>"),
+        ("Birds[^1].\n\n[^1]: Smith", "<p>Birds[^1].</p>\n<p>[^1]: Smith</p>"),
+        ("See [x][1].\n\n[1]: https://b.example", "<p>See [x][1].</p>\n<p>[1]: https://b.example</p>"),
+        ("![cat](https://b.example/c.png)", "<p>![cat](https://b.example/c.png)</p>"),
+        ("- [ ] a\n- [x] b", "<ul>\n<li>[ ] a</li>\n<li>[x] b</li>\n</ul>"),
+        ("[a](/out) [b](//host) [c](?x) [d](d.pdf) [e]()", "<p>[a](/out) [b](//host) [c](?x) [d](d.pdf) [e]()</p>"),
+        ("[a](https:b.example) [b](/s/demo)", "<p>[a](https:b.example) [b](/s/demo)</p>"),
+        ('[a](https://b.example "why")', 'rel="noopener noreferrer">a</a> &quot;why&quot;</p>'),
+        ("<https://b.example/%41>", ">https://b.example/%41</a>"),
+        ("&lt;b&gt; &amp;amp;", "<p>&amp;lt;b&amp;gt; &amp;amp;amp;</p>"),
+        ("1. a\n3. b\n4. c", '<li>a</li>\n<li value="3">b</li>\n<li>c</li>'),
+        ("3) a\n4) b", '<ol start="3" class="parens">\n<li>a</li>\n<li>b</li>'),
+        ("1. a\n1. b", "<li>a</li>\n<li>b</li>"),
+        ("| a |\n|---|\n| b | c | d |", "<td>b</td>\n<td>c</td>\n<td>d</td>\n</tr>"),
+        ("```The answer\nx\n```", '<span class="language" translate="no">The answer</span>'),
+        ("\\(x + 1", "<p>\\(x + 1</p>"),
+        ("\\( \\) and $$ $$", "<p>\\( \\) and $$ $$</p>"),
+        ("curl \\\n-x", "<p>curl \\<br />\n-x</p>"),
+        ("\\(50% + 3\\)", "<mo>+</mo><mn>3</mn>"),
+        ("\ue000 and \ue0010", "<p>\ue000 and \ue0010</p>"),
+    ],
+)
+def test_nothing_that_was_written_is_lost(text: str, shown: str) -> None:
+    assert shown in story(text)
+
+
+TAGS = {
+    "H<sub>2</sub>O, x<SUP>2</SUP>": "<p>H<sub>2</sub>O, x<sup>2</sup></p>",
+    "x<sup>2<sup>3</sup></sup>": "<p>x<sup>2<sup>3</sup></sup></p>",
+    "| a |\n|---|\n| b<br>c<br/>d |": "<td>b<br />\nc<br />\nd</td>",
+    "a<br>\nb": "<p>a<br />\nb</p>",
+    "<details><summary>A *b*</summary>\n\nc\n\n</details>\nd": "<summary>A <em>b</em></summary>\n<p>c</p>\n</details>\n<p>d</p>",
+    "<details>\n<summary>a</summary>\nb</details>": "<details>\n<summary>a</summary>\n<p>b</p>\n</details>",
+    "- a\n\n  <details><summary>b</summary>c</details>": "<details>\n<summary>b</summary>\n<p>c</p>\n</details>",
+    "<sub>a<sup>b</sub>c</sup>": "<p><sub>a&lt;sup&gt;b</sub>c&lt;/sup&gt;</p>",
+    "<sub>a": "<p>&lt;sub&gt;a</p>",
+    "a</details>": "<p>a&lt;/details&gt;</p>",
+    "<details>\na": "<p>&lt;details&gt;<br />\na</p>",
+    "*a <sub>b* c</sub>": "<p>*a <sub>b* c</sub></p>",
+    "[a <sub>b](https://c.example)</sub>": "<p>[a <sub>b](https://c.example)</sub></p>",
+    "<sub onclick=x>a</sub> <details open>": "<p>&lt;sub onclick=x&gt;a&lt;/sub&gt; &lt;details open&gt;</p>",
+    "`<sub>a</sub>`": '<code translate="no">&lt;sub&gt;a&lt;/sub&gt;</code>',
+}
+
+
+@pytest.mark.parametrize("text", TAGS)
+def test_few_tags_are_drawn_and_always_balanced(text: str) -> None:
+    assert TAGS[text] in story(text)
+
+
+DRAWS: Mapping[str, set[str]] = {
+    "*": {"em", "strong", "li", "hr"},
+    "_": {"em", "strong", "hr"},
+    "~": {"s", "pre"},
+    "`": {"code"},
+    "#": {"h1", "h2", "h3", "h4", "h5", "h6"},
+    ">": {"blockquote", "a"},
+    "<": {"a"},
+    "|": {"table"},
+    "-": {"li", "hr", "h2", "table"},
+    "+": {"li"},
+    "=": {"h1"},
+    ":": {"table"},
+    "[": {"math"},
+    "]": {"math", "a"},
+    "(": {"math"},
+    ")": {"math"},
+    "$": {"math"},
+    "!": set(),
+}
+"""The signs that can be marks, and what the page has if they became one. A backslash can be before any sign."""
+WORDS = ("word", "Wörter", "слово", "重要", "です。", "「語」", "이 용어", "สำคัญ", "كلمة", "क", "x", "7", "½", "\U0001f642")  # noqa: RUF001
+MARKUP = (
+    *(" ", " ", "\n", "\n\n", "*", "**", "***", "_", "__", "~~", "`", "``", "```", "~~~", "#", "# ", "> ", "- ", "+ ", "* "),
+    *("1. ", "3) ", "| ", "|", "|---|---|\n", "---\n", "===\n", "    ", "[", "]", "](", ")", "](https://b.example)", "!["),
+    *("](/out)", "[^1]", "]: ", "<", ">", "<https://b.example>", "<sub>", "</sub>", "<sup>", "</sup>", "<details>", "<i>"),
+    *("</details>", "<summary>", "</summary>", "\\", "\\(", "\\)", "\\[", "$$", "$", "&lt;", "&", "!", ":", "(", "\ufe0e"),
+)
+
+
+class PageText(HTMLParser):
+    """The visible text of a page: with the numbers of lists, the addresses of links and the drawn tags."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text, self.tags = "", set[str]()
+        self._lists: list[tuple[str, int]] = []
+        self._link, self._begin = "", 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        given = dict(attrs)
+        if tag in ("ol", "ul"):
+            ending = "" if tag == "ul" else ")" if given.get("class") == "parens" else "."
+            self._lists.append((ending, int(given.get("start") or 1)))
+        elif tag == "li":
+            ending, number = self._lists.pop()
+            number = int(given.get("value") or number)
+            self.text += f"{number}{ending}" if ending else ""
+            self._lists.append((ending, number + 1))
+        elif tag == "a":
+            self._link, self._begin = given["href"] or "", len(self.text)
+        elif tag in ("sub", "sup", "details", "summary"):
+            self.text += f"<{tag}>"
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("ol", "ul"):
+            self._lists.pop()
+        elif tag == "a" and self.text[self._begin :] != self._link:
+            self.text += f"({self._link})"
+        elif tag in ("sub", "sup", "details", "summary"):
+            self.text += f"</{tag}>"
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def signs_of(text: str) -> str:
+    """What is left of a text without blanks, marks and the backslashes before signs."""
+    return "".join(char for char in text if not char.isspace() and char not in DRAWS and char != "\\")
+
+
+SHOWS: Mapping[str, Callable[[str], str]] = {
+    "message": lambda text: markdown.html(text, authored=False, dollars=True, copy=""),
+    "line": lambda text: markdown.line(text, dollars=True),
+    "blocks": lambda text: markdown.html(text.replace("&", ""), dollars=True, copy=""),
+}
+
+
+@settings(max_examples=150)
+@given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join), st.sampled_from([*SHOWS]))
+def test_the_page_holds_every_visible_character_in_order(text: str, form: str) -> None:
+    """All but marks are there in order; and a mark is only missing where the page has what it asks for."""
+    page = PageText(SHOWS[form](text))
+    text = text.replace("&", "") if form == "blocks" else text
+    assert signs_of(page.text) == signs_of(text)
+    for sign, drawn in DRAWS.items():
+        if not drawn & page.tags and "`" not in text and "\\" not in text:
+            assert page.text.count(sign) >= text.count(sign), (sign, page.text)
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join))
+def test_the_page_holds_what_a_person_typed_to_the_blank(text: str) -> None:
+    text = re.sub(r"[$\\]|```+|~~~+", "", text)
+    page = PageText(markdown.html(text, authored=False, typed=True))
+    assert page.text.rstrip("\n") == (text.strip("\n") if text.strip() else "")
+
+
+def test_a_long_text_is_rendered_at_once() -> None:
+    text = ("The *quick* **brown** fox 2*3*4, `code`, H<sub>2</sub>O, **「重要」**です \\(x_1\\).\n\n" * 300)[:20_000]
+    begin = process_time()
+    markdown.html(text, authored=False)
+    assert process_time() - begin < 1, "some 0.05 s alone on a machine"
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case != "inline, dollars"])

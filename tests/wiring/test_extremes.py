@@ -108,4 +108,4 @@ def said_by(study: str) -> str:
 
 def test_broken_formulas_are_shown_in_no_more_than_some_times_their_length() -> None:
     for name, text in BROKEN.items():
-        assert 0 < len(markdown.html(text, images=False, dollars=True)) < 10 * len(text), name
+        assert 0 < len(markdown.html(text, authored=False, dollars=True)) < 10 * len(text), name

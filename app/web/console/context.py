@@ -148,7 +148,7 @@ def _note(text: str, kind: str) -> str:
 
 
 def _markdown(text: str) -> Markup:
-    return Markup(markdown.html(text, images=False))  # noqa: S704  (markdown.py lets no tag of an author through)
+    return Markup(markdown.html(text, authored=False))  # noqa: S704  (markdown.py lets no tag of an author through)
 
 
 def _path(text: str) -> Markup:

@@ -34,8 +34,8 @@ class BudgetedRenderer:
 
     def __call__(self, text: str, *, typed: bool = False) -> Markup:
         """A text as blocks of HTML; `typed` if a person typed it."""
-        # markdown.py escapes all tags in a text, and images are off here
-        return Markup(markdown.html(self.light(text), images=False, dollars=self._dollars, typed=typed))  # noqa: S704
+        # markdown.py escapes what a text has of HTML
+        return Markup(markdown.html(self.light(text), authored=False, dollars=self._dollars, typed=typed))  # noqa: S704
 
     def line(self, text: str) -> Markup:
         """A question or an option as inline HTML, with the study's pictures; it may contain a participant's text."""
@@ -44,11 +44,11 @@ class BudgetedRenderer:
         if marks > min(MOST_MARKS_A_LINE, self._marks):
             return escape(text)
         self._marks -= marks
-        return Markup(markdown.line(text, pictures=self._pictures))  # noqa: S704  (as above)
+        return Markup(markdown.line(text, dollars=self._dollars, pictures=self._pictures))  # noqa: S704  (as above)
 
     def written(self, text: str, *, typed: bool = False) -> Markup:
         """A text of the study as blocks of HTML, with its pictures; `typed` as above."""
-        how = {"images": False, "dollars": self._dollars, "typed": typed, "pictures": self._pictures}
+        how = {"authored": False, "dollars": self._dollars, "typed": typed, "pictures": self._pictures}
         return Markup(markdown.html(self.light(shortened(text)), **how))  # noqa: S704
 
     def light(self, text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import blake2s
 from pathlib import Path
 from threading import Lock
@@ -65,13 +65,13 @@ class Fragment(NamedTuple):
 
     def html(self, digest: str, study: StudyContext, draft: Draft) -> str:
         """The part's HTML with its mark. Cached across participants, unless it depends on the draft."""
-        about = (self.template, digest, study.language, study.pictures, self.also)
+        about = (self.template, digest, study.language, study.pictures, study.dollar_maths, self.also)
         key = None if self.also is None or (self.asks and draft) else about
         with _LOCK:
             cached = None if key is None else _KEPT.get(key)
         if cached is not None:
             return cached
-        templates = _templates(study.language, study.pictures)
+        templates = _templates(study.language, study.pictures, study.dollar_maths)
         html = templates.get_template(self.template).render(self.values(draft), mark=digest[:MARK_CHARS])
         if key is not None:
             with _LOCK:
@@ -107,31 +107,37 @@ def _turns(talk: TranscriptBlock) -> list[tuple[tuple[ChatMessage, ...], tuple[F
     return [*before, *((talk.messages[start:end], ratings) for start, end, ratings in rated)]
 
 
-def _markdown(copy: str, pictures: PictureMap | None, text: str, *, copying: bool = True) -> Markup:
-    """A researcher's text as HTML."""
-    return Markup(markdown.html(text, copy=copy if copying else "", pictures=pictures))  # noqa: S704  (no tag of an author is let through)
+class TextFilters(NamedTuple):
+    """Renders the texts of a study in its templates. markdown.py escapes what a text has of HTML."""
 
+    copy: str
+    """The label of the button beside code."""
+    pictures: PictureMap | None
+    dollars: bool
 
-def _message_html(
-    copy: str, pictures: PictureMap | None, text: str, *, dollars: bool, typed: bool = False, own: bool = False
-) -> Markup:
-    """A message as HTML: of a model or `typed` by a person, or of a conversation that is the study's `own`."""
-    shown = markdown.render_message(text, dollars=dollars, copy=copy, typed=typed, pictures=pictures if own else None)
-    return Markup(shown)  # noqa: S704  (as above)
+    def markdown(self, text: str, *, copying: bool = True) -> Markup:
+        """A researcher's text as HTML."""
+        copy = self.copy if copying else ""
+        return Markup(markdown.html(text, dollars=self.dollars, copy=copy, pictures=self.pictures))  # noqa: S704
 
+    def message(self, text: str, *, typed: bool = False, own: bool = False) -> Markup:
+        """A message as HTML: of a model or `typed` by a person, or of a conversation that is the study's `own`."""
+        pictures = self.pictures if own else None
+        shown = markdown.render_message(text, dollars=self.dollars, copy=self.copy, typed=typed, pictures=pictures)
+        return Markup(shown)  # noqa: S704
 
-def _line(pictures: PictureMap | None, text: str) -> Markup:
-    return Markup(markdown.line(text, pictures=pictures))  # noqa: S704  (as above)
+    def line(self, text: str) -> Markup:
+        """A researcher's text as HTML within a line."""
+        return Markup(markdown.line(text, dollars=self.dollars, pictures=self.pictures))  # noqa: S704
 
-
-def _contact(pictures: PictureMap | None, text: str) -> Markup:
-    """Whom to contact; a mail address is a link, also if the author did not make it one."""
-    shown = _line(pictures, text)
-    return shown if "<a " in shown else _line(pictures, _ADDRESS.sub(r"<\g<0>>", text))
+    def contact(self, text: str) -> Markup:
+        """Whom to contact; a mail address is a link, also if the author did not make it one."""
+        shown = self.line(text)
+        return shown if "<a " in shown else self.line(_ADDRESS.sub(r"<\g<0>>", text))
 
 
 @lru_cache(maxsize=64)
-def _templates(language: str, pictures: PictureMap | None) -> Environment:
+def _templates(language: str, pictures: PictureMap | None, dollars: bool) -> Environment:
     """The templates in a language, for a study with these pictures; they translate their own texts with `t`."""
     environment = Environment(
         loader=FileSystemLoader(FORMS),
@@ -142,12 +148,12 @@ def _templates(language: str, pictures: PictureMap | None) -> Environment:
         lstrip_blocks=True,
     )
     say = catalogue(language)
-    copy = say("Copy")
+    texts = TextFilters(say("Copy"), pictures, dollars)
     environment.filters |= {
-        "markdown": partial(_markdown, copy, pictures),
-        "said": partial(_message_html, copy, pictures),
-        "line": partial(_line, pictures),
-        "contact": partial(_contact, pictures),
+        "markdown": texts.markdown,
+        "said": texts.message,
+        "line": texts.line,
+        "contact": texts.contact,
         "turns": _turns,
     }
     environment.globals |= {"not_whole": NOT_WHOLE, "t": say}
@@ -169,7 +175,7 @@ class StudyContext(NamedTuple):
     language: str = "en"
     contact: str = ""
     dollar_maths: bool = False
-    """Whether a single $ delimits maths in conversations."""
+    """Whether a single $ delimits maths."""
     pilot: bool = False
     """Whether the session is a pilot."""
     paste: Paste = "allow"

@@ -223,7 +223,8 @@ class ItemsSection:
 
     def _page_of(self, name: str, problem: Problem) -> str:
         study = check_file(self._desk, name, self._desk.drafts.text(name)).study
-        about = StudyContext(study.file.title, study.file.language) if study else StudyContext(name)
+        file = study.file if study else None
+        about = StudyContext(file.title, file.language, dollar_maths=file.dollar_maths) if file else StudyContext(name)
         found = self._pictures_of(name, (problem,))
         stored = {one.sha256: StoredPicture(one.type, found.files[one.sha256]) for one in found.by_key.values()}
         about = about._replace(pictures=PictureMap(found.by_key) if stored else None)
