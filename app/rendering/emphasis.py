@@ -52,9 +52,18 @@ def _flanking(text: str, start: int, end: int) -> tuple[bool, bool]:
     if _is_operand(before, "Pe", single=single) and _begins_operand(before, text[end : end + 2], single=single):
         word = text[max(0, start - _LONGEST_WORD) : start]
         return False, marker == "*" and not single and not after.isdigit() and bool(_WORD_BEGINS.search(word))
-    if marker == "*" and single and re.search(r"\d ?$", text[max(0, start - 2) : start]) and re.match(r" ?\d", text[end : end + 2]):
+    if (
+        marker == "*"
+        and single
+        and re.search(r"\d ?$", text[max(0, start - 2) : start])
+        and re.match(r" ?\d", text[end : end + 2])
+    ):
         return False, False
-    opens = not after.isspace() and (not single or after != "-") and (not _is_narrow(after) or before.isspace() or _is_outside(before))
+    opens = (
+        not after.isspace()
+        and (not single or after != "-")
+        and (not _is_narrow(after) or before.isspace() or _is_outside(before))
+    )
     closes = not before.isspace() and (not _is_narrow(before) or after.isspace() or _is_outside(after))
     if _is_narrow(before) and _is_narrow(after):
         opens, closes = _beside_punctuation(before, after, single=single)
@@ -83,12 +92,12 @@ def _is_operand(char: str, bracket: str, *, single: bool) -> bool:
     kind = category(char)
     if char in (FORMULA_BEGINS, FORMULA_ENDS) or kind[0] == "N":
         return True
-    return kind == bracket and (single or not _is_wide(char)) or kind[0] in "LM" and not _is_wide(char)
+    return (kind == bracket and (single or not _is_wide(char))) or (kind[0] in "LM" and not _is_wide(char))
 
 
 def _begins_operand(before: str, after: str, *, single: bool) -> bool:
     """Whether an operand begins behind a run: also -3, but not behind a letter, as in `*Fett*-Druck`."""
-    if after[:1] in tuple("-+−√") and not before.isalpha():  # noqa: RUF001
+    if after[:1] in tuple("-+−√") and not before.isalpha():
         return _is_operand(after[1:] or " ", "Ps", single=single)
     return _is_operand(after[:1] or " ", "Ps", single=single)
 

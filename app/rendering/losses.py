@@ -168,7 +168,9 @@ def _typed(typed: str, form: Form) -> Iterator[tuple[int, str, str]]:
     yield from _html(typed, form)
     yield from _latex(typed)
     for link in _LINK.finditer(typed):
-        what = f"has {_short(link[0])}, which is shown as typed. A link begins with https://, http:// or mailto:, or is "
+        what = (
+            f"has {_short(link[0])}, which is shown as typed. A link begins with https://, http:// or mailto:, or is "
+        )
         yield link.start(), f"{what}/s/NAME for a study of the same server; no address has a blank", "link"
 
 

@@ -106,7 +106,7 @@ _CODE = (
     r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
 )
 _FORMULA = (
-    r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|(?<!\$)\$\$(?!\$)(?P<dollars>[\s\S]{1,2000}?)(?<!\$)\$\$(?!\$)"
+    r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|(?<!(?<!\$)\$)\$\$(?!\$)(?P<dollars>[\s\S]{1,2000}?)(?<!\$)\$\$(?!\$(?!\$))"
     r"|(?P<bare>\\begin\{(?P<name>(?:align|aligned|alignat|array|cases|equation|eqnarray|flalign|gather|gathered"
     r"|[pbBvV]?matrix|multline|split)\*?)\}[\s\S]{1,2000}?\\end\{(?P=name)\})"
 )
@@ -339,17 +339,19 @@ def _backslash(state: StateInline, silent: bool) -> bool:
 
 
 def _link(state: StateInline, silent: bool) -> bool:
-    """A link to an absolute address; any other is text. A link's title is shown behind it."""
+    """A link to an absolute address; any other is text, and so is one around another. A link's title is shown behind
+    it."""
     if silent:
         return link(state, silent)
     if state.pending:
         state.pushPending()
-    start, known = state.pos, len(state.tokens)
+    start, known, metas = state.pos, len(state.tokens), len(state.tokens_meta)
     if not link(state, silent):
         return False
     target, title = (state.tokens[known].attrGet(name) for name in ("href", "title"))
-    if not _ABSOLUTE.match(str(target)) and not (state.env["authored"] and _STUDY.match(str(target))):
-        del state.tokens[known:], state.tokens_meta[known:]
+    leads = _ABSOLUTE.match(str(target)) or (state.env["authored"] and _STUDY.match(str(target)))
+    if not leads or any(token.type == "link_open" for token in state.tokens[known + 1 :]):
+        del state.tokens[known:], state.tokens_meta[metas:]
         state.pos = start
         return False
     if state.tokens[known].attrs.pop("title", None):
@@ -391,22 +393,20 @@ def _table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _number_items(state: StateCore) -> None:
-    """Keep the numbers of ordered lists as they were written, where a browser would count otherwise. A list of ones
-    only is counted."""
-    counts: list[tuple[int, int]] = []
+    """Keep the numbers of ordered lists as they were written, where a browser would count otherwise."""
+    following: list[int] = []
     for token in state.tokens:
         if token.type in ("ordered_list_open", "bullet_list_open"):
-            counts.append((-1, int(token.attrGet("start") or 1) - 1))
+            following.append(int(token.attrs.get("start", 1)))
             if token.markup == ")":
                 token.attrs["class"] = "parens"
         elif token.type in ("ordered_list_close", "bullet_list_close"):
-            counts.pop()
+            following.pop()
         elif token.type == "list_item_open" and token.info:
-            number, (before, shown) = int(token.info), counts[-1]
-            shown = shown + 1 if number == before == 1 else number
-            if shown != counts[-1][1] + 1:
-                token.attrs["value"] = shown
-            counts[-1] = number, shown
+            number = int(token.info)
+            if number != following[-1]:
+                token.attrs["value"] = number
+            following[-1] = number + 1
 
 
 def _formula(_: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: Env) -> str:

@@ -18,7 +18,6 @@ from problems.pictures import Picture, embeds, key_of, read_picture
 from problems.registry import ITEMS, SAMPLE, place
 from storage.datasets.describe.markdown import count as how_many
 
-
 MOST_NAMED = 3
 """How many of the texts with the same kind of fault an error names, besides the first."""
 

@@ -253,6 +253,32 @@ def test_an_option_of_an_item_is_told_with_its_key(tmp_path: Path) -> None:
     assert "option B" in fault.what
 
 
+def test_errors_of_one_kind_in_a_file_are_one_error_with_a_count(tmp_path: Path) -> None:
+    rows = [f"a{number},x &lt; {number},x &gt; {number},A" for number in range(20)]
+    (tmp_path / "q.csv").write_text("\n".join(["question,A,B,answer", *rows, "<u>b</u>,c,d,A"]), encoding="utf-8")
+    entity, tag = faults_of(tmp_path, problems={"q": {"path": "q.csv"}})
+    assert "line 2, 'q-1', option A" in entity.what
+    assert "39 more texts" in entity.what
+    assert all(place in entity.what for place in ("'q-1', option B", "line 3, 'q-2', option A; "))
+    assert "line 5" not in entity.what
+    assert "<u>" in tag.what
+    assert "more text" not in tag.what
+
+
+@pytest.mark.parametrize("dollars", [True, False])
+def test_dollar_maths_holds_for_items_in_the_check_as_on_the_page(tmp_path: Path, *, dollars: bool) -> None:
+    items = [{"question": "Let $x_1 = 2$.", "options": ["$5$ or $y$", "$x^2$"], "answer": "A"}] * 9
+    faults = faults_of(tmp_path, dollar_maths=dollars, problems={"q": {"items": items}})
+    if dollars:
+        assert faults == []
+    else:
+        (fault,) = faults
+        assert fault.where == "problems.q.items[0]"
+        assert "dollar_maths" in fault.what
+    for show, text, form in ((markdown.html, "Let $x_1 = 2$.", "blocks"), (markdown.line, "$x^2$", "line")):
+        assert ("<math" in show(text, dollars=dollars)) == dollars == (losses(text, form, dollars=dollars) == ())
+
+
 def test_a_message_of_a_conversation_is_only_quoted(tmp_path: Path) -> None:
     line = '{"id": "t", "dialogue": [{"role": "user", "text": "<u>a</u> $x^2$"}], "text": "A conversation."}\n'
     (tmp_path / "t.jsonl").write_text(line, encoding="utf-8")
