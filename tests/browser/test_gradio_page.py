@@ -36,7 +36,7 @@ def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewCont
     visitor.say("Please explain the Pythagorean theorem.")
     visitor.hear_out()
     page.locator("#box textarea").fill("**What** about \\(x\\)?")
-    page.locator("#preview strong").wait_for()
+    page.locator("#preview math").wait_for()
     quiet(page)
     assert visitor.complaints == []
     assumed = (*gradio_page.BOTH, *gradio_page.PARTICIPANTS)

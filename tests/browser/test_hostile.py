@@ -61,7 +61,7 @@ ANSWERED = f"({REPLIED})() && document.querySelectorAll('#chat .message.you').le
 CODE = "x = 1\ny = 2"
 SELECT = "() => getSelection().selectAllChildren(document.querySelector('#chat .message.bot .text p'))"
 SELECTED = "getSelection().toString()"
-MARKDOWN = "*_`[]#\\~|$!&\ue000"
+MARKDOWN = "*_`[]#\\~|$!&"
 
 
 @dataclass(frozen=True)

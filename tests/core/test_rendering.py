@@ -214,7 +214,7 @@ TAGS = {
     "x<sup>2<sup>3</sup></sup>": "<p>x<sup>2<sup>3</sup></sup></p>",
     "| a |\n|---|\n| b<br>c<br/>d |": "<td>b<br />\nc<br />\nd</td>",
     "a<br>\nb": "<p>a<br />\nb</p>",
-    "<details><summary>*b*</summary>\n\nc\n\n</details>\nd": "<summary><em>b</em></summary>\n<p>c</p>\n</details>\n<p>d</p>",
+    "<details><summary>*b*</summary>\n\nc\n\n</details>\nd": "<em>b</em></summary>\n<p>c</p>\n</details>\n<p>d</p>",
     "<details>\n<summary>a</summary>\nb</details>": "<details>\n<summary>a</summary>\n<p>b</p>\n</details>",
     "- a\n\n  <details><summary>b</summary>c</details>": "<details>\n<summary>b</summary>\n<p>c</p>\n</details>",
     "<sub>a<sup>b</sub>c</sup>": "<p><sub>a&lt;sup&gt;b</sub>c&lt;/sup&gt;</p>",
@@ -255,28 +255,13 @@ DRAWS: Mapping[str, set[str]] = {
     "!": set(),
 }
 """The signs that can be marks, and what the page has if they became one. A backslash can be before any sign."""
-WORDS = tuple("word Wörter слово 重要 です。 「語」 이용어 สำคัญ كلمة क x 7 ½".split())
-MARKUP = tuple(
-    r"* ** *** _ __ ~~ ` `` ``` ~~~ # | [ ] ]( ) ](https://b.example) ![ ](/out) [^1] ]: < > <https://b.example> <i> "
-    r"<sub> </sub> <sup> <details> </details> <summary> </summary> \* \x \(x_7\) $$z$$ &lt; & ! : (".split()
-) + (
-    " ",
-    " ",
-    "\n",
-    "\n",
-    "\n\n",
-    "# ",
-    "> ",
-    "- ",
-    "+ ",
-    "* ",
-    "1. ",
-    "3) ",
-    "| ",
-    "|---|---|\n",
-    "---\n",
-    "===\n",
-    "    ",
+WORDS = ("word", "Wörter", "слово", "重要", "です。", "「語」", "이 용어", "สำคัญ", "كلمة", "क", "x", "7", "½")
+MARKUP = (
+    *("*", "**", "***", "_", "__", "~~", "`", "``", "```", "~~~", "#", "|", "[", "]", "](", ")", "<", ">", "&", ":"),
+    *("](https://b.example)", "](/out)", "[^1]", "]: ", "<https://b.example>"),
+    *("<i>", "<sub>", "</sub>", "<sup>", "<details>", "</details>", "<summary>", "</summary>", "![", "&lt;", "!", "("),
+    *("\\*", "\\x", r"\(x_7\)", "$$z$$"),
+    *(" ", "\n", "\n\n", "# ", "> ", "- ", "+ ", "* ", "1. ", "3) ", "| ", "|---|---|\n", "---\n", "===\n", "    "),
 )
 
 

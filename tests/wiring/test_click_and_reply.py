@@ -76,7 +76,7 @@ async def test_the_preview_of_a_message_is_what_its_bubble_becomes_and_the_model
     tmp_path: Path,
 ) -> None:
     asked = "Is 2*3*4 *more* than 5*4?"
-    shown = "<p>Is 2*3*4 <em>more</em> than 5*4?</p>"
+    shown = '<p class="typed">Is 2*3*4 *more* than 5*4?</p>'
     async with serving(settings_for(tmp_path), studies.chat(tmp_path)) as server, HttpBot(server.url, "typed") as bot:
         await bot.arrive("talk")
         await bot.until(path="with_ai")

@@ -314,7 +314,7 @@ async function timeIsUp(late) {
 
 async function preview() {
   const text = box()?.value ?? "";
-  const worth = now.layout === "chat" && /\\\(|\\\[|\\begin|\$|`|\*|\||^#|^\s*[-\d]/m.test(text);
+  const worth = now.layout === "chat" && /\\\(|\\\[|\\begin|\$|```|~~~/.test(text);
   const told = worth && (await post("api/preview", { text }).catch(() => null));
   if (text === (box()?.value ?? "")) paint({ preview: { value: told ? `<div class="text" dir="auto">${told.html}</div>` : "" } });
 }

@@ -61,8 +61,10 @@ export function write({ slot, blocks, rest }) {
 }
 
 // Without the commonest marks of Markdown, which would be in the way of reading along; the whole is rendered with them.
+// Asterisks between operands are signs.
 const plain = (text) =>
-  text.replace(/\*\*|^#+ /gm, "").replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*(\S[^*\n]*)\*/g, "$1$2");
+  text.replace(/(^|[^\w)\]}*])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![\w([{*])/gm, "$1").replace(/^#+ /gm, "")
+    .replace(/^(\s*)[-*] /gm, "$1• ").replace(/(^|\s)\*([^\s\d*][^*\n]*)\*(?!\w)/g, "$1$2");
 
 // Replies that keep somebody waiting: after some seconds without another word that is said, once and calmly.
 const late = new Set();
