@@ -207,6 +207,8 @@ HOSTILE = [
     '"><svg onload=alert(1)>',
     "[x](javascript:alert(1))",
     "![x](https://evil.example/p.png)",
+    "<sub onclick=alert(1)>x</sub><br onload=alert(1)>",
+    "<details><summary><svg onload=alert(1)></summary>\n\n<sub><script>alert(1)</script></sub>\n\n</details>",
     r"\(\text{<img src=x onerror=alert(1)>}\)",
     r"\(<img src=x onerror=alert(1)>\)",
     r"\(\nonsense{<script>}\)",

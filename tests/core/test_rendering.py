@@ -266,17 +266,20 @@ MARKUP = (
 
 
 class PageText(HTMLParser):
-    """The visible text of a page: with the numbers of lists, the addresses of links and the drawn tags."""
+    """The visible text of a page: with the numbers of lists, the addresses of links and the drawn tags. Its elements
+    must be balanced."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
         self.text, self.tags = "", set[str]()
+        self.open: list[str] = []
         self._lists: list[tuple[str, int]] = []
         self._link, self._begin = "", 0
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        self.open += [tag] if tag not in ("hr", "br", "img") else []
         given = dict(attrs)
         if tag in ("ol", "ul"):
             ending = "" if tag == "ul" else ")" if given.get("class") == "parens" else "."
@@ -292,6 +295,8 @@ class PageText(HTMLParser):
             self.text += f"<{tag}>"
 
     def handle_endtag(self, tag: str) -> None:
+        if tag not in ("hr", "br"):
+            assert self.open.pop() == tag
         if tag in ("ol", "ul"):
             self._lists.pop()
         elif tag == "a" and self.text[self._begin :] != self._link:
@@ -321,7 +326,7 @@ def test_the_page_holds_every_visible_character_in_order(text: str, form: str) -
     """All but marks are there in order; and a mark is only missing where the page has what it asks for."""
     page = PageText(SHOWS[form](text))
     text = text.replace("&", "") if form == "blocks" else text
-    assert signs_of(page.text) == signs_of(text)
+    assert (signs_of(page.text), page.open) == (signs_of(text), [])
     for sign, drawn in DRAWS.items():
         if not drawn & page.tags and "`" not in text and "\\" not in text:
             assert page.text.count(sign) >= text.count(sign), (sign, page.text)
