@@ -61,6 +61,7 @@ CASES = {
     "no link": ("[a](javascript:alert(1))", "p", "[a](javascript:alert(1))"),
     "emphasis": ("**a** and *b*", "strong", "<em>b</em>"),
     "list": ("1. a\n2. b", "ol", "<li>b</li>"),
+    "details": ("<details>\n<summary>a</summary>\n\nb *c*\n\n- d\n\n</details>", "details", "<em>c</em>"),
 }
 
 

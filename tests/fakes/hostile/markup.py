@@ -55,8 +55,8 @@ MUTATIONS = of(
         "math style": f"<math><style><img title='</style><img src=x onerror={PWN}>'>",
         "annotation": f'<math><annotation-xml encoding="text/html"><img src=x onerror={PWN}></annotation-xml></math>',
         "few tags, handlers": f"<sub onclick={PWN}>x</sub><br onload={PWN}>\n\n<details ontoggle={PWN}>\nx\n</details>",
-        "few tags, around others": f"<details><summary><img src=x onerror={PWN}></summary>\n\n<sub><script>{PWN}</script>"
-        "</sub>\n\n</details>",
+        "few tags, around others": f"<details><summary><img src=x onerror={PWN}></summary>\n\n"
+        f"<sub><script>{PWN}</script></sub>\n\n</details>",
         "few tags, crossed": f"<details>\n\n<sub><sup></sub>\n\n</details></sup></div></section><svg onload={PWN}>",
         "no script": f'<noscript><p title="</noscript><img src=x onerror={PWN}>">',
         "template": f"<template><img src=x onerror={PWN}></template>",
