@@ -254,7 +254,7 @@ class StudyFile(StrictModel):
     """The released schemas whose tables the study fills: arena, chatbench, dices-350, dices-990, mathconverse,
     taxonomy."""
     dollar_maths: bool = False
-    """Whether `$x$` is mathematics, in items and texts as in conversations. `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
+    """Whether `$x$` is mathematics, in items, texts and conversations. `\\(x\\)`, `\\[x\\]` and `$$x$$` always are."""
     on_identity_leak: Literal["flag", "mask", "regenerate"] = "flag"
     """What happens when a reply reveals which model wrote it. `flag`: the reply is flagged in the log. `mask`: the
     revealing words are masked as well. `regenerate`: the model is asked again, and the words are masked if the new

@@ -271,12 +271,12 @@ async def test_a_replay_plays_to_the_end_and_stops(at: Console, database: Databa
 
 
 async def test_arithmetic_is_told_as_its_participant_saw_it(tmp_path: Path, database: Database) -> None:
-    await _somebody(tmp_path, database, "Is 2*3*4 more than 20?")
+    await _somebody(tmp_path, database, "x + 7\n- 4 is *more* than 2*3*4?")
     async with console(tmp_path, database) as (_, researcher):
         await researcher.open(study="short", tab="sessions")
         shown = await researcher.enter("sessions", study="short", session="1")
         for part in ("session-story", "session-page"):
-            assert "<p>Is 2*3*4 more than 20?</p>" in html.unescape(value(shown[part])), part
+            assert '<p class="typed">x + 7\n- 4 is *more* than 2*3*4?</p>' in html.unescape(value(shown[part])), part
 
 
 def _ticks(researcher: Researcher, event: Wired, output: str) -> bool:
