@@ -61,11 +61,13 @@ def _flanking(text: str, start: int, end: int) -> tuple[bool, bool]:
         return False, False
     opens = (
         not after.isspace()
-        and (not single or after != "-")
+        and (not single or after not in "-/")
         and (not _is_narrow(after) or before.isspace() or _is_outside(before))
     )
     closes = not before.isspace() and (not _is_narrow(before) or after.isspace() or _is_outside(after))
-    if _is_narrow(before) and _is_narrow(after):
+    if marker == "_" and re.match(r"\.\w", text[end : end + 2]):
+        closes = False  # the name of a file
+    elif _is_narrow(before) and _is_narrow(after):
         opens, closes = _beside_punctuation(before, after, single=single)
     elif marker == "_" and opens and closes:
         opens, closes = _is_punctuation(before), _is_punctuation(after)

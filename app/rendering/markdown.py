@@ -37,6 +37,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 
+from app.rendering.code import CODE
 from app.rendering.emphasis import FORMULA_BEGINS, FORMULA_ENDS, sign_aware
 from app.rendering.maths import mathml
 from app.rendering.tags import draw_tags
@@ -99,12 +100,6 @@ LANGUAGES = frozenset(
 )
 """The languages with syntax highlighting, by the name after a code fence."""
 
-# Code comes first: a formula within code is code.
-_CODE = (
-    r"(?P<code>^[ ]{0,3}(?P<fence>```+(?!`)(?=[^`\n]*$)|~~~+(?!~))(?P<info>[^\n]*)(?:\n|\Z)"
-    r"(?P<lines>[\s\S]*?)(?:^[ ]{0,3}(?P=fence)[`~]*[ \t]*$|\Z)"
-    r"|(?<!`)(?P<ticks>`+)(?!`)[\s\S]+?(?<!`)(?P=ticks)(?!`))"
-)
 _FORMULA = (
     r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|(?<!(?<!\$)\$)\$\$(?!\$)(?P<dollars>[\s\S]{1,2000}?)(?<!\$)\$\$(?!\$(?!\$))"
     r"|(?P<bare>\\begin\{(?P<name>(?:align|aligned|alignat|array|cases|equation|eqnarray|flalign|gather|gathered"
@@ -112,10 +107,10 @@ _FORMULA = (
 )
 _DOLLAR = r"|(?<![\\$])\$(?![\s$])(?P<dollar>[^$\n]*?(?<![\s\\]))\$(?![\d$])"
 _SPLIT = {
-    False: re.compile(f"{_CODE}|{_FORMULA}", re.MULTILINE),
-    True: re.compile(f"{_CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
+    False: re.compile(f"{CODE}|{_FORMULA}", re.MULTILINE),
+    True: re.compile(f"{CODE}|{_FORMULA}{_DOLLAR}", re.MULTILINE),
 }
-_OPEN = re.compile(_CODE + r"|\\[(\[]|\$\$|\\begin\{|<details>(?![\s\S]*</details>)", re.MULTILINE)
+_OPEN = re.compile(CODE + r"|\\[(\[]|\$\$|\\begin\{|<details>(?![\s\S]*</details>)", re.MULTILINE)
 _MARK = re.compile(f"({FORMULA_BEGINS}[0-9]{{1,3}}{FORMULA_ENDS})")
 _ENDS = re.compile(r"[.,;:!?)\]}%’”»…،؛؟。、，；：！？）」』】]+")  # noqa: RUF001
 """Punctuation before which no line breaks (UAX #14, rules LB13 and LB15)."""

@@ -15,9 +15,12 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
+from app.rendering.code import CODE
+
 _BREAK = re.compile(r"<br\s*/?>[ \t]*\n?", re.IGNORECASE)
-_PAIR = re.compile(r"<(/?)(sub|sup|details)>", re.IGNORECASE)
-_HEAD = re.compile(r"<details>(?:\s*<summary>([^\n]*?)</summary>)?[ \t]*", re.IGNORECASE)
+_PAIR = re.compile(CODE + r"|<(?P<ends>/?)(?P<name>sub|sup|details)>", re.IGNORECASE | re.MULTILINE)
+_HEAD = re.compile(r"<details>[ \t]*", re.IGNORECASE)
+_SUMMARY = re.compile(r"<summary>([^\n]*?)</summary>[ \t]*", re.IGNORECASE)
 
 
 def draw_tags(parser: MarkdownIt) -> None:
@@ -36,10 +39,10 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return True
     opened = _PAIR.match(state.src, state.pos, state.posMax)
     begins, ends = _pairs(state.src).get(state.pos, (0, state.posMax + 1))
-    if opened is None or ends > state.posMax or opened[2].lower() == "details":
+    if opened is None or ends > state.posMax or opened["name"].lower() == "details":
         return False
     if not silent:
-        name, most = opened[2].lower(), state.posMax
+        name, most = opened["name"].lower(), state.posMax
         state.push(f"{name}_open", name, 1)
         state.pos, state.posMax = opened.end(), begins
         state.md.inline.tokenize(state)
@@ -55,17 +58,21 @@ def _details(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if head is None or state.is_code_block(start) or head.start() not in (pairs := _pairs(state.src)):
         return False
     begins, ends = pairs[head.start()]
-    first, last = (bisect_right(state.bMarks, at, start, end) - 1 for at in (head.end(), begins))
-    if begins < head.end() or ends > state.eMarks[end - 1] or state.src[ends : state.eMarks[last]].strip():
+    below = head.end() == state.eMarks[start] and start + 1 < end  # the summary is on the next line
+    at = state.bMarks[start + 1] + state.tShift[start + 1] if below else head.end()
+    summary = _SUMMARY.match(state.src, at, begins)
+    at = summary.end() if summary else head.end()
+    first, last = (bisect_right(state.bMarks, one, start, end) - 1 for one in (at, begins))
+    if ends > state.eMarks[end - 1] or state.src[ends : state.eMarks[last]].strip():
         return False
     if not silent:
         state.push("details_open", "details", 1).map = [start, last + 1]
-        if head[1] is not None:
+        if summary:
             state.push("summary_open", "summary", 1)
             inline = state.push("inline", "", 0)
-            inline.content, inline.map, inline.children = head[1].strip(), [start, first + 1], []
+            inline.content, inline.map, inline.children = summary[1].strip(), [start, first + 1], []
             state.push("summary_close", "summary", -1)
-        _inside(state, first, head.end(), last, begins)
+        _inside(state, first, at, last, begins)
         state.push("details_close", "details", -1)
     state.line = last + 1
     return True
@@ -88,8 +95,10 @@ def _pairs(text: str) -> Mapping[int, tuple[int, int]]:
     pairs: dict[int, tuple[int, int]] = {}
     opened: list[tuple[str, int]] = []
     for tag in _PAIR.finditer(text):
-        name = tag[2].lower()
-        if not tag[1]:
+        name = (tag["name"] or "").lower()
+        if tag["code"]:
+            continue
+        if not tag["ends"]:
             opened.append((name, tag.start()))
         elif any(name == one for one, _ in opened):
             while opened[-1][0] != name:

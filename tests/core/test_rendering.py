@@ -150,7 +150,15 @@ def test_formulas_and_code_between_fences_are_drawn_in_what_a_person_typed() -> 
 SIGNS = (
     *("7*8 = 56 = 2*28", "a*b*c", "f[1]*g[2]*h, {1}*{2}*3", "(a+b)*(c+d)*(e)", "2**3**4", "x**2 + y**2", "2*-3*-4"),
     *("(2+3)*-4*-5", "2 *3* 4", "2 * 3 * 4", "**Note: 2**3 is 8", "2*3*4", "π*r*r and क*ख*ग", "|x|*|y|*|z|"),
-    *("see (*) and (*)", '"*.py" and "*.csv"', "*-maps between C*-algebras", "(__) + (__) = 10", "(a)_(b)_(c)"),
+    *(
+        "see (*) and (*)",
+        '"*.py" and "*.csv"',
+        "*-maps between C*-algebras",
+        "/* a */ b /* c */",
+        "__init__.py",
+        "(__) + (__) = 10",
+        "(a)_(b)_(c)",
+    ),
     *("f(x)_1 = a_{2}", "snake_case_name", "10~~20 and 30~~40", "$$ to $$$", "~3 to ~5", "（甲）*（乙）*（丙）"),  # noqa: RUF001
 )
 EMPHASIS = {
@@ -218,6 +226,8 @@ TAGS = {
     "<details><summary>*b*</summary>\n\nc\n\n</details>\nd": "<em>b</em></summary>\n<p>c</p>\n</details>\n<p>d</p>",
     "<details>\n<summary>a</summary>\nb</details>": "<details>\n<summary>a</summary>\n<p>b</p>\n</details>",
     "- a\n\n  <details><summary>b</summary>c</details>": "<details>\n<summary>b</summary>\n<p>c</p>\n</details>",
+    "<details>\n\n```\n</details>\n```\n\n</details>\na": "<code>&lt;/details&gt;\n</code></pre><button",
+    "> <details>\n> <summary>a</summary>\n> b\n> </details>": "<summary>a</summary>\n<p>b</p>\n</details>\n</bl",
     "<sub>a<sup>b</sub>c</sup>": "<p><sub>a&lt;sup&gt;b</sub>c&lt;/sup&gt;</p>",
     "<sub>a": "<p>&lt;sub&gt;a</p>",
     "a</details>": "<p>a&lt;/details&gt;</p>",
