@@ -213,6 +213,7 @@ usage = Table(
     "model_usage",
     metadata,
     Column("study", String(60), primary_key=True),
+    Column("origin", String(16), primary_key=True),
     Column("model", Text, primary_key=True),
     Column("hour_us", BigInteger, primary_key=True, autoincrement=False),
     Column("calls", Integer, nullable=False),

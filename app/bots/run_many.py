@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
-from app.backends import registry as backends
+from app.backends.registry import asks_servers
 from app.bots.simulate import SimulatedSession, arrivals, simulate_session, stream_of
 from app.bots.user_config import SimulatedUserConfig
 from app.clock import PerTaskClock
@@ -46,8 +46,7 @@ class SimulationRun:
 
 def clock_for_each(study: Study, cast: SimulatedUserConfig) -> PerTaskClock:
     """Clocks that move with the world's time where any model is asked at a server, and by themselves where none is."""
-    models = [*study.file.models.values(), *([cast.asked.model] if cast.asked else [])]
-    return PerTaskClock(living=any(backends.asks_servers(model.backend) for model in models))
+    return PerTaskClock(living=any(asks_servers(model.backend) for model in cast.called(study)))
 
 
 def settings_for(settings: Settings) -> Settings:

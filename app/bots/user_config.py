@@ -17,8 +17,10 @@ from app.bots.users.chat_user import ChatUser
 from app.bots.users.random import Random
 from app.bots.users.registry import USERS, Kind
 from app.errors import NotYaml, UserUnknown
+from app.session.replies.request import SCRIPTED, without_servers
 from app.studies.yaml_loader import parse_yaml
 from experiments.session.seeded_random import uniform
+from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.text import read_text
@@ -40,20 +42,23 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedUserConfig:
-    """A kind of user, with what it needs."""
+    """A kind of user, with what it needs, and whether it talks with the scripted model instead of models at servers."""
 
     kind: Kind
     asked: ModelRef | None = None
     personas: tuple[Persona, ...] = ()
     temperature: float = TEMPERATURE
+    scripted: bool = False
 
     @property
     def label(self) -> str:
         """What tells its sessions apart from those of others under the same seed; empty for the random one."""
+        models = f":{SCRIPTED}" if self.scripted else ""
         if self.asked is None:
-            return ""
+            return models
         who = self.asked.identity()
-        return f":{self.kind.name}:{who['backend']}:{who['server'] or ''}:{self.asked.name}:{self.temperature:g}"
+        user = f":{self.kind.name}:{who['backend']}:{who['server'] or ''}:{self.asked.name}:{self.temperature:g}"
+        return user + models
 
     @property
     def model(self) -> str:
@@ -69,7 +74,12 @@ class SimulatedUserConfig:
         if self.personas:
             drawn = self.personas[int(uniform(label, "persona") * len(self.personas))]
             found |= {"persona": {"name": drawn.name, "text": drawn.text}}
-        return {"user": found}
+        return {"user": found, **({"models": SCRIPTED} if self.scripted else {})}
+
+    def called(self, study: Study) -> tuple[ModelSpec, ...]:
+        """Every model that is called in its sessions of a study."""
+        replying = without_servers(study) if self.scripted else study
+        return (*replying.file.models.values(), *([self.asked.model] if self.asked else []))
 
     def user(self, study: Study, seed: str, enrolled: Mapping[str, Any]) -> User:
         """The user of a session of this study, as its fact `enrolled` has it."""
@@ -96,7 +106,12 @@ class SimulatedUserConfig:
 
 
 def read_user_config(
-    kind: str, asked: ModelRef | None = None, personas: str = "", temperature: float | None = None
+    kind: str,
+    asked: ModelRef | None = None,
+    personas: str = "",
+    temperature: float | None = None,
+    *,
+    scripted: bool = False,
 ) -> SimulatedUserConfig:
     """Who plays; raises UserUnknown where the kind is not known, lacks something, or has no use for it."""
     found = USERS.find(kind)
@@ -109,7 +124,7 @@ def read_user_config(
     if personas and not found.personas:
         raise UserUnknown(f"{kind!r} uses no personas: leave out --personas")
     return SimulatedUserConfig(
-        found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature
+        found, asked, read_personas(personas), TEMPERATURE if temperature is None else temperature, scripted
     )
 
 

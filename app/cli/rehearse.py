@@ -13,15 +13,13 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from app.backends import registry as backends
-from app.bots.dry_run import estimate_by_simulation
 from app.bots.rehearsal_plan import Visit, planned_visits, remaining_visits
 from app.bots.rehearse import Rehearsal, RehearsalProgress, rehearse
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
 from app.cli.commands import command
 from app.cli.common import AsJson, StudyName, err, existing_database, name_of, out, print_json, settings_in_use
-from app.cli.study import print_estimate
+from app.cli.study import calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.web.participant.rehearsal_links import HEADER, RehearsalLinks, RehearsedVisitor
@@ -38,8 +36,6 @@ from storage.log.event_log import facts
 from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_rehearsal
 from storage.registers.studies import Studies
 
-ESTIMATED, REPLY_TOKENS = 10, 300
-"""How many simulated participants the estimate of the cost takes, and the assumed length of replies."""
 LOOK_S = 0.5
 INTERRUPTED = 130
 """The exit status of a command that was stopped by Ctrl-C."""
@@ -86,8 +82,8 @@ def rehearse_(
     known = rehearsed_sessions(database, found.name)
     standing = {visit.name: known[links.of(visit).stream] for visit in every if links.of(visit).stream in known}
     visits = remaining_visits(every, standing, {name for name, outcome in standing.items() if outcome is not None})
-    if models == "study" and any(backends.asks_servers(model.backend) for model in found.file.models.values()):
-        _confirm_cost(found, len(visits), confirmed=yes, quiet=as_json)
+    if models == "study" and calls_servers(found) and not (yes and as_json):
+        confirm_cost(found, len(visits), confirmed=yes)
     answers = _KnownAnswers(database, links)
     rehearsal = Rehearsal(address, visits, speed, links.path, links.headers, answers.of)
     progress, began_s, stopped = RehearsalProgress(), time.monotonic(), False
@@ -165,17 +161,6 @@ async def _play(rehearsal: Rehearsal, progress: RehearsalProgress, study: str) -
         finally:
             watching.cancel()
             bar.update(task, description=f"{study}: {progress.dropped_out} left", completed=progress.done)
-
-
-def _confirm_cost(study: Study, people: int, *, confirmed: bool, quiet: bool) -> None:
-    """Print what the models will cost, and ask whether to go on."""
-    if quiet and confirmed:
-        return
-    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
-    print_estimate(study, trial, people, REPLY_TOKENS)
-    out.print("The rehearsal asks the study's models. `--models scripted` costs nothing.", markup=False)
-    if not confirmed:
-        typer.confirm("Go on?", abort=True, err=True)
 
 
 def _summary(progress: RehearsalProgress, people: int, before: int, seconds: float, *, stopped: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from rich.tree import Tree
 
+from app.backends.registry import asks_servers
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.accounts import invite_first
 from app.cli.commands import command
@@ -22,7 +23,7 @@ from app.cli.study_links import print_links
 from app.cli.translations import print_languages
 from app.config import settings as configuration
 from app.config.settings import Settings
-from app.errors import SettingsError
+from app.errors import ArgumentInvalid, SettingsError
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
@@ -36,6 +37,9 @@ from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
+
+ESTIMATED, REPLY_TOKENS = 10, 300
+"""How many simulated participants the estimate before a run takes, and the assumed length of replies."""
 
 
 @command("demo")
@@ -222,6 +226,29 @@ def print_estimate(study: Study, trial: DryRunResult, participants: int, reply_t
         "tokens, and as many messages as simulated participants send.",
         highlight=False,
     )
+
+
+def calls_servers(study: Study) -> bool:
+    """Whether any model of the study is called at a model server, which may cost money."""
+    return any(asks_servers(model.backend) for model in study.file.models.values())
+
+
+def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
+    """Print what the study's models will cost for so many simulated participants, and ask whether to go on.
+
+    Raises ArgumentInvalid if that is not `confirmed` and there is no terminal to ask at.
+    """
+    trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
+    print_estimate(study, trial, people, REPLY_TOKENS)
+    out.print("This calls the study's models. `--models scripted` costs nothing.", markup=False)
+    if confirmed:
+        return
+    if not sys.stdin.isatty():
+        raise ArgumentInvalid(
+            "The study's models may cost money, and there is no terminal to ask at. Add --yes to call them, or use the "
+            "scripted model: --models scripted"
+        )
+    typer.confirm("Go on?", abort=True, err=True)
 
 
 @command("schema")

@@ -41,10 +41,7 @@ class RemovedRehearsal:
 
 def rehearsed_sessions(database: Database, study: str) -> Mapping[str, str | None]:
     """The streams of a study's rehearsed sessions, each with its outcome if it has ended."""
-    seat = tables.seats.c
-    wanted = select(seat.stream, seat.outcome).where(seat.study == study, seat.origin == Origin.REHEARSAL)
-    with database.connect() as connection:
-        return {row.stream: row.outcome for row in connection.execute(wanted)}
+    return seats.outcomes(database, study, Origin.REHEARSAL)
 
 
 def remove_rehearsal(

@@ -123,6 +123,15 @@ _COUNTS = _in_cells(_seat.outcome == COMPLETE).union_all(_in_cells(and_(LIVE, _s
 """Built once, because every arrival runs it. A union, because an index serves only one of the conditions."""
 
 
+def outcomes(engine: Engine, study: str, origin: str) -> Mapping[str, str | None]:
+    """The streams of a study's sessions of an origin, each with its outcome if it has ended."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(_seat.stream, _seat.outcome).where(_seat.study == study, _seat.origin == origin)
+        )
+        return {row.stream: row.outcome for row in rows}
+
+
 def last_us(engine: Engine) -> int:
     """The time of the last activity in any session, by the clock at that time; 0 if there is none."""
     with engine.connect() as connection:

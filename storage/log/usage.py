@@ -1,4 +1,4 @@
-"""Model usage in sessions by study and hour: sums of attempts, updated with each attempt or recomputed.
+"""Model usage in sessions by study, origin and hour: sums of attempts, updated with each attempt or recomputed.
 
 Two batches that update the same rows in different order would deadlock in PostgreSQL, so a batch with more than one
 attempt takes a lock first.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Integer, case, cast, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Integer, bindparam, case, cast, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from storage import tables
@@ -17,8 +17,8 @@ from storage.db.engine import advisory_xact_lock
 
 HOUR_US = 3_600_000_000
 ONE_AT_A_TIME = 0x05A6E
-KEY = ("study", "model", "hour_us")
-_used, _try = tables.usage.c, tables.attempts.c
+KEY = ("study", "origin", "model", "hour_us")
+_used, _try, _session = tables.usage.c, tables.attempts.c, tables.sessions.c
 
 
 def lock(connection: Connection) -> None:
@@ -27,12 +27,17 @@ def lock(connection: Connection) -> None:
 
 
 def add_usage(connection: Connection, values: Mapping[str, Any]) -> None:
-    """Add an attempt, in the transaction that writes it."""
+    """Add an attempt, in the transaction that writes it; the origin is that of its session."""
     connection.execute(_ADD[connection.dialect.name], _counted(values))
 
 
 def _adding(insert_into: Any) -> Any:
-    new = insert_into(tables.usage)
+    given = [
+        _session.origin if column is _used.origin else bindparam(column.name, type_=column.type) for column in _used
+    ]
+    new = insert_into(tables.usage).from_select(
+        list(_used), select(*given).where(_session.stream == bindparam("stream"))
+    )
     more = {column.name: column + new.excluded[column.name] for column in _used if column.name not in KEY}
     return new.on_conflict_do_update(index_elements=KEY, set_=more)
 
@@ -44,6 +49,7 @@ def _counted(values: Mapping[str, Any]) -> dict[str, Any]:
     replied = values["reason"] is None
     first_us = values["total_us"] if values["first_token_us"] is None else values["first_token_us"]
     return {
+        "stream": values["stream"],
         "study": values["study"],
         "model": values["model"],
         "hour_us": values["started_us"] - values["started_us"] % HOUR_US,
@@ -86,8 +92,9 @@ def _add_sums(connection: Connection, *which: ColumnElement[bool]) -> None:
         "total_us": func.sum(case((replied, _try.total_us), else_=0)),
     }
     added = (
-        select(_try.study, _try.model, hour_us, *sums.values())
+        select(_try.study, _session.origin, _try.model, hour_us, *sums.values())
+        .join(tables.sessions, _session.stream == _try.stream)
         .where(_try.cell.is_(None), *which)
-        .group_by(_try.study, _try.model, hour_us)
+        .group_by(_try.study, _session.origin, _try.model, hour_us)
     )
     connection.execute(insert(tables.usage).from_select([*KEY, *sums], added))

@@ -3,7 +3,7 @@
 Costs are those of the sessions' attempts (`attempt`), whatever became of them and whoever took part: simulated sessions
 with a real model cost as much. What models cost that are asked alone is told with their answers. Where a server counted
 no tokens the cost is unknown, and told as a number of attempts. What the models cost that speak for simulated users is
-told apart everywhere, and is no part of what a budget bounds.
+told apart everywhere, and is no part of what a budget bounds; nor are simulated sessions (`parley simulate`).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from experiments.study.cells import matches
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database
+from storage.log.seats import PEOPLE
 from storage.registers.origins import Origin
 
 By = Literal["model", "condition", "participant"]
@@ -87,7 +88,8 @@ def spending(database: Database, study: Study, where: Where, now_us: int) -> Bud
         # before it is missed.
         rows = connection.execute(
             select(_try.stream, func.coalesce(func.sum(_try.cost), 0.0), func.count(_try.cost), _unknown())
-            .where(_try.study == name, _OF_SESSION, _try.model.not_like(f"{SIMULATED_PREFIX}%"))
+            .join(tables.sessions, _session.stream == _try.stream)
+            .where(_try.study == name, _OF_SESSION, _session.origin.in_(PEOPLE))
             .group_by(_try.stream)
         ).all()
     if within is not None:

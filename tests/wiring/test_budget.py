@@ -27,6 +27,7 @@ from storage.log.write_requests import Append, AppendWithCounts
 from storage.registers.study_status import set_status
 from storage.reports.costs import Cost, costs, spending
 from storage.reports.model_calls import attempts
+from storage.reports.monitoring import load_monitor
 from tests.fakes import studies
 from tests.fakes.backends import PLAYS, Played, registered
 from tests.fakes.http_bot import HttpBot
@@ -177,6 +178,18 @@ async def test_without_a_limit_the_mean_of_the_finished_is_promised(tmp_path: Pa
     assert spending(running.database, running.study, (), running.clock.now_us()).under_way == 0, (
         "who is gone needs nothing"
     )
+    await running.runtime.close()
+
+
+async def test_simulated_sessions_use_up_no_budget(tmp_path: Path) -> None:
+    """They did, although nobody took part; pilots do."""
+    running = Running(tmp_path)
+    for origin in ("bot", "pilot"):
+        await running.finish(await running.begin(origin))
+    now = spending(running.database, running.study, (), running.clock.now_us())
+    assert now.spent == pytest.approx(3 * REPLY)
+    seen = load_monitor(running.database, running.study, "person", running.clock.now_us())
+    assert (seen.models, seen.latency, seen.spent) == ((), {}, pytest.approx(3 * REPLY))
     await running.runtime.close()
 
 

@@ -124,11 +124,11 @@ def add_replies(url: str) -> None:
 def test_replies_of_models_alone_become_attempts_with_all_that_they_had(database_url: str, backup: Naming) -> None:
     make_first(database_url)
     add_replies(database_url)
-    used = contents(database_url)[usage.name]
+    used = contents(database_url)[usage.name].columns
     migrate(database_url, backup)
     database = open_database(database_url)
     rebuild(database)
-    assert contents(database_url)[usage.name] == used, "these are of sessions only"
+    assert contents(database_url)[usage.name].columns.items() > used.items(), "these are of sessions only"
     own = attempts.c
     names = (own.cell, own.sample, own.step, own.stream, own.reason, own.text, own.number)
     with database.connect() as connection:

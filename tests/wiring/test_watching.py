@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 
+import pytest
 from sqlalchemy import event, insert
 
 from app.bots.simulate import START_US
@@ -50,8 +51,18 @@ def test_what_is_watched_is_what_the_sessions_facts_say(each_database: Database)
         assert seen.tally.outcomes == {"live": len(states) - ended.total() - back, "left": back, **ended}
         assert seen.arrived == len(states)
         check_people(own, seen, states)
-    assert sum(model.calls for model in seen.models) == len(rows(each_database, tables.attempts))
-    assert sum(late.replies for late in seen.latency.values()) == len(rows(each_database, tables.attempts))
+        check_calls(each_database, seen, origin)
+
+
+def check_calls(database: Database, seen: StudyMonitor, origin: str) -> None:
+    """Only the calls in the sessions of the origin are shown; and not those of simulated sessions as spent."""
+    origins = {row["stream"]: row["origin"] for row in rows(database, tables.sessions)}
+    tried = rows(database, tables.attempts)
+    mine = [attempt for attempt in tried if origins[attempt["stream"]] == origin]
+    assert sum(model.calls for model in seen.models) == len(mine)
+    assert sum(late.replies for late in seen.latency.values()) == len(mine)
+    spent = sum(attempt["cost"] or 0 for attempt in tried if origins[attempt["stream"]] != "bot")
+    assert seen.spent == pytest.approx(spent)
 
 
 def check_people(own: Study, seen: StudyMonitor, states: dict[int, State]) -> None:
@@ -98,7 +109,7 @@ def test_many_who_look_at_once_ask_once_in_two_seconds(database: Database) -> No
 
     @event.listens_for(database, "before_cursor_execute")
     def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        asked["usage"] += "FROM model_usage" in statement
+        asked["usage"] += "GROUP BY model_usage.model" in statement
 
     watching = StudyMonitors(database)
 
@@ -123,7 +134,7 @@ def test_what_was_asked_before_a_decision_is_not_shown_after_it(database: Databa
 
     @event.listens_for(database, "before_cursor_execute")
     def hold(_connection: object, _cursor: object, statement: str, *_: object) -> None:
-        if "FROM model_usage" in statement:
+        if "GROUP BY model_usage.model" in statement:
             asked["usage"] += 1
             asking.set()
             decided.wait()

@@ -15,6 +15,7 @@ from app.backends.base import (
     StreamEnd,
 )
 from app.backends.guard import ReplyLimits, guarded_stream
+from app.backends.registry import asks_servers
 from app.calls.caller import Attempt, Caller, Result
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import LEAK
@@ -28,7 +29,8 @@ from experiments.study.sections.model_spec import Price
 from experiments.study.study import Study
 
 SCRIPTED = "scripted"
-"""What `models` in a rehearsed session's event `enrolled` says where the scripted model replies for all others."""
+"""What `models` in the event `enrolled` of a rehearsed or simulated session says where the scripted model replies for
+those that are called at model servers."""
 FREE = Price(prompt=0, completion=0)
 STOPPED = "stopped"
 """The finish reason of a reply that the participant stopped."""
@@ -86,12 +88,17 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
 
 
 def study_asked(study: Study, state: State) -> Study:
-    """The study whose models reply in a session: with the scripted model in place of every other, if the session says
-    so. Calls of it are free."""
-    if state.enrolled.get("models") != SCRIPTED:
-        return study
+    """The study whose models reply in a session: without model servers, if the session says so."""
+    return without_servers(study) if state.enrolled.get("models") == SCRIPTED else study
+
+
+def without_servers(study: Study) -> Study:
+    """The study with the scripted model, which is free, in place of every model that is called at a server."""
     offline: dict[str, Any] = {"backend": SCRIPTED, "server": None, "options": {}, "price": FREE}
-    models = {name: model.model_copy(update=offline) for name, model in study.file.models.items()}
+    models = {
+        name: model.model_copy(update=offline) if asks_servers(model.backend) else model
+        for name, model in study.file.models.items()
+    }
     return replace(study, file=study.file.model_copy(update={"models": models}))
 
 

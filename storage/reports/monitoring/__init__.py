@@ -19,7 +19,7 @@ from storage.db.engine import Database
 from storage.log.seats import SessionCounts, counted, query_params
 from storage.registers.origins import QUOTAS_APPLY
 from storage.registers.study_status import operations_in
-from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, used
+from storage.reports.monitoring.models import Latency, ModelCallSummary, recent, spent, used
 from storage.reports.monitoring.sessions import (
     FlagCounts,
     HourCount,
@@ -59,7 +59,7 @@ class MonitorCache:
 
 @dataclass(frozen=True, slots=True)
 class StudyMonitor:
-    """The state of a study's sessions of an origin at a moment; the use of models is that of all origins."""
+    """The state of a study's sessions of an origin at a moment, with the use of models in them."""
 
     study: str
     origin: str
@@ -79,6 +79,8 @@ class StudyMonitor:
     models: tuple[ModelCallSummary, ...]
     latency: Mapping[str, Latency]
     """How fast each model has replied of late."""
+    spent: float
+    """What has been spent of the study's budget, in sessions of all origins to which it applies."""
 
     @property
     def arrived(self) -> int:
@@ -117,8 +119,9 @@ def load_monitor(
             odd=flag_counts(found),
             times=typical(connection, known, kept.spent),
             over_time=kept.over_time,
-            models=used(connection, study.name),
-            latency=recent(connection, study.name),
+            models=used(connection, study.name, origin),
+            latency=recent(connection, study.name, origin),
+            spent=spent(connection, study.name),
         )
 
 

@@ -1,4 +1,4 @@
-"""What a study's models were used for, whoever took part, and how fast they have replied of late."""
+"""What a study's models were used for in the sessions of an origin, and how fast they have replied of late."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ class Latency:
     whole_p95_s: float
 
 
-def used(connection: Connection, study: str) -> tuple[ModelCallSummary, ...]:
+def used(connection: Connection, study: str, origin: str) -> tuple[ModelCallSummary, ...]:
     """Each model that was called, dearest first."""
-    found = (_read(*row) for row in connection.execute(_USED, {"study": study}))
+    found = (_read(*row) for row in connection.execute(_USED, {"study": study, "origin": origin}))
     return tuple(sorted(found, key=lambda one: (-one.cost, one.model)))
 
 
@@ -69,16 +69,26 @@ def _read(model: str, cost: float, *sums: int) -> ModelCallSummary:
 _SUMS = ("cost", "calls", "failed", "unknown", "prompt_tokens", "completion_tokens", "first_token_us", "total_us")
 _USED = (
     select(_used.model, *(func.sum(_used[name]) for name in _SUMS))
-    .where(_used.study == bindparam("study"))
+    .where(_used.study == bindparam("study"), _used.origin == bindparam("origin"))
     .group_by(_used.model)
 )
 
 
-def recent(connection: Connection, study: str) -> Mapping[str, Latency]:
-    """How fast each model replied, over the last calls of the study."""
+def spent(connection: Connection, study: str) -> float:
+    """What has been spent of the study's budget, as far as costs are known."""
+    return float(connection.execute(_SPENT, {"study": study}).scalar_one())
+
+
+_SPENT = select(func.coalesce(func.sum(_used.cost), 0.0)).where(
+    _used.study == bindparam("study"), _used.origin.in_(PEOPLE)
+)
+
+
+def recent(connection: Connection, study: str, origin: str) -> Mapping[str, Latency]:
+    """How fast each model replied, over the last calls in the study's sessions of an origin."""
     first: dict[str, list[int]] = {}
     whole: dict[str, list[int]] = {}
-    for model, first_us, total_us, reason in connection.execute(_RECENT, {"study": study}):
+    for model, first_us, total_us, reason in connection.execute(_RECENT, {"study": study, "origin": origin}):
         if reason is None:
             first.setdefault(model, []).append(total_us if first_us is None else first_us)
             whole.setdefault(model, []).append(total_us)
@@ -88,9 +98,11 @@ def recent(connection: Connection, study: str) -> Mapping[str, Latency]:
     }
 
 
+_session = tables.sessions.c
 _RECENT = (
     select(_try.model, _try.first_token_us, _try.total_us, _try.reason)
-    .where(_try.study == bindparam("study"), _try.cell.is_(None))
+    .join(tables.sessions, _session.stream == _try.stream)
+    .where(_try.study == bindparam("study"), _try.cell.is_(None), _session.origin == bindparam("origin"))
     .order_by(_try.started_us.desc())
     .limit(MOST_RECENT)
 )
@@ -106,7 +118,6 @@ def calls_since(connection: Connection, since_us: int) -> dict[tuple[str, str, s
     return found
 
 
-_session = tables.sessions.c
 _CALLS = (
     select(_try.study, _session.origin, _try.model, _try.reason, func.count())
     .join(tables.sessions, _session.stream == _try.stream)
