@@ -27,12 +27,13 @@ from problems.registry import ITEMS
 from problems.tables import parse_csv
 from storage.yaml_text import yaml_text
 
-MOST_MODELS, MOST_FACTORS = 4, 3
+MOST_MODELS, MOST_FACTORS, MOST_QUESTIONS = 4, 3, 8
 POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
 """The names that the builder gives: of the pool, the loop's variable, and the factors for protocols and models."""
 RESERVED = (CONDITION, MODEL, LOOP, "language", "number", "last", "problem")
 """Names that mean something in every study, or in every one of the builder's."""
 FEWEST_LEVELS = 2
+WITH_OPTIONS = ("single_choice", "multiple_choice", "scale")
 BRACKETS = 72
 """The longest list or mapping that is written on one line, in characters."""
 LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
@@ -54,6 +55,20 @@ COMMENTS: Mapping[str, str] = {
 
 Across = Literal["between", "within"]
 """Whether each participant gets one of several values, or all of them."""
+Confidence = Literal["", "before", "after", "both"]
+"""When participants say how confident they are in an answer; empty where the protocol decides."""
+CheckKind = Literal["screening", "comprehension", "attention"]
+Use = Literal["before", "after", CheckKind]
+"""What a question is for: the survey before or after the items, or a check."""
+HEADINGS: Mapping[Use, str] = {
+    "screening": "A few questions",
+    "comprehension": "About the instructions",
+    "before": "Before you begin",
+    "attention": "One more question",
+    "after": "A few last questions",
+}
+"""The screens of questions, in their order, with what participants read above them."""
+RANGE = re.compile(r"(\d*)\s*[-–]\s*(\d*)")
 ItemsFrom = Literal["sample", "typed", "file", "none"]
 
 
@@ -91,7 +106,38 @@ class FactorAnswers:
     @property
     def values(self) -> list[str]:
         """Its levels, each once."""
-        return list(dict.fromkeys(filter(None, map(str.strip, self.levels.splitlines()))))
+        return _lines(self.levels)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswers:
+    """A question of a survey, or of a check; `options` and the answers that pass (`correct`) have one a line."""
+
+    use: Use = "after"
+    type: str = "single_choice"
+    text: str = ""
+    options: str = ""
+    correct: str = ""
+    name: str = ""
+
+    def spec(self, name: str) -> dict[str, Any]:
+        """What the study file says of it."""
+        own: dict[str, Any] = {"minimum": 0} if self.type == "number" else {}
+        own |= {"options": _lines(self.options)} if self.type in WITH_OPTIONS else {}
+        return {"type": self.type, "name": name, "text": self.text, **own}
+
+    @property
+    def is_check(self) -> bool:
+        """Whether its answer is judged."""
+        return self.use not in ("before", "after")
+
+    @property
+    def accepted(self) -> Any:
+        """The answers that pass: a range of numbers, one answer, or several."""
+        if self.type == "number" and (ends := RANGE.fullmatch(self.correct)) and any(ends.groups()):
+            return {key: int(end) for key, end in zip(("minimum", "maximum"), ends.groups(), strict=True) if end}
+        given = _lines(self.correct)
+        return given[0] if len(given) == 1 else given
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +147,7 @@ class Answers:
     name: str = ""
     protocols: tuple[str, ...] = ("direct-to-AI",)
     protocols_across: Across = "between"
+    confidence: Confidence = ""
     items: ItemsFrom = "sample"
     source: str = ITEMS
     path: str = ""
@@ -111,6 +158,7 @@ class Answers:
     models_across: Across = "between"
     system: str = ""
     factors: tuple[FactorAnswers, ...] = ()
+    questions: tuple[QuestionAnswers, ...] = ()
     recruiter: str = ""
     places: int | None = None
     reward: float | None = None
@@ -124,6 +172,14 @@ class Answers:
     consent: str = ""
     instructions: str = ""
     finish: str = ""
+
+
+PARTS: Mapping[str, tuple[Any, int]] = {
+    "model": (ModelAnswers, MOST_MODELS),
+    "factor": (FactorAnswers, MOST_FACTORS),
+    "question": (QuestionAnswers, MOST_QUESTIONS),
+}
+"""What there may be several of, and how many at most; the form asks for their number first (`model_count`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +227,7 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
     reported = {issue.field for issue in built.issues}
     if reported & {"items", "model_count"}:
         reported.add("protocols")  # what the protocol lacks was just said
+    reported |= {f"{_part(name)}.{one.name}" for name in reported if _part(name) for one in fields(QuestionAnswers)}
     issues = [FieldIssue(built.field_of(fault.where), fault.what) for fault in found.faults]
     issues = [*built.issues, *(issue for issue in issues if issue.field not in reported)]
     advice = []
@@ -178,6 +235,11 @@ def check_answers(answers: Answers, folder: Path) -> BuilderCheck:
         where, _, what = line.partition(": ")
         advice.append(FieldIssue(built.field_of(where), LINES_TO_WRITE.sub("", what)))
     return BuilderCheck(built.text, None if issues else found.study, tuple(dict.fromkeys(issues)), tuple(advice))
+
+
+def _part(field: str) -> str:
+    """The question that a field is of, as the faults of one field lead to others in it; empty for other fields."""
+    return field.rpartition(".")[0] if field.startswith("questions.") else ""
 
 
 def build(answers: Answers) -> Built:
@@ -278,10 +340,16 @@ class _Writer:
         given = self._answers
         instructions = {"step": "info", "id": "instructions", "title": "Instructions", "text": given.instructions}
         finish = {"step": "finish", **({"text": given.finish} if given.finish else {})}
+        self._check_questions()
         parts: dict[str, dict[str, Any]] = {
             "consent": {"step": "consent", "text": given.consent} if given.consent else {},
+            "screening": self._questions("screening"),
             "instructions": instructions if given.instructions else {},
+            "comprehension": self._questions("comprehension"),
+            "before": self._questions("before"),
             "protocols": self._loop(),
+            "attention": self._questions("attention"),
+            "after": self._questions("after"),
             "finish": finish,
         }
         self._fields["flow"] = "protocols" if given.consent else "consent"
@@ -291,8 +359,55 @@ class _Writer:
             self._fields[at] = name
             if name == "protocols":
                 self._fields |= {f"{at}.take": "take", f"{at}.order": "order", f"{at}.of": _items_field(given)}
-                self._fields |= {f"{at}.vary": self._varied() or name}
+                self._fields |= {f"{at}.vary": self._varied() or name, f"{at}.with": "confidence"}
+            elif name in HEADINGS:
+                self._fields |= self._question_fields(at, name)
         return [node for _, node in nodes]
+
+    def _asked(self, use: str) -> list[tuple[int, QuestionAnswers]]:
+        """The questions for one use, each with its number in the form; those whose name is taken are left out."""
+        names = [_name(number, one) for number, one in enumerate(self._answers.questions)]
+        kept = {names.index(name) for name in names}
+        return [
+            (number, one) for number, one in enumerate(self._answers.questions) if one.use == use and number in kept
+        ]
+
+    def _questions(self, use: Use) -> dict[str, Any]:
+        """The survey or check of these questions; empty if there are none."""
+        asked = [(one, _name(number, one)) for number, one in self._asked(use)]
+        if not asked:
+            return {}
+        screen = {"id": use, "title": HEADINGS[use], "questions": [one.spec(name) for one, name in asked]}
+        if not asked[0][0].is_check:
+            return {"step": "survey", **screen}
+        correct = {name: one.accepted for one, name in asked if one.correct}
+        return {"step": "check", "kind": use, **screen, "correct_answers": correct}
+
+    def _question_fields(self, at: str, use: str) -> dict[str, str]:
+        """The fields behind the screen of these questions."""
+        asked = self._asked(use)
+        first, one = asked[0]
+        found = {at: f"questions.{first}.{'correct' if one.is_check else 'text'}"}
+        for place, (number, one) in enumerate(asked):
+            path, field = f"{at}.questions[{place}]", f"questions.{number}"
+            found |= {f"{path}.{key}": f"{field}.{key}" for key in ("type", "name", "options")}
+            found |= {path: f"{field}.text", f"{at}.correct_answers.{_name(number, one)}": f"{field}.correct"}
+        return found
+
+    def _check_questions(self) -> None:
+        """Report questions without a text, options, an answer that passes, or a name of their own."""
+        names: set[str] = set()
+        for number, one in enumerate(self._answers.questions):
+            at = f"questions.{number}"
+            if not one.text:
+                self._issue(f"{at}.text", "is needed: participants read it.")
+            if one.type in WITH_OPTIONS and len(_lines(one.options)) < FEWEST_LEVELS:
+                self._issue(f"{at}.options", f"must be at least {FEWEST_LEVELS}, one a line.")
+            if one.is_check and not one.correct:
+                self._issue(f"{at}.correct", "is needed: which answers pass?")
+            if _name(number, one) in names:
+                self._issue(f"{at}.name", f"{one.name!r} is the name of an earlier question too; give each its own.")
+            names.add(_name(number, one))
 
     def _loop(self) -> dict[str, Any]:
         """The protocol, or one of them, for each item."""
@@ -316,7 +431,20 @@ class _Writer:
         }
         filled = {key: value for key, value in loop.items() if value not in (None, "")}
         do = {"by": CONDITION, "pick": pick} if len(pick) > 1 else "".join(pick.values())
-        return {"each": LOOP, **filled, "do": do}
+        changes = self._confidence(chosen)
+        return {"each": LOOP, **filled, "do": do, **({"with": changes} if changes else {})}
+
+    def _confidence(self, chosen: list[ProtocolChoice]) -> dict[str, Any]:
+        """The changes to the protocols' steps so that confidence is asked for when it is wanted."""
+        when = self._answers.confidence
+        before, after = when in ("before", "both"), when in ("after", "both")
+        changes: dict[str, Any] = {}
+        for one in chosen if when else ():
+            if (before and not one.before) or (after and not one.answers):
+                self._issue("confidence", f"{when!r} does not go with {one.name}, which has no step for it.")
+            changes |= {} if before else dict.fromkeys(one.before, False)
+            changes |= {id_: {"ask_confidence": after} for id_, asks in one.answers.items() if asks != after}
+        return changes
 
     def _conditions(self, chosen: list[ProtocolChoice]) -> None:
         """The factors: of protocols and of models if there are several, and the researcher's own."""
@@ -349,11 +477,21 @@ class _Writer:
         own = {factor.name: f"factors.{number}.name" for number, factor in enumerate(self._answers.factors)}
         return next(({**own, CONDITION: "protocols", MODEL: "model_count"}[name] for name in self._vary), "")
 
+    def _compare_codes(self) -> None:
+        """Report completion codes that two outcomes share."""
+        known: dict[str, str] = {}
+        for one in outcomes():
+            code = self._answers.codes.get(one.value, "")
+            if code and code in known:
+                self._issue(f"codes.{one.value}", f"is also the code of {known[code]!r}; give each end its own.")
+            known.setdefault(code, one.label)
+
     def _recruitment(self) -> dict[str, Any]:
         given = self._answers
         if given.bonus_per and given.bonus is None:
             self._issue("bonus", "is needed: how much is paid?")
         bonus = {"per": given.bonus_per, "amount": given.bonus, "max": given.bonus_most}
+        self._compare_codes()
         paid = f"{given.currency} {given.reward:.2f}".strip() if given.reward is not None else ""
         self._fields |= {f"outcomes.{one.value}": f"codes.{one.value}" for one in outcomes()}
         self._fields |= {"quotas": "places", "recruitment": "recruiter", "dataset": "reward"}
@@ -365,6 +503,16 @@ class _Writer:
             "bonus": [{key: value for key, value in bonus.items() if value is not None}] if given.bonus_per else [],
             "dataset": {"pay": paid} if paid else {},
         }
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text, each once, without empty ones."""
+    return list(dict.fromkeys(filter(None, map(str.strip, text.splitlines()))))
+
+
+def _name(number: int, question: QuestionAnswers) -> str:
+    """The name of a question in the data."""
+    return question.name or f"question_{number + 1}"
 
 
 def _needing(chosen: list[ProtocolChoice], need: str) -> str:
@@ -413,7 +561,13 @@ def spec_of(model: ModelAnswers, system: str) -> ModelSpec:
 
 def field_keys(answers: Answers) -> set[str]:
     """The keys of all fields of the form, as far as these answers have them."""
-    keys = {one.name for one in fields(Answers)} - {"models", "factors", "codes"}
-    keys |= {"model_count", "factor_count", *(f"codes.{one.value}" for one in outcomes())}
-    keys |= {f"models.{n}.{one.name}" for n in range(len(answers.models)) for one in fields(ModelAnswers)}
-    return keys | {f"factors.{n}.{one.name}" for n in range(len(answers.factors)) for one in fields(FactorAnswers)}
+    keys = (
+        {one.name for one in fields(Answers)} - {"codes"}
+        | {"more_protocols"}
+        | {f"codes.{one.value}" for one in outcomes()}
+    )
+    for part, (kind, _) in PARTS.items():
+        numbers = range(len(getattr(answers, f"{part}s")))
+        own = {f"{part}s.{number}.{one.name}" for number in numbers for one in fields(kind)}
+        keys = keys - {f"{part}s"} | {f"{part}_count"} | own
+    return keys

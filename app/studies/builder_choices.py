@@ -56,6 +56,19 @@ PLAYED: Mapping[str, str] = {"scripted": "Scripted tutor, built into Parley: nee
 """Titles of backends that ask no server."""
 
 
+QUESTIONS: Mapping[str, str] = {
+    "single_choice": "one of some options",
+    "multiple_choice": "any of some options",
+    "scale": "a point on a scale",
+    "number": "a number from 0 up",
+    "short_text": "a short text",
+    "long_text": "a longer text",
+}
+"""The types of questions that the form offers; the editor knows more."""
+COMMON = ("direct-to-AI", "answer-first", "user-alone")
+"""The protocols that come first: with a chatbot, alone and then with it, and alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A value of the form, and what the form says of it."""
@@ -66,12 +79,18 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class ProtocolChoice:
-    """A protocol, the first sentence about it, and what its steps need (see `Step.requires`)."""
+    """A protocol, the first sentence about it, and what its steps need (see `Step.requires`).
+
+    `before` are the steps that ask for the confidence in an answer to come, and `answers` those in which one is given,
+    each with whether it asks for the confidence as well.
+    """
 
     name: str
     version: int
     about: str
     needs: frozenset[str]
+    before: tuple[str, ...]
+    answers: Mapping[str, bool]
 
     @property
     def reference(self) -> str:
@@ -88,9 +107,15 @@ def protocols() -> Mapping[str, ProtocolChoice]:
 
 def _protocol(raw: Mapping[str, Any]) -> ProtocolChoice:
     file = ProtocolFile.model_validate(raw)
-    needs = [step.requires() for step in nodes_of(file.flow) if isinstance(step, Step)]
+    steps = [step for step in nodes_of(file.flow) if isinstance(step, Step)]
+    answering = [step for step in steps if "answer" in step.provides()]
     return ProtocolChoice(
-        file.protocol, file.version, SENTENCE.split(file.about.strip())[0], frozenset[str]().union(*needs)
+        name=file.protocol,
+        version=file.version,
+        about=SENTENCE.split(file.about.strip())[0],
+        needs=frozenset[str]().union(*(step.requires() for step in steps)),
+        before=tuple(step.id for step in steps if step.step == "confidence"),
+        answers={step.id: step.ask_confidence for step in answering if hasattr(step, "ask_confidence")},
     )
 
 

@@ -283,6 +283,8 @@ def _changed(
     done = []
     for node in nodes:
         raw = changes.get(node.id)
+        if raw is False:
+            continue
         if raw is not None and isinstance(node, Step):
             try:
                 node = type(node).model_validate({**node.model_dump(by_alias=True, exclude_unset=True), **raw})

@@ -111,6 +111,12 @@ Factor = Annotated[
 ]
 
 
+Changes = Annotated[
+    Annotated[dict[str, Any], Tag("changes")] | Annotated[Literal[False], Tag("left out")],
+    Discriminator(lambda raw: "left out" if raw is False else "changes"),
+]
+
+
 class ByFactor(StrictModel):
     """A protocol for each value of a factor, or of what the loop varies."""
 
@@ -177,8 +183,8 @@ class Loop(StrictModel):
     do: str | ByFactor | None = None
     """The name of the protocol to run for each, with `@version` to require that version; or a protocol for each value
     of a factor (between participants) or of `vary` (within)."""
-    with_: dict[str, dict[str, Any]] = Field(default={}, alias="with")
-    """Changes to the protocol's steps: the id of a step, then the keys that differ."""
+    with_: dict[str, Changes] = Field(default={}, alias="with")
+    """Changes to the protocol's steps: the id of a step, then the keys that differ, or `false` to leave it out."""
     flow: tuple[Node, ...] = ()
     """The steps themselves, instead of `do`."""
     when: Condition | None = None

@@ -65,10 +65,13 @@ def test_the_form_and_what_is_left_to_do_which_leads_to_its_field(ada: AtConsole
     expect(ada.at("b-title").locator("input, textarea").first).to_be_focused()
     page.keyboard.type("Mine")
     expect(link).to_have_count(0, timeout=LONG_MS)
-    for count in ("b-model_count", "b-factor_count"):
+    for count in ("b-model_count", "b-factor_count", "b-question_count"):
         ada.at(count).get_by_role("radio").last.check()
     expect(ada.at("b-models-3-name")).to_be_visible(timeout=LONG_MS)
     expect(ada.at("b-factors-2-name")).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("b-questions-7-text")).to_be_visible(timeout=LONG_MS)
+    expect(ada.at("b-questions-7-options")).to_be_visible(timeout=LONG_MS)
+    page.get_by_role("button", name="More protocols").click()
     for name in ("answer-first:", "rate-at-end:"):
         page.get_by_role("checkbox", name=name).check()
     for name in ("a table typed", "a file, which"):

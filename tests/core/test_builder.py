@@ -17,12 +17,16 @@ from app.studies import builder_choices as choices
 from app.studies.builder import (
     MOST_FACTORS,
     MOST_MODELS,
+    MOST_QUESTIONS,
     RESERVED,
     Across,
     Answers,
+    Confidence,
     FactorAnswers,
     ItemsFrom,
     ModelAnswers,
+    QuestionAnswers,
+    Use,
     build,
     check_answers,
     field_keys,
@@ -55,11 +59,21 @@ def one_of(found: tuple[choices.Choice, ...], *more: str) -> st.SearchStrategy[s
 ACROSS: st.SearchStrategy[Across] = st.sampled_from(get_args(Across))
 MODELS = st.builds(ModelAnswers, NAMES, one_of(choices.server_choices(["lab"])), NAMES, TEXT)
 FACTORS = st.builds(FactorAnswers, NAMES, TEXT, ACROSS)
+QUESTIONS = st.builds(
+    QuestionAnswers,
+    use=st.sampled_from(get_args(Use)),
+    type=st.sampled_from(sorted(choices.QUESTIONS)),
+    text=TEXT,
+    options=TEXT,
+    correct=TEXT | st.sampled_from(["18-99", "18-", "-", "warm", "99-18"]),
+    name=NAMES,
+)
 ANSWERS = st.builds(
     Answers,
     name=st.just("mine") | NAMES,
     protocols=st.lists(st.sampled_from(sorted(choices.protocols())), unique=True, max_size=3).map(tuple),
     protocols_across=ACROSS,
+    confidence=st.sampled_from(get_args(Confidence)),
     items=st.sampled_from(get_args(ItemsFrom)),
     source=one_of(choices.sources()),
     path=TEXT,
@@ -70,6 +84,7 @@ ANSWERS = st.builds(
     models_across=ACROSS,
     system=TEXT,
     factors=st.lists(FACTORS, max_size=MOST_FACTORS).map(tuple),
+    questions=st.lists(QUESTIONS, max_size=MOST_QUESTIONS).map(tuple),
     recruiter=one_of(choices.recruiters(), ""),
     places=COUNTS,
     reward=MONEY,
@@ -119,6 +134,19 @@ CHANGES: dict[str, dict[str, Any]] = {
         "factors": (FactorAnswers("tone", "warm\ncold"), FactorAnswers("effort", "low\nhigh", "within")),
         "system": "Be {{tone}}, with {{effort}} effort.",
     },
+    "questions": {
+        "questions": (
+            QuestionAnswers("screening", "number", "How old are you?", correct="18-99"),
+            QuestionAnswers("comprehension", text="How many items are there?", options="1\n2", correct="2"),
+            QuestionAnswers("before", "scale", "How well do you know the topic?", "Not\nSomewhat\nWell", name="known"),
+            QuestionAnswers("attention", "multiple_choice", "Choose both.", "A\nB", "A\nB"),
+            QuestionAnswers("after", "long_text", "What did you think of it?"),
+            QuestionAnswers("after", text="Would you do it again?", options="Yes\nNo", name="again"),
+        )
+    },
+    "confidence after": {"confidence": "after", "protocols": ("answer-first", "direct-to-AI")},
+    "confidence before and after": {"confidence": "both"},
+    "confidence before": {"confidence": "before"},
     "paid": {
         "recruiter": "prolific",
         "places": 60,
@@ -128,6 +156,9 @@ CHANGES: dict[str, dict[str, Any]] = {
         "codes": {"complete": "C1"},
     },
 }
+
+
+COMPARED: dict[str, Any] = {"protocols": ("side-by-side",), "models": CHANGES["models between"]["models"]}
 
 
 def with_(**changes: Any) -> Answers:
@@ -177,6 +208,16 @@ def test_what_varies_within_participants_is_met_by_each() -> None:
         ({"factors": (FactorAnswers("model", "a\nb"),)}, "factors.0.name"),
         ({"factors": (FactorAnswers("my tone", "a\nb"),)}, "factors.0.name"),
         ({"places": -1}, "places"),
+        ({"codes": {"complete": "C1", "no_consent": "C1"}}, "codes.no_consent"),
+        ({"confidence": "before", **COMPARED}, "confidence"),
+        ({"confidence": "after", **COMPARED}, "confidence"),
+        ({"questions": (QuestionAnswers(options="a\nb"),)}, "questions.0.text"),
+        ({"questions": (QuestionAnswers(text="Why?"),)}, "questions.0.options"),
+        ({"questions": (QuestionAnswers(type="long_text", text="Why?", name="a b"),)}, "questions.0.name"),
+        ({"questions": (QuestionAnswers(type="long_text", text="Hello {{name}}"),)}, "questions.0.text"),
+        ({"questions": (QuestionAnswers("attention", text="1?", options="1\n2"),)}, "questions.0.correct"),
+        ({"questions": (QuestionAnswers("attention", text="1?", options="1\n2", correct="3"),)}, "questions.0.correct"),
+        ({"questions": (QuestionAnswers(type="long_text", text="Why?", name="a"),) * 2}, "questions.1.name"),
         ({"bonus_per": "completion"}, "bonus"),
         ({"bonus_per": "completion", "bonus": 0.001}, "bonus"),
         ({"consent": "Hello {{name}}"}, "consent"),
@@ -187,6 +228,21 @@ def test_what_varies_within_participants_is_met_by_each() -> None:
 )
 def test_a_fault_names_its_field(changes: dict[str, Any], field: str) -> None:
     assert {issue.field for issue in check_answers(with_(**changes), NOWHERE).issues} == {field}
+
+
+def test_confidence_is_asked_for_when_it_is_wanted() -> None:
+    asked = {}
+    for when in get_args(Confidence):
+        study = check_answers(with_(confidence=when, protocols=("answer-first",)), NOWHERE).study
+        assert study
+        loop = study.flow[1]
+        asked[when] = [
+            step.id
+            for step in loop.flow  # type: ignore[union-attr]
+            if step.id == "confidence" or getattr(step, "ask_confidence", False)
+        ]
+    after = ["alone", "with_ai"]
+    assert asked == {"": ["confidence"], "before": ["confidence"], "after": after, "both": ["confidence", *after]}
 
 
 def test_two_things_that_would_change_together_are_refused() -> None:
@@ -215,3 +271,4 @@ def test_what_is_offered_is_what_there_is() -> None:
         assert set(labels) == set(get_args(kind)), "no label is stale, and none is lacking"
     assert {one.value for one in choices.outcomes()} == set(get_args(OutcomeName))
     assert {one.value for one in choices.orders()} == set(choices.ORDERS)
+    assert set(choices.COMMON) <= set(choices.protocols())

@@ -11,7 +11,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from app.studies.builder import MOST_FACTORS, MOST_MODELS, Answers, FactorAnswers, ModelAnswers, field_keys
+from app.studies.builder import PARTS, Answers, field_keys
 from app.studies.loader import load_study
 from app.web.console.study_tab.builder import StudyBuilder
 from storage.db.engine import Database
@@ -42,7 +42,7 @@ def test_the_form_has_the_fields_that_faults_name(tmp_path: Path, database: Data
     with room(tmp_path, database) as made, gr.Blocks():
         form = StudyBuilder(made.desk)
         form.build()
-    full = Answers(models=(ModelAnswers(),) * MOST_MODELS, factors=(FactorAnswers(),) * MOST_FACTORS)
+    full = Answers(**{f"{part}s": (kind(),) * most for part, (kind, most) in PARTS.items()})
     assert set(form.fields) == field_keys(full)
 
 
@@ -166,7 +166,9 @@ async def test_nothing_chosen_anywhere_is_no_accident(at: Console) -> None:
     """A browser can send nothing for a field that always has a value."""
     _, researcher = at
     event = next(event for event in researcher.events if ("b-title", "input") in event.of)
-    names = [name for name, _ in event.of if name != "b-protocols"]  # Gradio itself refuses a list that is none
+    names = [
+        name for name, _ in event.of if not name.endswith("protocols")
+    ]  # Gradio itself refuses a list that is none
     for few in (names[start::8] for start in range(8)):
         answered = await researcher.fire(event, {**researcher.place, **ANSWERS, **dict.fromkeys(few)})
         assert "builder-text" in answered, few

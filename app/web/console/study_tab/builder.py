@@ -23,19 +23,22 @@ from app.errors import SettingsError
 from app.session.replies.model_check import UNOPENED
 from app.studies import builder_choices as choices
 from app.studies.builder import (
-    MOST_FACTORS,
     MOST_MODELS,
+    PARTS,
+    WITH_OPTIONS,
     Across,
     Answers,
     BuilderCheck,
-    FactorAnswers,
+    Confidence,
     FieldIssue,
     ItemsFrom,
     ModelAnswers,
+    QuestionAnswers,
+    Use,
     check_answers,
     spec_of,
 )
-from app.studies.builder_choices import Choice
+from app.studies.builder_choices import Choice, ProtocolChoice
 from app.studies.drafts import NAME, save_draft
 from app.studies.loader import FILE
 from app.studies.outline import outline
@@ -58,16 +61,38 @@ ITEMS: Mapping[ItemsFrom, str] = {
     "file": "a file, which you upload to the draft",
     "none": "nothing: participants choose what to talk about",
 }
+CONFIDENCE: Mapping[Confidence, str] = {
+    "": "as the protocol says",
+    "before": "before the answer",
+    "after": "after it",
+    "both": "before and after",
+}
+USES: Mapping[Use, str] = {
+    "before": "survey before the items",
+    "after": "survey after the items",
+    "screening": "screening (others are screened out)",
+    "comprehension": "comprehension check",
+    "attention": "attention check",
+}
 TABLE = "question,A,B,answer,topic\nWhat is 2 + 2?,4,5,A,sums"
-LINES: Mapping[str, int] = {"consent": 6, "instructions": 4, "finish": 2, "system": 2, "table": 5}
+LINES: Mapping[str, int] = {
+    "consent": 6,
+    "instructions": 4,
+    "finish": 2,
+    "system": 2,
+    "table": 5,
+    "text": 2,
+    "correct": 2,
+}
 """Lines of the larger boxes; 3 by default."""
 KEPT = "(name, ...values) => [name, ...window.parleyConsole.keptAnswers(values)]"
 KEEP = "(...values) => { window.parleyConsole.keepAnswers(values); return []; }"
 FORGET = "(name) => { if (!name) window.parleyConsole.keepAnswers([]); return []; }"
 """The page keeps the answers, so that a reload loses none, until a study is made of them, which clears its name."""
 NUMBERS = ("take", "places", "reward", "bonus", "bonus_most")
-COUNTS = ("model_count", "factor_count")
-"""Keys of the form that are no answers of their own: how many models and factors are shown."""
+MORE = "more_protocols"
+COUNTS = tuple(f"{part}_count" for part in PARTS)
+"""Keys of the form that are no answers of their own: how many models, factors and questions are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +118,7 @@ class StudyBuilder:
         self._desk = desk
         self.fields: dict[str, Any] = {}
         self.labels: dict[str, str] = {}
+        self._places: dict[str, list[Any]] = {part: [] for part in PARTS}
 
     def build(self) -> None:
         """The form's parts, and beside them the check and the file."""
@@ -119,18 +145,26 @@ class StudyBuilder:
             "Items": self._items,
             "Models": self._models,
             "Factors": self._factors,
+            "Questions and checks": self._questions,
             "Recruitment and pay": self._recruitment,
             "Texts": self._texts,
         }
 
     def _design(self) -> None:
         self._line("name", "Name of the study", "A letter, then letters, digits, - and _. It is part of the links.")
-        protocols = [(f"{one.name}: {one.about}", one.name) for one in choices.protocols().values()]
-        self._add(
-            gr.CheckboxGroup, "protocols", "What happens with each item", choices=protocols, value=["direct-to-AI"]
-        )
+        label = "What happens with each item"
+        known = choices.protocols()
+        self._protocols("protocols", label, [known[name] for name in choices.COMMON], list(Answers().protocols))
+        with gr.Accordion("More protocols", open=False, elem_id="b-more") as self._more:
+            others = [one for one in known.values() if one.name not in choices.COMMON]
+            self._protocols(MORE, f"{label}: more", others, [])
         with self._shown() as self._protocols_across:
             self._pick("protocols_across", "With several, each participant gets", _labelled(ACROSS), "between")
+        self._pick("confidence", "Confidence in the answer is asked for", _labelled(CONFIDENCE), "")
+
+    def _protocols(self, key: str, label: str, offered: Sequence[ProtocolChoice], chosen: list[str]) -> None:
+        pairs = [(f"{one.name}: {one.about}", one.name) for one in offered]
+        self._add(gr.CheckboxGroup, key, label, choices=pairs, value=chosen)
 
     def _items(self) -> None:
         self._pick("items", "Participants work on", _labelled(ITEMS), "sample")
@@ -150,23 +184,19 @@ class StudyBuilder:
             self._list("order", "Order", choices.orders(), "shuffled")
 
     def _models(self) -> None:
-        self._pick("model_count", "How many models reply", _counts(MOST_MODELS), "1")
-        self._slots, self._hints, self._prompts = [], [], []
-        for number in range(MOST_MODELS):
-            with self._shown(visible=number == 0) as slot:
-                at, called = f"models.{number}", f"Model {number + 1}"
-                with gr.Row():
-                    server = {"choices": self._servers(), "value": ModelAnswers().server}
-                    self._add(dropdown, f"{at}.server", f"{called}: server", **server)
-                    self._line(f"{at}.model", f"{called}: name on its server")
-                    self._line(f"{at}.name", f"{called}: name in the data")
-                hint = gr.HTML(elem_id=f"b-hint-{number}", elem_classes="hint", padding=False, apply_default_css=False)
-                self._hints.append(hint)
-                with self._shown() as own:
-                    what = "The system prompt of all models, below, if empty."
-                    self._area(f"{at}.system", f"{called}: system prompt", what)
-                self._prompts.append(own)
-            self._slots.append(slot)
+        self._hints, self._prompts = [], []
+        for number, (at, called) in enumerate(self._slots("model", "How many models reply", "1")):
+            with gr.Row():
+                server = {"choices": self._servers(), "value": ModelAnswers().server}
+                self._add(dropdown, f"{at}.server", f"{called}: server", **server)
+                self._line(f"{at}.model", f"{called}: name on its server")
+                self._line(f"{at}.name", f"{called}: name in the data")
+            hint = gr.HTML(elem_id=f"b-hint-{number}", elem_classes="hint", padding=False, apply_default_css=False)
+            self._hints.append(hint)
+            with self._shown() as own:
+                what = "The system prompt of all models, below, if empty."
+                self._area(f"{at}.system", f"{called}: system prompt", what)
+            self._prompts.append(own)
         with self._shown() as self._models_across:
             self._pick("models_across", "Each participant gets", _labelled(ACROSS), "between")
         what = "Of all models that have none of their own. “You are a helpful AI assistant.” if empty."
@@ -181,16 +211,27 @@ class StudyBuilder:
             padding=False,
             apply_default_css=False,
         )
-        self._pick("factor_count", "How many factors of your own", _counts(MOST_FACTORS), "0")
-        self._factor_slots = []
-        for number in range(MOST_FACTORS):
-            with self._shown() as slot:
-                at, called = f"factors.{number}", f"Factor {number + 1}"
-                with gr.Row():
-                    self._line(f"{at}.name", f"{called}: name", placeholder="tone")
-                    self._area(f"{at}.levels", f"{called}: levels, one a line", placeholder="warm\ncold")
-                self._pick(f"{at}.across", f"{called}: each participant gets", _labelled(ACROSS), "between")
-            self._factor_slots.append(slot)
+        for at, called in self._slots("factor", "How many factors of your own", "0"):
+            with gr.Row():
+                self._line(f"{at}.name", f"{called}: name", placeholder="tone")
+                self._area(f"{at}.levels", f"{called}: levels, one a line", placeholder="warm\ncold")
+            self._pick(f"{at}.across", f"{called}: each participant gets", _labelled(ACROSS), "between")
+
+    def _questions(self) -> None:
+        self._options, self._correct = [], []
+        for at, called in self._slots("question", "How many questions of your own", "0"):
+            with gr.Row():
+                self._list(f"{at}.use", f"{called}: part of", _labelled(USES), QuestionAnswers().use)
+                self._list(f"{at}.type", f"{called}: answer", _labelled(choices.QUESTIONS), QuestionAnswers().type)
+            self._area(f"{at}.text", f"{called}: text")
+            with self._shown() as options:
+                self._area(f"{at}.options", f"{called}: options, one a line", placeholder="Yes\nNo")
+            with self._shown() as correct:
+                what = "One a line. Of a number also a range, such as 18-99, or 18- for 18 and more."
+                self._area(f"{at}.correct", f"{called}: answers that pass", what)
+            self._line(f"{at}.name", f"{called}: name in the data", f"{called.lower().replace(' ', '_')} if empty.")
+            self._options.append(options)
+            self._correct.append(correct)
 
     def _recruitment(self) -> None:
         with gr.Row():
@@ -242,6 +283,16 @@ asks for codes.</p>"
     def _list(self, key: str, label: str, offered: Sequence[Choice], value: str) -> None:
         self._add(gr.Dropdown, key, label, choices=_pairs(offered), value=value)
 
+    def _slots(self, part: str, label: str, value: str) -> Iterator[tuple[str, str]]:
+        """The number of something, and as many places for it as there may be: the key of each, and what it is called.
+        What is added before the next is in that place."""
+        most = PARTS[part][1]
+        self._pick(f"{part}_count", label, _labelled({f"{number}": f"{number}" for number in range(most + 1)}), value)
+        for number in range(most):
+            with self._shown(visible=number < int(value)) as slot:
+                yield f"{part}s.{number}", f"{part.capitalize()} {number + 1}"
+            self._places[part].append(slot)
+
     @contextmanager
     def _shown(self, *, visible: bool = False) -> Iterator[Any]:
         """What is shown only with certain answers."""
@@ -269,7 +320,13 @@ asks for codes.</p>"
             there = {server for _, server in offered}
             given |= {key: given[key] if given[key] in there else "" for key in keys}  # one may have been removed
             filled = {field: given[key] for key, field in self.fields.items()}
-            front = {beside.title: "", beside.tabs: gr.update(visible=False), self.panel: gr.update(visible=True)}
+            more = {self._more: gr.update(open=bool(given[MORE]))}
+            front = {
+                **more,
+                beside.title: "",
+                beside.tabs: gr.update(visible=False),
+                self.panel: gr.update(visible=True),
+            }
             servers = [given[key] for key in keys]
             hints = dict(zip(self._hints, map(self._server_hint, servers), strict=True))
             reached = {
@@ -294,7 +351,7 @@ asks for codes.</p>"
                 found = self._desk.html("study_models.html.j2", tests=(), why=str(error))
             return {self._tested: found}
 
-        front = [beside.title, beside.tabs, self.panel, *inputs, *self._hints]
+        front = [beside.title, beside.tabs, self.panel, self._more, *inputs, *self._hints]
         on(beside.start.click, open_, [beside.name, *inputs], [*front, *depending], owner=True, js=KEPT)
         typed = [field.input for field in inputs]
         gr.on(typed, fn=None, inputs=inputs, outputs=[], js=KEEP, api_visibility="private")
@@ -316,8 +373,9 @@ asks for codes.</p>"
 
     def _depending(self) -> list[Component]:
         """What an answer changes."""
-        slots = [*self._slots, *self._prompts, *self._factor_slots, self._verdict, self._text]
-        return [self._protocols_across, self._source, self._path, self._table, self._models_across, *slots]
+        slots = [slot for slots in self._places.values() for slot in slots]
+        own = [*slots, *self._prompts, *self._options, *self._correct, self._verdict, self._text]
+        return [self._protocols_across, self._source, self._path, self._table, self._models_across, *own]
 
     def _describe(self, hint: gr.HTML) -> Callable[..., Updates]:
         return lambda _, server: {hint: self._server_hint(text(server))}
@@ -351,9 +409,20 @@ asks for codes.</p>"
             self._path: gr.update(visible=answers.items == "file"),
             self._table: gr.update(visible=answers.items == "typed"),
             self._models_across: gr.update(visible=len(answers.models) > 1),
-            **{slot: gr.update(visible=n < len(answers.models)) for n, slot in enumerate(self._slots)},
             **{prompt: gr.update(visible=len(answers.models) > 1) for prompt in self._prompts},
-            **{slot: gr.update(visible=n < len(answers.factors)) for n, slot in enumerate(self._factor_slots)},
+            **{
+                slot: gr.update(visible=number < len(getattr(answers, f"{part}s")))
+                for part, slots in self._places.items()
+                for number, slot in enumerate(slots)
+            },
+            **{
+                options: gr.update(visible=one.type in WITH_OPTIONS)
+                for options, one in zip(self._options, answers.questions, strict=False)
+            },
+            **{
+                correct: gr.update(visible=one.is_check)
+                for correct, one in zip(self._correct, answers.questions, strict=False)
+            },
         }
 
     def _checked(self, answers: Answers) -> BuilderCheck:
@@ -403,13 +472,13 @@ def answers_of(given: Mapping[str, Any]) -> Answers:
     }
     values |= {key: None for key in NUMBERS if given[key] is None}
     plain: dict[str, Any] = {key: value for key, value in values.items() if "." not in key and key not in COUNTS}
-    models = [_part(values, f"models.{number}.") for number in range(int(values["model_count"] or 0))]
-    if len(models) == 1:
-        models[0]["system"] = ""  # one model has no field for a prompt of its own
-    factors = (_part(values, f"factors.{number}.") for number in range(int(values["factor_count"] or 0)))
-    plain |= {"protocols": tuple(values["protocols"] or ()), "codes": _part(values, "codes.")}
-    plain |= {"models": tuple(ModelAnswers(**one) for one in models)}
-    return Answers(**plain | {"factors": tuple(FactorAnswers(**one) for one in factors)})
+    plain |= {"protocols": (*(values["protocols"] or ()), *(plain.pop(MORE) or ())), "codes": _part(values, "codes.")}
+    for part, (kind, _) in PARTS.items():
+        numbers = range(int(values[f"{part}_count"] or 0))
+        plain[f"{part}s"] = tuple(kind(**_part(values, f"{part}s.{number}.")) for number in numbers)
+    if len(plain["models"]) == 1:  # one model has no field for a prompt of its own
+        plain["models"] = (replace(plain["models"][0], system=""),)
+    return Answers(**plain)
 
 
 def _part(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -423,7 +492,3 @@ def _pairs(offered: Sequence[Choice]) -> list[tuple[str, str]]:
 
 def _labelled(labels: Mapping[Any, str]) -> tuple[Choice, ...]:
     return tuple(Choice(value, label) for value, label in labels.items())
-
-
-def _counts(most: int) -> tuple[Choice, ...]:
-    return tuple(Choice(str(number), str(number)) for number in range(most + 1))
