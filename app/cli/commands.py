@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from problems.errors import did_you_mean
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -150,6 +152,8 @@ class _Parley(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is to run."""
         entry = COMMANDS.get(args[0])
+        if entry is None and not args[0].startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
         if entry is not None and args[0] not in self.commands:
             if entry.starting and "--help" not in args and not ctx.resilient_parsing:  # nor for shell completion
                 typer.echo(entry.starting, err=True)

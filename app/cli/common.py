@@ -32,6 +32,13 @@ StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's nam
 StudyFile = Annotated[
     str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
 ]
+StudiesToServe = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="STUDY",
+        help="Study files, or names of studies that come with Parley or are published in the database.",
+    ),
+]
 Where = Annotated[
     list[str] | None,
     typer.Option(

@@ -26,10 +26,11 @@ from app.cli.common import (
 )
 from app.clock import SystemClock
 from app.config.secret import secret_for
-from experiments.session.outcomes import OUTCOMES
+from experiments.session.outcomes import OUTCOMES, end_page_of
+from experiments.study.sections.recruitment import EndPage
 from storage.datasets.describe.markdown import count as how_many
 from storage.payments.payment_files import REHEARSED, PaymentRequest, PaymentRun, run_payments
-from storage.payments.payments import LIVE, Payee
+from storage.payments.payments import LIVE, WITHDRAWN, Payee
 from storage.payments.prolific import PROLIFIC, statuses
 from storage.registers.origins import Origin
 from storage.registers.participants import ParticipantId, Participants
@@ -42,10 +43,9 @@ TO_DO = {
     "no_consent": "ask to return",
     "timed_out": "pay a fair part by hand",
     "technical_failure": "pay a fair part by hand",
-    "withdrawn": "IDs are erased: find them by this outcome's code; ask to return, or pay by hand",
     LIVE: "not ended yet",
 }
-"""What to do for each outcome."""
+"""What to do for each outcome but a withdrawal."""
 USE = {
     "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
     "prolific-approve": "IDs to approve in bulk.",
@@ -92,7 +92,8 @@ def pay(
     """
     settings = settings_in_use()
     database = existing_database(settings)
-    name = Studies(database).newest(name_of(study)).name
+    found = Studies(database).newest(name_of(study))
+    name = found.name
     people = Participants(database, secret_for(settings, database))
     known = statuses(status) if status else None
     whose = Origin(origin)
@@ -108,7 +109,7 @@ def pay(
         print_json(_report(run, to, dry_run))
         return
     print_rehearsal(whose)
-    out.print(_table(run))
+    out.print(_table(run, end_page_of(found, WITHDRAWN, EndPage()).code))
     _print_earlier(run, to)
     _print_left_out(run)
     strangers = sum(not people.sessions(name, ParticipantId(PROLIFIC, id_)) for id_ in known or ())
@@ -163,8 +164,10 @@ def _excluded(payee: Payee, run: PaymentRun) -> str | None:
     return "excluded by a researcher" if payee in run.lists.excluded else None
 
 
-def _table(run: PaymentRun) -> Table:
-    """Sessions by recruiter and outcome, with their bonuses."""
+def _table(run: PaymentRun, withdrawn: str) -> Table:
+    """Sessions by recruiter and outcome, with their bonuses; `withdrawn` is the code of a withdrawal, if it has one."""
+    known = f"find them by the code {escape(withdrawn)}" if withdrawn else "no code was set (outcomes.withdrawn)"
+    to_do = {**TO_DO, WITHDRAWN: f"IDs are erased, {known}; ask to return, or pay by hand"}
     table = Table("recruiter", "outcome", "sessions", "bonus", "paid before", "in new files", "to do")
     written = Counter(payment.payee.stream for payment in run.payments)
     groups: dict[tuple[str, str], list[Payee]] = {}
@@ -176,7 +179,7 @@ def _table(run: PaymentRun) -> Table:
         new = sum((payee.due for payee in found if payee.stream in written), Decimal(0))
         sums = (sum(payee.earned for payee in found), sum(payee.before for payee in found), new)
         money = (f"{amount:,.2f}" for amount in sums)
-        table.add_row(escape(recruiter), outcome, f"{len(found):,}", *money, TO_DO[outcome])
+        table.add_row(escape(recruiter), outcome, f"{len(found):,}", *money, to_do[outcome])
     return table
 
 

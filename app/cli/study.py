@@ -6,6 +6,8 @@ import asyncio
 import json
 import sys
 import threading
+from collections.abc import Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import Annotated
 
@@ -17,14 +19,25 @@ from app.backends.registry import asks_servers
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import AsJson, DatabaseAddress, Host, Port, StudyFile, out, print_json, settings_in_use, with_saved
+from app.cli.common import (
+    AsJson,
+    DatabaseAddress,
+    Host,
+    Port,
+    StudiesToServe,
+    StudyFile,
+    out,
+    print_json,
+    settings_in_use,
+    with_saved,
+)
 from app.cli.http_server import listen, open_when_up, require_free_port
 from app.cli.study_links import print_links
 from app.cli.translations import print_languages
 from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
-from app.studies.loader import load_study
+from app.studies.loader import find, load_study, shipped
 from app.studies.outline import outline, steps, to_rich_tree
 from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
@@ -37,6 +50,7 @@ from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
+from storage.registers.study_versions import status_of_all
 
 ESTIMATED, REPLY_TOKENS = 10, 300
 """How many simulated participants the estimate before a run takes, and the assumed length of replies."""
@@ -51,15 +65,12 @@ def demo(
 ) -> None:
     """It takes a few minutes. The models are scripted."""
     settings = settings_in_use(host=host, port=port, database_url=database)
-    serve_studies(settings, ["demo"], demo=True, open_browser=browser)
+    serve_studies(settings, load_all(settings, ["demo"]), demo=True, open_browser=browser)
 
 
 @command("serve")
 def serve(
-    studies: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="STUDY", help="Study files, or names of studies that come with Parley."),
-    ] = None,
+    studies: StudiesToServe = None,
     workers: Annotated[
         int, typer.Option(metavar="N", help="Number of processes, one for each core to use.", min=1, max=64)
     ] = 1,
@@ -68,14 +79,25 @@ def serve(
     database: DatabaseAddress = None,
 ) -> None:
     """Each study is at /s/NAME. All studies published in the database are served, and the named ones."""
-    serve_studies(
-        settings_in_use(host=host, port=port, database_url=database), studies or [], workers=workers, invite=True
-    )
+    settings = settings_in_use(host=host, port=port, database_url=database)
+    serve_studies(settings, load_all(settings, studies or []), workers=workers, invite=True)
+
+
+def load_all(settings: Settings, references: Sequence[str]) -> list[tuple[str, Study]]:
+    """These references to files and to studies that come with Parley, each with the study; raises StudyError. The names
+    of studies that are published in the database are left out, as all of these are served."""
+    _, database = with_saved(settings)
+    published = {name for name, now in status_of_all(database).items() if now.published} if database else set()
+    if database:
+        database.dispose()
+    names = published - {*shipped()}
+    files = [reference for reference in references if reference not in names or Path(reference).exists()]
+    return [(file, load_study(str(find(file, published)))) for file in files]
 
 
 def serve_studies(
     settings: Settings,
-    references: list[str],
+    files: Sequence[tuple[str, Study]],
     *,
     workers: int = 1,
     demo: bool = False,
@@ -88,7 +110,7 @@ def serve_studies(
     from app.web.server import build_app
 
     require_free_port(settings, "port")
-    studies = [load_study(reference) for reference in references]
+    studies = [study for _, study in files]
     names = [study.name for study in studies]
     if len(set(names)) < len(names):
         raise SettingsError(
@@ -109,7 +131,7 @@ def serve_studies(
             listen(server, settings, settings.port)
         else:
             database.dispose()
-            supervise(settings, references, workers)
+            supervise(settings, [file for file, _ in files], workers)
 
 
 @command("check")

@@ -15,11 +15,11 @@ import typer
 
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
+from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, out, settings_in_use
 from app.cli.console import serve_console
 from app.cli.http_server import end_with_parent, how_it_ended, open_when_up, require_free_port
 from app.cli.logging_setup import set_up
-from app.cli.study import serve_studies
+from app.cli.study import load_all, serve_studies
 from app.config.settings import Settings
 from storage.db.engine import open_database
 
@@ -31,10 +31,7 @@ SETTLED_S = 5
 
 @command("up")
 def up(
-    studies: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="STUDY", help="Study files, or names of studies that come with Parley."),
-    ] = None,
+    studies: StudiesToServe = None,
     browser: Annotated[bool, typer.Option(help="Open the console in your browser.")] = True,
     host: Host = None,
     port: Port = None,
@@ -46,6 +43,7 @@ def up(
 ) -> None:
     """A study that is published and opened in the console can be started by participants at once."""
     settings = settings_in_use(host=host, port=port, console_port=console_port, database_url=database)
+    files = load_all(settings, studies or [])
     require_free_port(settings, "port")
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
@@ -58,7 +56,7 @@ def up(
     if browser and sys.stdout.isatty():
         threading.Thread(target=open_when_up, args=(page, settings, settings.console_port), daemon=True).start()
     try:
-        serve_studies(settings, studies or [], qr=True)
+        serve_studies(settings, files, qr=True)
     finally:
         console.stop()
 

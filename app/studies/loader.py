@@ -8,7 +8,7 @@ All faults are reported at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -58,24 +58,22 @@ def shipped() -> list[str]:
     return sorted(path.stem for path in STUDIES.glob("*.yaml") if "." not in path.stem)
 
 
-def find(reference: str) -> Path:
-    """The file of a study: a path, or the name of one that comes with Parley; raises StudyError."""
+def find(reference: str, published: Collection[str] = ()) -> Path:
+    """The file of a study: a path, or the name of one that comes with Parley; raises StudyError. Its message suggests
+    the `published` studies too."""
     path = Path(reference)
     if path.suffix in (".yaml", ".yml") or path.is_file():
         if not path.is_file():
-            raise StudyError(reference, [ValidationIssue("", "the file does not exist")])
+            beside = [one.name for suffix in ("yaml", "yml") for one in path.parent.glob(f"*.{suffix}")]
+            hint = did_you_mean(path.name, beside)
+            raise StudyError(reference, [ValidationIssue("", "the file does not exist" + (hint and f".{hint}"))])
         return path
     if (path / FILE).is_file():
         return path / FILE
     if reference not in shipped():
-        raise StudyError(
-            reference,
-            [
-                ValidationIssue(
-                    "", f"is neither a file nor a study that comes with Parley{suggestion(reference, shipped())}"
-                )
-            ],
-        )
+        what = "is neither a file nor a study that comes with Parley" + (" or is published here" if published else "")
+        known = suggestion(reference, [*shipped(), *published])
+        raise StudyError(reference, [ValidationIssue("", f"{what}{known}")])
     return STUDIES / f"{reference}.yaml"
 
 

@@ -74,6 +74,20 @@ FAULTY = {
         ["contakt: no such key", "Did you mean 'contact'?"],
     ),
     "a missing title": (put("title", value=...), ["title: is missing"]),
+    "a blank title": (put("title", value=" "), ["title: is blank"]),
+    "a blank consent form": (put("flow", 0, "text", value=""), ["flow[0].text: is blank"]),
+    "a button without a label": (put("flow", 2, "button", value=" "), ["flow[2].button: is blank"]),
+    "a blank heading of a phase": (
+        put("flow", 1, value={"phase": " ", "id": "one", "flow": [{"step": "info", "text": "Read."}]}),
+        ["flow[1].phase: is blank"],
+    ),
+    "an option without a label": (
+        put(
+            *("flow", 2, "questions", 0),
+            value={"type": "single_choice", "name": "x", "text": "?", "options": {"a": "A", "b": ""}},
+        ),
+        ["flow[2]: 'x': the label of the option 'b' is blank"],
+    ),
     "one author where a list of them goes": (
         put("dataset", value={"authors": "Foo"}),
         ["dataset.authors: 'Foo': should be a list, such as `[one, two]`"],

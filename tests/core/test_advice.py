@@ -27,6 +27,7 @@ INFO = {"step": "info", "text": "Read."}
 
 def study_of(*flow: dict[str, Any], by: str = "prolific", **keys: Any) -> Study:
     raw = {"study": "small", "title": "Small", "recruitment": {"channels": [by]}, "flow": [*flow, FINISH], **keys}
+    raw["outcomes"] = {**codes(withdrawn="GONE"), **keys.get("outcomes", {})}
     return resolve(raw, {}, {"questions": [Problem("p", "What?", "What?", "d")]})
 
 
@@ -83,6 +84,7 @@ def test_consent_is_missed() -> None:
         ([CONSENT], {"session_limits": {"time_limit_s": 600}}, "timed_out"),
         ([CONSENT], {"session_limits": {"away_after_s": 600}}, "timed_out"),
         ([CONSENT, {**INFO, "time_limit": {"after_s": 60, "on_expiry": "end"}}], {}, "timed_out"),
+        ([CONSENT], {"outcomes": {"withdrawn": {}}}, "withdrawn"),
         ([CONSENT, {"step": "finish", "id": "other", "when": {"consent.agreed": True}}], {}, "complete"),
     ],
 )
@@ -90,7 +92,17 @@ def test_an_outcome_that_can_be_needs_a_code(flow: list[dict[str, Any]], keys: d
     (found,) = advice(study_of(*flow, **keys), 20)
     assert found.startswith(f"outcomes.{outcome}: has no code.")
     assert f"`outcomes: {{{outcome}: {{code: ...}}}}`" in found
-    assert advice(study_of(*flow, **keys, outcomes=codes(**{outcome: "OWN"})), 20) == []
+    assert advice(study_of(*flow, **{**keys, "outcomes": codes(**{outcome: "OWN"})}), 20) == []
+
+
+@pytest.mark.parametrize(("more", "advised"), [({}, True), ({"minimum": 0}, False)])
+def test_a_number_in_a_screening_needs_a_range(more: dict[str, Any], advised: bool) -> None:
+    """A slip such as -4 screened the participant out for good."""
+    age = {"type": "number", "name": "age", "text": "Age?", **more}
+    screening = {"step": "check", "kind": "screening", "questions": [age], "correct_answers": {"age": {"minimum": 18}}}
+    found = advice(study_of(CONSENT, screening, by="lab"), 20)
+    assert [one.startswith("flow[1]: 'age' has no `minimum`") for one in found] == [True] * advised
+    assert advice(study_of(CONSENT, {**screening, "kind": "attention"}, by="lab"), 20) == []
 
 
 def test_a_limit_that_goes_on_needs_no_code() -> None:

@@ -46,6 +46,7 @@ def test_check_tells_all_faults_and_exits_with_2(tmp_path: Path) -> None:
 
 def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
     parley("publish", "arena", folder=tmp_path)
+    (tmp_path / "mine.yaml").write_text("study: mine\n")
     for words, said in (
         (("export", "nobody", "--schema", "chatbench", "-o", "x"), "'nobody'"),
         (("export", "demo", "--schema", "chatbensh", "-o", "x"), "'chatbensh'"),
@@ -54,9 +55,25 @@ def test_what_cannot_be_done_is_told_in_words(tmp_path: Path) -> None:
         (("new", "/dev/null/mine"), "'/dev/null/mine'"),
         (("costs", "deer"), "'deer'"),
         (("serve", "demo", "demo"), "demo"),
+        (("chek", "demo"), "Did you mean 'check'?"),
+        (("db", "migrat"), "Did you mean 'migrate'?"),
+        (("check", "demo", "--bost", "1"), "--bots"),
+        (("check", "mien.yaml"), "Did you mean 'mine.yaml'?"),
     ):
         done = parley(*words, folder=tmp_path, PARLEY_PORT="0")
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+def test_a_server_takes_the_names_of_published_studies_and_reports_a_missing_file_first(
+    taken_port: int, tmp_path: Path
+) -> None:
+    """A published study was no study to it, and a typing error in a file's name was reported as a busy port."""
+    (tmp_path / "mine.yaml").write_text("study: ours\ntitle: t\nflow: [{step: finish}]\n")
+    assert parley("publish", "mine.yaml", folder=tmp_path).returncode == 0
+    for served in ("serve", "up"):
+        for name, said in (("ours", "cannot listen"), ("nosuch.yaml", "does not exist"), ("oors", "mean 'ours'?")):
+            done = parley(served, name, folder=tmp_path, PARLEY_PORT=f"{taken_port}")
+            assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -85,8 +102,8 @@ def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: P
     )
     done = parley("check", "mine.yaml", "--bots", "2", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    for words in ("serve", "simulate"):
-        done = parley(words, "mine.yaml", folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
+    for words in (("serve",), ("simulate", "--models", "study", "--yes")):
+        done = parley(words[0], "mine.yaml", *words[1:], folder=tmp_path, PARLEY_PORT="0", OPENAI_API_KEY="")
         assert done.returncode == 2
         assert "PARLEY_OPENAI_API_KEY" in done.stderr
 
@@ -129,9 +146,9 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     assert told["total"]["cost"] == pytest.approx(sum(group["cost"] for group in told["groups"].values()))
     assert "EUR" in parley("costs", "dear.yaml", folder=tmp_path).stdout
     assert "Budget: 0.50 EUR" in parley("budget", "dear", "0.5", folder=tmp_path).stdout
-    over = parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path)
-    assert over.returncode == 2
-    assert "Nobody new can begin dear at the moment (budget)." in over.stderr
+    assert parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path).returncode == 0
+    spent = json.loads(parley("budget", "dear", "--json", folder=tmp_path).stdout)["spent"]
+    assert spent == 0, "simulated sessions use up no budget"
     lifted = parley("budget", "dear", "--unlimited", "--json", folder=tmp_path)
     assert json.loads(lifted.stdout)["budget"] is None
     assert parley("pause", "dear", folder=tmp_path).returncode == 0

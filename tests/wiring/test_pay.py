@@ -111,6 +111,7 @@ def test_the_files_hold_exactly_who_is_to_be_paid(pay: Pay, place: Path) -> None
         ).encode(),
     }
     assert "1 (an id that Prolific cannot have given)" in done.output
+    assert "outcomes.withdrawn" in done.output, "no code is named that the study does not have"
 
 
 def test_what_is_paid_is_in_the_log_and_the_next_run_holds_only_what_is_new(pay: Pay, place: Path) -> None:

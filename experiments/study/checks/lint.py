@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from experiments.study.checks.embed_check import embed_advice
 from experiments.study.checks.plan_check import plan_advice
 from experiments.study.consent.check import consent_advice
+from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -28,6 +29,7 @@ ASKS: Mapping[str, str] = {
     "failed_attention": "participants who fail attention checks have a separate code (action: manual review)",
     "timed_out": "participants who run out of time have a separate code (action: manual review)",
     "technical_failure": "participants stopped by a technical failure have a separate code (action: manual review)",
+    "withdrawn": "participants who withdraw are found by their code alone (action: request return), as IDs are erased",
 }
 """What Prolific requires for each outcome, and the action to choose there for its code."""
 
@@ -43,6 +45,7 @@ class _At:
 
 def advice(study: Study, minutes: float | None) -> list[str]:
     """All warnings, a sentence or two each; `minutes` is the study's usual duration, if known."""
+    steps = list(_steps(study.flow, "flow", late=False))
     found = [
         *_unproven(study),
         *_unidentified(study),
@@ -51,9 +54,9 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *plan_advice(study),
         *embed_advice(study),
         *consent_advice(study),
+        *_unbounded(steps),
     ]
     if "prolific" in study.file.recruitment.channels:
-        steps = list(_steps(study.flow, "flow", late=False))
         codes = dict(_codes(study, steps))
         found += [*_checks(steps, minutes), *_consent(steps), *_without(codes), *_shared(study, codes)]
     return found
@@ -143,6 +146,19 @@ def _checks(steps: Sequence[_At], minutes: float | None) -> Iterator[str]:
             )
 
 
+def _unbounded(steps: Sequence[_At]) -> Iterator[str]:
+    """Numbers in a screening that may be negative by a slip: the participant could not correct it."""
+    for at in steps:
+        if getattr(at.step, "kind", "") != "screening":
+            continue
+        for question in at.step.questions_asked():
+            if isinstance(question, Number) and question.minimum is None:
+                yield (
+                    f"{at.where}: {question.name!r} has no `minimum`. A typing error such as -4 screens a participant "
+                    "out for good; what is outside of `minimum` and `maximum` is asked again instead."
+                )
+
+
 def _consent(steps: Sequence[_At]) -> Iterator[str]:
     if not any(at.step.step == "consent" for at in steps):
         yield (
@@ -157,6 +173,7 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
     for at in steps:
         for outcome, code in at.step.ends().items():
             found.setdefault(outcome, set()).add(code)
+    found["withdrawn"] = {""}  # everybody can withdraw, whatever the flow
     times, limits = study.file.session_limits, [at.step.time_limit for at in steps]
     if times.time_limit_s or times.away_after_s or any(limit and limit.on_expiry == "end" for limit in limits):
         found["timed_out"] = {""}

@@ -18,6 +18,7 @@ from experiments.errors import ValidationIssue, suggestion
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
 from experiments.study.cells import MOST_CELLS, outside_cell
+from experiments.study.checks.blank_check import blank_faults
 from experiments.study.checks.dices_labels import conversation_faults, option_faults
 from experiments.study.checks.embed_check import embed_faults
 from experiments.study.checks.integrity_check import integrity_faults
@@ -56,7 +57,7 @@ def validate(study: Study) -> list[ValidationIssue]:
     faults += validate_prompts(study.file.simulator_prompts or DEFAULT)
     scope, found = _flow(study, study.flow, NameScope(known, frozenset(), have, values), "flow")
     faults += [*found, *prompt_faults(study.file.models, scope.asked)]
-    faults += [*plan_faults(study), *integrity_faults(study), *embed_faults(study)]
+    faults += [*plan_faults(study), *integrity_faults(study), *embed_faults(study), *blank_faults(study)]
     last = study.flow[-1] if study.flow else None
     if getattr(last, "step", None) != "finish":
         faults.append(ValidationIssue("flow", "must end with a `finish` step, which shows the completion code"))
