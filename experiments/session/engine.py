@@ -133,7 +133,10 @@ def _last_page(study: Study, state: State) -> Screen:
     )
     panel = Panel(says(last.title), (TextBlock(says(last.text)), *code))
     path = place.path if place else ""
-    return Screen(path, state.changed, panel, ProgressView("", 1.0), (), ended=True, outcome=state.outcome)
+    given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)
+    can_withdraw = given and state.outcome != "withdrawn"
+    done = ProgressView("", 1.0)
+    return Screen(path, state.changed, panel, done, (), True, state.outcome, can_withdraw=can_withdraw)
 
 
 def end_page(study: Study, state: State) -> EndPage:

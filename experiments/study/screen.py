@@ -191,6 +191,8 @@ class Screen:
     """The outcome, if the session has ended."""
     timing: Timing | None = None
     """When the screen can be left, and when its time limit passes."""
+    can_withdraw: bool = True
+    """Whether there is anything of the participant's to delete; nothing after a withdrawal or without consent."""
 
 
 def dialogue(said: Sequence[problem.DialogueMessage], person: str, called: str, **more: Any) -> TranscriptBlock:

@@ -53,6 +53,7 @@ def test_a_second_question_mark_begins_no_value() -> None:
 def test_the_submission_is_read_as_the_person_is() -> None:
     assert read(f"prolific_pid={PID}&study_id=s&session_id=t") == LinkIds(ParticipantId("prolific", PID, "t"))
     assert read("participantid=A1&assignmentid=B2") == LinkIds(ParticipantId("connect", "A1", "B2"))
+    assert read("workerId=A1&assignmentId=B2&hitId=C3") == LinkIds(ParticipantId("panel", "A1", "B2"))
     left = read(f"PROLIFIC_PID={PID}&SESSION_ID={{{{%SESSION_ID%}}}}")
     assert left == LinkIds(ParticipantId("prolific", PID), UnreadableId("unfilled", "SESSION_ID"))
 

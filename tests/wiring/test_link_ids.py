@@ -103,6 +103,26 @@ async def test_a_study_that_names_its_recruiters_refuses_and_counts_every_other_
         assert found == {(reason, parameter): 2 for _, reason, parameter in links}
 
 
+@pytest.mark.parametrize("channels", [[], ["panel"]])
+async def test_a_previewed_task_has_to_be_accepted_first(tmp_path: Path, channels: list[str]) -> None:
+    """MTurk's workers could take part from the preview, without an id, and were not paid."""
+    path = study(tmp_path, recruitment={"channels": channels}, languages=["en", "ar", "de"])
+    preview = "/s/small?hitId=H1&assignment_id=assignment_id_not_available"
+    async with serving(settings_for(tmp_path), path) as served:
+        async with httpx2.AsyncClient(timeout=60, base_url=served.url) as client:
+            pages = {tag: await client.get(f"{preview}&lang={tag}") for tag in ("en", "de", "ar")}
+            assert {page.status_code for page in pages.values()} == {200}
+            assert all("<form" not in page.text for page in pages.values())
+            assert len({page.text for page in pages.values()}) == len(pages)
+            posted = await client.post(preview, data={"ticket": "x"}, headers={"Origin": served.url})
+            assert (posted.status_code, "<form" in posted.text) == (200, False)
+        assert (sessions(served), link_problems(served.database, "small")) == ([], ())
+        async with HttpBot(served.url, "1") as bot:
+            await bot.arrive("small", "?hitId=H1&assignmentId=A1&workerId=W1")
+            person = Participants(served.database, SECRET).reveal(bot.stream)
+            assert person == ParticipantId("panel", "W1", "A1")
+
+
 async def test_the_console_shows_what_was_lost_and_no_id(tmp_path: Path) -> None:
     """Under Studies and under Monitoring, to owners and analysts alike."""
     settings = settings_for(tmp_path)

@@ -90,7 +90,7 @@ async def test_who_declines_leaves_nothing_but_that_they_did(tmp_path: Path) -> 
         here = {"kind": "here", "path": "consent", "ago_ms": 0}
         await bot.send("POST", "/api/telemetry", {"key": "0" * 32, "records": [here]})
         await bot.do("decline", {"agreed": "on", "comment": CANARY})
-        assert bot.screen.outcome == "no_consent"
+        assert (bot.screen.outcome, bot.screen.can_withdraw) == ("no_consent", False)
         enrolled, *told = facts(served.database, bot.stream)
         assert (enrolled.kind, enrolled.data["hash"]) == ("enrolled", hash_)
         assert [(fact.kind, dict(fact.data)) for fact in told] == [

@@ -53,6 +53,8 @@ GENERAL = frozenset(
     }
 )
 """Names of the id in the links of panels and other recruiters."""
+MTURK_SUBMISSION = "assignmentid"
+"""MTurk's name of the submission, beside `workerId`; other panels have none."""
 NO_PERSON = frozenset(
     {
         *("lang", "studyid", "sessionid", "assignmentid", "projectid", "hitid", "surveyid", "experimentid"),
@@ -62,14 +64,15 @@ NO_PERSON = frozenset(
 """Names that end as an id's do, and are not a person's."""
 PERSONS = ("participant", "subject", "worker", "respondent", "panelist", "prolific", "mturk", "sona")
 """Words in the names of persons' ids."""
+UNACCEPTED = "assignmentidnotavailable"
+"""MTurk's value of `assignmentId` where the task is only previewed, without case and separators."""
 EMPTY = frozenset(
     {
-        *("undefined", "null", "none", "nan", "objectobject", "assignmentidnotavailable"),
+        *("undefined", "null", "none", "nan", "objectobject", UNACCEPTED),
         *("idhere", "yourid", "youridhere", "insertid", "insertidhere", "placeholder", "surveycode", "sessionid"),
     }
 )
-"""Values, without case and separators, which stand for no id. MTurk shows a preview as
-ASSIGNMENT_ID_NOT_AVAILABLE."""
+"""Values, without case and separators, which stand for no id."""
 _PLACEHOLDER = re.compile(r"[\[{<$%#]")
 """How a placeholder begins: `{{%PROLIFIC_PID%}}`, `[ID]`, `${e://Field/ID}`, `%ID%`, `<id>`."""
 _QUOTED = re.compile(r"""(["'“‘«])(.*)(["'”’»])""", re.DOTALL)
@@ -96,6 +99,11 @@ class LinkIds:
 
     person: ParticipantId | None = None
     unreadable: UnreadableId | None = None
+
+
+def is_unaccepted(items: Iterable[tuple[str, str]]) -> bool:
+    """Whether a link is MTurk's preview, for a worker who has not accepted the task yet."""
+    return any(_plain(_unwrapped(value)) == UNACCEPTED for name, value in items for _, value in _split(name, value))
 
 
 def clean_id(text: str) -> str:
@@ -127,7 +135,7 @@ def _split(name: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _with_submission(given: Sequence[tuple[str, str]], recruiter: str, id_: str) -> LinkIds:
-    wanted = _plain(RECRUITERS[recruiter].submission) if recruiter in RECRUITERS else ""
+    wanted = _plain(RECRUITERS[recruiter].submission) if recruiter in RECRUITERS else MTURK_SUBMISSION
     values = [(name, value) for name, value in given if wanted and _plain(name) == wanted]
     read = _one_of(values) if values else ""
     if isinstance(read, UnreadableId):

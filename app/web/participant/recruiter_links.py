@@ -14,7 +14,14 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from app.web.participant.link_ids import RECRUITERS, UnreadableId, UnreadableReason, clean_id, read_ids
+from app.web.participant.link_ids import (
+    RECRUITERS,
+    UnreadableId,
+    UnreadableReason,
+    clean_id,
+    is_unaccepted,
+    read_ids,
+)
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
 from app.web.participant.rehearsal_links import PARAMETER, RehearsalLinks, RehearsedVisitor
 from app.web.participant.trial_links import Trial, TrialLinks
@@ -49,8 +56,9 @@ class IdentityClaim:
     """The identity that a link claims, if any, and the kind of its proof.
 
     `unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
-    token that cannot be verified at the moment. `trial`: it is a link to preview or pilot the study (trial_links.py).
-    `rehearsed` is a rehearsed participant (rehearsal_links.py). Every study accepts both.
+    token that cannot be verified at the moment. `unaccepted`: a worker at MTurk only previews the task. `trial`: it is
+    a link to preview or pilot the study (trial_links.py). `rehearsed` is a rehearsed participant (rehearsal_links.py).
+    Every study accepts both.
     """
 
     person: ParticipantId | None = None
@@ -58,6 +66,7 @@ class IdentityClaim:
     proof: Proof = "none"
     forged: bool = False
     untold: bool = False
+    unaccepted: bool = False
     rehearsed: RehearsedVisitor | None = None
     trial: Trial | None = None
 
@@ -97,6 +106,8 @@ class Links:
         wanted, apart = study.file.recruitment, self._claim_apart(query, study)
         if apart is not None:
             return apart
+        if is_unaccepted(query.multi_items()):
+            return IdentityClaim(unaccepted=True)
         personal = query.get(LAB, "").strip()
         if personal and LAB_CHANNEL in wanted.channels:
             return self._personal(study, personal)
@@ -156,6 +167,8 @@ def refusal(claim: IdentityClaim, wanted: Recruitment) -> Refusal | None:
     """Why a study does not accept a link with this claim; None if it does."""
     if claim.forged:
         return "invalid_proof"
+    if claim.unaccepted:
+        return "missing"
     if claim.trial or claim.rehearsed:
         return None
     if claim.person is None:

@@ -117,7 +117,7 @@ class StartPage:
         found = await self._returning.found(request, study, who, framed=framed)
         why = refusal(who, study.file.recruitment) if found.live is None else None
         if why is not None:
-            if request.method == "GET" and not who.untold:
+            if request.method == "GET" and not who.untold and not who.unaccepted:
                 await self._count(request, study, who, why)
             return self._not_taken(request, study, who, language)
         if found.once:
@@ -264,6 +264,8 @@ class StartPage:
         invalid proofs from one address."""
         if who.untold:
             return sorry_page(study, language)
+        if who.unaccepted:
+            return unaccepted_page(study, language)
         if who.forged and not self._forged.allow(_address(request), time.monotonic()):
             self._many_forged.warn()
             return missing_id_page(study, language, status=429)
@@ -359,6 +361,11 @@ def sorry_page(study: Study, language: str, status: int = 503) -> Response:
 def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
     """The page for a link that the study does not accept: without an id or a proof, or of another recruiter."""
     return _around(study, "link_not_accepted.html.j2", language, status)
+
+
+def unaccepted_page(study: Study, language: str) -> Response:
+    """The page for a worker at MTurk who only previews the task."""
+    return _around(study, "accept_first.html.j2", language)
 
 
 def cookies_needed_page(study: Study, language: str) -> Response:

@@ -368,11 +368,9 @@ def conversation_chars(screen: Screen) -> int:
 
 
 def _head(screen: Screen, study: StudyContext) -> Fragment:
-    can_leave = screen.outcome != "withdrawn"
-    values = {"study": study, "progress": screen.progress, "ended": screen.ended, "can_leave": can_leave}
-    return Fragment(
-        "head.html.j2", (screen.progress, *study._replace(pictures=None), screen.ended, can_leave), lambda _: values, ()
-    )
+    own = {"progress": screen.progress, "ended": screen.ended, "can_leave": screen.can_withdraw}
+    key = (*own.values(), *study._replace(pictures=None))
+    return Fragment("head.html.j2", key, lambda _: {"study": study, **own}, ())
 
 
 def _left(screen: Screen, study: StudyContext) -> Fragment:
