@@ -39,8 +39,10 @@ def simulated(database: Database, study: str) -> dict[str, SimulatedUserInfo]:
 
 
 def counted(connection: Connection, study: str) -> list[tuple[str, int]]:
-    """Count the sessions by kind of user and model, the most frequent first."""
-    found = Counter(str(_read(data)) for (data,) in connection.execute(_enrolled(study, _fact.data)))
+    """Count the sessions by kind of user and model, the most frequent first; apart where the scripted model replied in
+    place of the study's."""
+    rows = connection.execute(_enrolled(study, _fact.data)).scalars()
+    found = Counter(f"{_read(data)}{', scripted replies' if 'models' in data else ''}" for data in rows)
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
 
