@@ -20,9 +20,11 @@ from experiments.session.study_status import Where as Cell
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.log.seats import cell_key
+from storage.registers.origins import Origin
 from storage.registers.studies import Studies
 from storage.registers.study_status import operations_of, set_status
 from storage.reports.costs import Cost, costs, is_simulated, spending
+from storage.reports.monitoring.models import used
 
 
 class Grouping(StrEnum):
@@ -58,11 +60,12 @@ def costs_(
         label = name if cost is total else escape(name)
         table.add_row(label, *(f"{number:,}" for number in numbers), _money(cost, found.file.currency))
     out.print(table)
-    if spoken.attempts:
-        paid = _money(spoken, found.file.currency)
-        out.print(
-            f"Of that, {paid} is for the models of simulated users, which count against no budget.", highlight=False
-        )
+    with database.connect() as connection:
+        simulated = used(connection, found.name, Origin.BOT)
+    if simulated:
+        cost = Cost(cost=sum(one.cost for one in simulated), unknown=sum(one.unknown for one in simulated))
+        paid = _money(cost, found.file.currency)
+        out.print(f"Of that, {paid} is for simulated sessions, which count against no budget.", highlight=False)
     if total.unknown:
         out.print(f"[yellow]{total.unknown:,} replies have no known cost[/yellow]: no `price`, or no token count.")
     _print_budget(found, bounds)

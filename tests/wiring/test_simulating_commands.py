@@ -149,6 +149,7 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
         assert (int(used[1]), float(used[4]) > 0) == (len(server.requests), True)
         again = done(parley(*words, folder=tmp_path, **at))
         assert "tutor:" not in again.stdout, "all have ended, so nothing is called, and nobody is asked"
+    assert "simulated sessions, which count against no budget" in parley("costs", "paid", folder=tmp_path).stdout
     done(run("export", "paid", "--schema", "tidy", folder=tmp_path, out="data"))
     card = (tmp_path / "data/README.md").read_text(encoding="utf-8")
     assert all(f"| `{who}` | 3 |" in card for who in ("random", "random, scripted replies"))
