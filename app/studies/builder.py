@@ -366,11 +366,14 @@ class _Writer:
 
     def _asked(self, use: str) -> list[tuple[int, QuestionAnswers]]:
         """The questions for one use, each with its number in the form; those whose name is taken are left out."""
+        first = self._first_of_names()
+        questions = enumerate(self._answers.questions)
+        return [(number, one) for number, one in questions if one.use == use and first[_name(number, one)] == number]
+
+    def _first_of_names(self) -> dict[str, int]:
+        """The names of questions in the data, each with the first question that has it."""
         names = [_name(number, one) for number, one in enumerate(self._answers.questions)]
-        kept = {names.index(name) for name in names}
-        return [
-            (number, one) for number, one in enumerate(self._answers.questions) if one.use == use and number in kept
-        ]
+        return {name: names.index(name) for name in names}
 
     def _questions(self, use: Use) -> dict[str, Any]:
         """The survey or check of these questions; empty if there are none."""
@@ -396,7 +399,7 @@ class _Writer:
 
     def _check_questions(self) -> None:
         """Report questions without a text, options, an answer that passes, or a name of their own."""
-        names: set[str] = set()
+        first = self._first_of_names()
         for number, one in enumerate(self._answers.questions):
             at = f"questions.{number}"
             if not one.text:
@@ -405,9 +408,8 @@ class _Writer:
                 self._issue(f"{at}.options", f"must be at least {FEWEST_LEVELS}, one a line.")
             if one.is_check and not one.correct:
                 self._issue(f"{at}.correct", "is needed: which answers pass?")
-            if _name(number, one) in names:
-                self._issue(f"{at}.name", f"{one.name!r} is the name of an earlier question too; give each its own.")
-            names.add(_name(number, one))
+            if first[name := _name(number, one)] != number:
+                self._issue(f"{at}.name", f"{name!r} is the name of an earlier question too; give each its own.")
 
     def _loop(self) -> dict[str, Any]:
         """The protocol, or one of them, for each item."""

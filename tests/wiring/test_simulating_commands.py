@@ -138,9 +138,10 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
         done(parley("simulate", "paid.yaml", "-n", "3", folder=tmp_path))  # it needs no key either
         assert {backend for backend, _ in attempts(tmp_path)} == {"scripted"}
         words = ("simulate", "paid.yaml", "-n", "3", "--models", "study")
-        refused = parley(*words, folder=tmp_path, **at)
-        assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
-        assert "Estimated cost" in refused.stdout
+        for asking in (words, ("rehearse", "paid", "-n", "3")):
+            refused = parley(*asking, folder=tmp_path, **at)
+            assert (refused.returncode, "--yes" in refused.stderr) == (2, True)
+            assert "Estimated cost" in refused.stdout
         assert not server.requests
         paid = done(parley(*words, "--yes", folder=tmp_path, **at))
         assert {backend for backend, _ in attempts(tmp_path)} == {"scripted", "openai"}
