@@ -252,7 +252,7 @@ def test_two_things_that_would_change_together_are_refused() -> None:
 
 def test_a_warning_names_its_field() -> None:
     found = check_answers(with_(recruiter="prolific", consent=""), NOWHERE)
-    assert {one.field for one in found.advice} == {"consent", "codes.complete"}
+    assert {one.field for one in found.advice} == {"consent", "codes.complete", "codes.withdrawn"}
 
 
 def test_what_is_offered_is_what_there_is() -> None:
