@@ -17,6 +17,7 @@ from problems.problem import Problem
 
 T = TypeVar("T")
 LATIN = "latin_square"
+MOST_ROWS = 26
 
 
 def square(size: int) -> tuple[tuple[int, ...], ...]:
@@ -45,8 +46,10 @@ def of_companions(node: Loop, name: str) -> str:
 
 
 def order_factors(nodes: Sequence[Node], pools: Mapping[str, Sequence[Problem]]) -> dict[str, tuple[str, ...]]:
-    """The factors for the Latin squares of a study; their values are the numbers of the rows."""
-    return {name: tuple(str(n + 1) for n in range(len(square(size)))) for name, size in _sizes(nodes, pools)}
+    """The factors for the Latin squares of a study; their values are the numbers of the rows. Of a square that is too
+    large, which is an error, only so many are made as fit into memory."""
+    rows = {name: len(square(min(size, MOST_ROWS))) for name, size in _sizes(nodes, pools)}
+    return {name: tuple(str(number + 1) for number in range(count)) for name, count in rows.items()}
 
 
 def size_of(node: Loop, pools: Mapping[str, Sequence[Problem]]) -> int | None:

@@ -88,6 +88,10 @@ FAULTY = {
         ),
         ["flow[2]: 'x': the label of the option 'b' is blank"],
     ),
+    "a Latin square that fits into no memory": (
+        put(*EACH, value={"each": "q", "of": "questions", "take": 10**12, "order": "latin_square", "flow": [INFO]}),
+        ["flow[1].flow[0].order: a Latin square of 1000000000000 is too large"],
+    ),
     "one author where a list of them goes": (
         put("dataset", value={"authors": "Foo"}),
         ["dataset.authors: 'Foo': should be a list, such as `[one, two]`"],

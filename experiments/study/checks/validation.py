@@ -25,7 +25,7 @@ from experiments.study.checks.integrity_check import integrity_faults
 from experiments.study.checks.plan_check import plan_faults
 from experiments.study.fields import KINDS, Field
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
-from experiments.study.latin_square import LATIN, of_companions, of_items, size_of
+from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
@@ -35,7 +35,6 @@ from experiments.study.study import Study
 from experiments.study.template import SLOT, names
 from problems.problem import Problem
 
-MOST_ROWS = 26
 MOST_UNFIT = 10
 """The most problems of a loop that are named as unfit for one step."""
 PROBLEM_NAMES = ("id", "text", "dataset")
