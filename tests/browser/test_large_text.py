@@ -44,7 +44,7 @@ def test_a_conversation_and_its_rating_can_be_read(screens: Screens, size: tuple
     assert not page.locator("#send").evaluate(CUT)
     assert not page.locator("#head .study").evaluate(CUT)
     assert page.locator("#head .study").evaluate("one => one.clientWidth") > 100
-    page.locator("#side label.option").first.scroll_into_view_if_needed()
+    page.locator("#side label.option").nth(1).scroll_into_view_if_needed()
     assert page.evaluate(WHOLE) >= 2
     page.locator("#box textarea").scroll_into_view_if_needed()
     expect(page.locator("#box textarea")).to_be_in_viewport(ratio=1)

@@ -30,6 +30,9 @@ AT_END = """() => {
   const log = document.querySelector("#chat [role=log]");
   return log.scrollHeight - log.scrollTop - log.clientHeight < 5;
 }"""
+TOP = "one => one.getBoundingClientRect().top"
+AT_TOP = f"""() => [...document.querySelectorAll("#chat .message")].findIndex((one) =>
+  one.getBoundingClientRect().bottom > ({TOP})(document.querySelector("#chat [role=log]")))"""
 GROW = """async () => {
   window.parley.atEnd(() => document.querySelector("#chat [role=log]").lastElementChild.append(
     Object.assign(document.createElement("p"), { textContent: "More words. ".repeat(40) })));
@@ -111,6 +114,24 @@ def test_the_end_of_the_reply_is_in_view_above_its_rating(screens: Screens, widt
     until(page, "document.querySelector('#side form')")
     until(page, AT_END)
     assert page.locator("#chat [role=log]").evaluate("log => log.clientHeight") > 100
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_what_is_read_further_up_stays_in_its_place_when_the_reply_is_to_be_rated(screens: Screens, width: int) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 800})
+    page = screens("chat-table")
+    until(page, AT_END)
+    page.locator("#chat [role=log]").hover()
+    page.mouse.wheel(0, -60)
+    until(page, f"() => !({AT_END})()")
+    settled(page)
+    message = page.locator("#chat .message").nth(page.evaluate(AT_TOP))
+    before = message.evaluate(TOP)
+    page = screens("chat-rate")
+    until(page, "document.querySelector('#side form')")
+    settled(page)
+    assert message.evaluate(TOP) == pytest.approx(before, abs=1)
 
 
 def test_the_assistant_has_one_name_on_a_screen(screens: Screens) -> None:
@@ -201,3 +222,79 @@ def test_title_and_contact_have_one_line_each_where_there_is_room(screens: Scree
     assert link.evaluate("one => getComputedStyle(one).textDecorationLine") == "underline"
     around = [one.bounding_box() for one in (contact, page.locator("#head .quiet"))]
     assert 0 < around[1]["x"] - around[0]["x"] - around[0]["width"] < 40  # type: ignore[index]
+
+
+SIZES = [(1366, 650), (1280, 800), (1440, 900), (1024, 768), (390, 660), (320, 568)]
+JUDGED = {
+    "chat-rate": "#chat .message.bot:last-of-type .text",
+    "compare-vote": "#talk .round:last-child .bot .text",
+    "compare-scores": "#talk .round:last-child .bot .text",
+    "rate-dialogue": ".judged .text",
+    "rate-turns": ".transcript .bot .text",
+    "label-turns": ".transcript .you .text",
+    "rank": ".transcript .bot .text",
+    "survey": "",
+    "instruments": "",
+    "confidence": ".problem .text",
+}
+"""By screen with a rating, what is rated."""
+UNSEEN = """(judged) => {
+  const found = [];
+  const box = (one) => one.getBoundingClientRect();
+  const bring = (y) => scrollTo(0, scrollY + y - (innerHeight + headEnd()) / 2);
+  const headEnd = () => Math.max(0, getComputedStyle(head).position === "sticky" ? box(head).bottom : 0);
+  const head = document.querySelector("#head");
+  const seen = (one, y) => {
+    const { left, right } = box(one);
+    const hit = document.elementFromPoint((Math.max(0, left) + Math.min(innerWidth, right)) / 2, y);
+    return hit !== null && one.contains(hit);
+  };
+  const middle = (one) => (box(one).top + box(one).bottom) / 2;
+  const around = (one) => {
+    for (let at = one.parentElement; at && at !== document.documentElement; at = at.parentElement) {
+      const scrolls = getComputedStyle(at).overflowY !== "visible" && at.scrollHeight > at.clientHeight + 1;
+      if (scrolls) found.push(`scrolls: ${at.id || at.className}`);
+    }
+  };
+  const words = (one) => one.textContent.trim().slice(0, 30) || one.id;
+  const scales = [...document.querySelectorAll("form[data-act] [data-field], .votes")];
+  for (const scale of scales) {
+    const points = [...scale.querySelectorAll(".option, [type=range], textarea, input[type=text], .votes button")];
+    if (!points.length) found.push(`no points: ${words(scale)}`);
+    around(points[0]);
+    for (const point of points) {
+      bring(middle(point));
+      if (!seen(point, middle(point))) found.push(`out of reach: ${words(point)}`);
+    }
+    const top = Math.min(...points.map((one) => box(one).top));
+    const bottom = Math.max(...points.map((one) => box(one).bottom));
+    const fits = bottom - top < innerHeight - headEnd();
+    if (!fits && scale.dataset.control === "checkbox") continue; // a list, and no scale
+    bring((top + bottom) / 2);
+    for (const point of points) if (!seen(point, middle(point))) found.push(`not beside the others: ${words(point)}`);
+  }
+  if (!scales.length) found.push("no scale");
+  const rated = judged ? [...document.querySelectorAll(judged)] : [];
+  if (judged && !rated.length) found.push("nothing is rated");
+  for (const text of rated) {
+    around(text);
+    for (const part of [text.firstElementChild, text.lastElementChild]) {
+      part.scrollIntoView({ block: "nearest", inline: "nearest" });
+      bring(middle(part));
+      if (!seen(text, middle(part))) found.push(`cannot be read: ${words(part)}`);
+    }
+  }
+  return found;
+}"""
+"""Points of scales, and ends of what is rated, to which scrolling the page does not lead, and what scrolls besides."""
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_all_points_of_a_scale_are_in_sight_and_what_is_rated_can_be_read(screens: Screens, name: str) -> None:
+    found = []
+    for width, height in SIZES:
+        page = screens("consent")
+        page.set_viewport_size({"width": width, "height": height})
+        page = screens(name)
+        found += [f"{width}x{height}: {what}" for what in page.evaluate(UNSEEN, JUDGED[name])]
+    assert found == []

@@ -107,7 +107,7 @@ def test_the_way_on_is_in_the_bar_and_leads_to_the_answer(phone: Screens) -> Non
 
 
 def test_a_keyboard_on_the_screen_does_not_hide_the_box(phone: Screens) -> None:
-    page = phone("chat-rate")
+    page = phone("chat-table")
     page.evaluate(OPEN_KEYBOARD, 420)
     until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 420")
     page.evaluate(CLOSE_KEYBOARD)
@@ -141,15 +141,6 @@ def test_the_open_question_ends_above_the_box_however_much_is_typed(
     expect(page.locator("#preview")).to_be_visible()
     page.evaluate(TYPE, "")
     until(page, "!document.querySelector('#box textarea').value")
-
-
-def test_a_rating_shows_what_can_be_chosen_above_a_keyboard(phone: Screens) -> None:
-    page = phone("chat-rate")
-    page.evaluate(OPEN_KEYBOARD, 300)
-    until(page, "document.querySelector('#box').getBoundingClientRect().bottom <= 300")
-    form, option = box_of(page.locator("#side form")), box_of(page.locator("#side label.option").first)
-    assert option["y"] + option["height"] <= form["y"] + form["height"] <= box_of(page.locator("#box"))["y"]
-    page.evaluate(CLOSE_KEYBOARD)
 
 
 @pytest.mark.parametrize("size", [(820, 1180), (1280, 800), (390, 400)])

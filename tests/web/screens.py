@@ -219,6 +219,17 @@ def _played(name: str, step: str) -> Screen:
     return next(seen for seen in screens if f"/{seen.path}".endswith(f"/{step}"))
 
 
+def _with_a_long_talk(one: Screen) -> Screen:
+    """A screen about a conversation, with one that is higher than most windows, and so is its last response."""
+    blocks = tuple(
+        replace(block, messages=(*TALK, TALK[0], ChatMessage("Bot", f"{REPLY}\n\n{REPLY}")))
+        if isinstance(block, TranscriptBlock)
+        else block
+        for block in one.panel.blocks
+    )
+    return replace(one, panel=replace(one.panel, blocks=blocks))
+
+
 CUT = ChatMessage("Bot", "Yes: it is", "cut_off")
 CHECKED = (
     SingleChoice(
@@ -280,7 +291,7 @@ SCREENS: dict[str, Screen] = {
     "chat-table": _working(
         _chat(messages=(*TALK, TALK[0], ChatMessage("Bot", TABLE)), title="Ada", remaining=17), "say", "submit"
     ),
-    "chat-rate": _working(_chat(messages=TALK, remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
+    "chat-rate": _working(_chat(messages=(*TALK, *TALK[:2]), remaining=18, rating=(HELPFULNESS, CORRECTNESS)), "rate"),
     "chat-failed": _working(
         _chat(
             messages=(*TALK[:3], CUT, TALK[2]),
@@ -351,7 +362,7 @@ SCREENS: dict[str, Screen] = {
         ),
         "submit",
     ),
-    "rate-dialogue": _played("dices-350", "rate_dialogue"),
+    "rate-dialogue": _with_a_long_talk(_played("dices-350", "rate_dialogue")),
     "label-turns": _played(str(STUDIES / "everything.yaml"), "label_turns"),
     "guess": _played(str(STUDIES / "everything.yaml"), "which"),
     "check-again": _screen(

@@ -9,7 +9,7 @@ import { tellHost } from "./embed.js";
 import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
-import { atEnd, describeSoon, inView, toEnd } from "./scroll.js";
+import { atEnd, describeSoon, inView, toEnd, toRating } from "./scroll.js";
 import { closeSheet, makeSheet, showSheet } from "./sheet.js";
 import { watch } from "./watch.js";
 import { WORDS, speak } from "./words.js";
@@ -97,6 +97,7 @@ async function show(painting) {
     $("#left h1")?.focus({ preventScroll: true });
   }
   if (now.updates.side || now.updates.talk) showFailed(inBox || (!moved && document.activeElement === document.body));
+  if (now.updates.side && now.actions.includes("rate")) toRating($("#side form"));
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next

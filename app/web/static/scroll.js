@@ -9,12 +9,20 @@ const conversation = () => $("#chat [role=log]");
 // The conversation follows the reply until somebody scrolls up, by however little, and again once they are at its end.
 let follows = true;
 let top = 0;
+let reads = null; // the message that somebody further up reads, and where it is in the window
 
 function look(log) {
+  if (log.scrollHeight === log.clientHeight) { // all of it is shown
+    document.documentElement.removeAttribute("data-behind");
+    return;
+  }
   if (log.scrollHeight - log.scrollTop - log.clientHeight <= END_PX) follows = true;
   else if (log.scrollTop < top) follows = false;
   top = log.scrollTop;
   document.documentElement.toggleAttribute("data-behind", !follows);
+  const { top: edge } = log.getBoundingClientRect();
+  const message = !follows && [...log.children].find((one) => one.getBoundingClientRect().bottom > edge);
+  reads = message && { message, at: message.getBoundingClientRect().top };
 }
 
 export function atEnd(change) {
@@ -30,6 +38,18 @@ export function toEnd() {
   if (!log) return;
   log.scrollTop = log.scrollHeight;
   look(log);
+}
+
+// While a reply is rated, all of the conversation is shown and the page scrolls. Whoever followed it is brought to the first
+// scale, with the end of the reply above it; what somebody reads further up stays where it is.
+export function toRating(form) {
+  const first = form.offsetHeight < 0.7 * innerHeight ? form : $(".field", form);
+  if (reads?.message.isConnected) window.scrollBy(0, reads.message.getBoundingClientRect().top - reads.at);
+  else first.scrollIntoView({ block: "nearest" });
+  reads = null;
+  follows = true;
+  top = 0;
+  document.documentElement.removeAttribute("data-behind");
 }
 
 // Whether an element can be seen whole, as far as the window and what scrolls around it let it.
