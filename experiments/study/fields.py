@@ -152,20 +152,25 @@ class ChoiceField(Field):
         return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
 
 
-class SingleChoice(ChoiceField):
-    """One of several options."""
+class MatrixField(ChoiceField):
+    """A field that can be a row of a table."""
 
-    type: Literal["single_choice"] = "single_choice"
     matrix: str = ""
     """The heading of a table. Consecutive questions with the same heading and the same options become its rows."""
-
-    def accept(self, value: Any) -> str:
-        """The chosen option's stored value."""
-        return self.choose(value)
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
         """The table's heading is filled too."""
         return {**super()._texts(fill), "matrix": fill(self.matrix)}
+
+
+class SingleChoice(MatrixField):
+    """One of several options."""
+
+    type: Literal["single_choice"] = "single_choice"
+
+    def accept(self, value: Any) -> str:
+        """The chosen option's stored value."""
+        return self.choose(value)
 
     @model_validator(mode="after")
     def _has_options(self) -> Self:
@@ -192,7 +197,7 @@ class MultipleChoiceField(ChoiceField):
         return self
 
 
-class Scale(ChoiceField):
+class Scale(MatrixField):
     """A rating on a named scale (helpfulness, correctness, solo_solve, confidence) or on points of your own. Points
     that are numbers are stored as integers."""
 

@@ -23,7 +23,7 @@ from typing import Any
 from experiments.events import Event
 from experiments.session.state import Location, State, visited
 from experiments.session.timing import spans
-from experiments.study.fields import Checkbox, Field, Scale, SingleChoice, Slider
+from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
 from experiments.study.step import Step
 from experiments.study.study import Study
 
@@ -148,7 +148,7 @@ def _straight(met: Met) -> Flag | None:
 
 def _ratings(place: Location, asked: Sequence[Field]) -> list[str]:
     """The ratings given at a step: on scales and sliders, and in tables."""
-    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, SingleChoice) and f.matrix)}
+    names = {f.name for f in asked if isinstance(f, Scale | Slider) or (isinstance(f, MatrixField) and f.matrix)}
     if not names:
         return []
     given: list[Mapping[str, Any]] = [event.data for event in place.facts if event.kind in RATED]

@@ -298,3 +298,25 @@ def test_all_points_of_a_scale_are_in_sight_and_what_is_rated_can_be_read(screen
         page = screens(name)
         found += [f"{width}x{height}: {what}" for what in page.evaluate(UNSEEN, JUDGED[name])]
     assert found == []
+
+
+COLUMNS = """() => [...document.querySelectorAll(".matrix")].map((table) => {
+  const middles = (all) => [...all].filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect())
+    .map(({ left, right }) => Math.round((left + right) / 2));
+  const rows = [...table.querySelectorAll(".field")].map((row) => middles(row.querySelectorAll(".option")));
+  return { labels: middles(table.querySelectorAll(".column")), rows };
+})"""
+
+
+@pytest.mark.parametrize("width", [700, 1280, 390])
+def test_the_labels_of_a_table_are_once_above_its_columns_where_there_is_room(screens: Screens, width: int) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 800})
+    page = screens("instruments")
+    for table, points in zip(page.evaluate(COLUMNS), (7, 5), strict=True):
+        if width < 700:
+            assert table["labels"] == []
+            assert {len(set(row)) for row in table["rows"]} == {7 if points == 7 else 1}, "a row of numbers, or a list"
+        else:
+            assert len(table["labels"]) == points
+            assert all(row == pytest.approx(table["labels"], abs=1) for row in table["rows"])

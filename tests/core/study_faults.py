@@ -128,6 +128,10 @@ FAULTY = {
         put("flow", 2, "questions", 0, "type", value="shrt_text"),
         ["flow[2].questions[0]: no question type is called 'shrt_text'", "Did you mean 'short_text'?"],
     ),
+    "a key of other kinds of questions": (
+        put("flow", 2, "questions", 0, value={"type": "number", "name": "x", "text": "?", "matrix": "T"}),
+        ["flow[2].questions[0].matrix: no such key here, but with `type: scale` or `single_choice`", "allowed: help"],
+    ),
     "a choice without options": (
         put("flow", 2, "questions", 0, value={"type": "single_choice", "name": "x", "text": "?"}),
         ["flow[2].questions[0]: needs at least two options"],

@@ -148,21 +148,23 @@ def test_neighbours_with_a_heading_stand_in_one_table_and_each_is_asked() -> Non
 @pytest.mark.parametrize(
     ("options", "kind", "ends"),
     [
-        (("Never", "Sometimes", "Often", "Always"), "columns", ()),
+        (("Never", "Sometimes", "Often", "Always"), "columns row", ()),
         (
             ("(1) Strongly disagree", "(2)", "(3)", "(4) Strongly agree"),
-            "scale",
+            "columns row",
             ("Strongly disagree", "Strongly agree"),
         ),
-        (("(1) Not at all", "(2)", "Rather strongly", "(4) Extremely"), "scale worded", ()),
-        (("Not characteristic", "Uncertain", "Somewhat characteristic", "Fully characteristic"), "scale worded", ()),
-        (("A little characteristic", "Fully characteristic"), "", ()),
+        (("(1) Not at all", "(2)", "Rather strongly", "(4) Extremely"), "columns", ()),
+        (("Not characteristic", "Uncertain", "Somewhat characteristic", "Fully characteristic"), "columns", ()),
+        (("Yes", "No, and I can say in a sentence or two why that is so"), "", ()),
     ],
 )
-def test_a_table_shows_the_points_of_a_scale_side_by_side_and_the_labels_of_its_ends_once(
+def test_a_table_of_either_type_shows_the_points_of_a_scale_side_by_side_and_the_labels_of_its_ends_once(
     options: tuple[str, ...], kind: str, ends: tuple[str, ...]
 ) -> None:
-    page = left(screen_of(Panel("T", fields=(row("a", "T", *options), row("b", "T", *options))), "submit"))
+    scale = Scale(name="b", text="b", options={one: one for one in options}, matrix="T")
+    page = left(screen_of(Panel("T", fields=(row("a", "T", *options), scale)), "submit"))
+    assert page.count('<section class="card matrix') == 1
     assert f'<section class="card matrix{f" {kind}" if kind else ""}"' in page
     shown = re.findall(r'<span class="end-word">([^<]*)</span>', page)
     assert shown == [*ends, *ends]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -60,7 +60,8 @@ def _fault(item: Mapping[str, Any], raw: Any, model: type[BaseModel]) -> Validat
     where = _write(path)
     kind, given = item["type"], item.get("input")
     if kind == "extra_forbidden":
-        return ValidationIssue(where, f"no such key{suggestion(str(path[-1]), _siblings(item['loc'], path, model))}")
+        owner, key = _owner(item["loc"], model), str(path[-1])
+        return ValidationIssue(where, f"no such key{_of_others(key, owner)}{suggestion(key, _keys(owner))}")
     if kind == "missing":
         return ValidationIssue(where, "is missing")
     if kind in ("union_tag_invalid", "union_tag_not_found"):
@@ -82,9 +83,7 @@ def _tag_fault(item: Mapping[str, Any], given: Any) -> str:
         if named is None:
             return "is neither a step, a phase nor an each: it needs a key `step`, `phase` or `each`"
         return f"no step is called {named!r}{suggestion(str(named), known)}"
-    from experiments.study.fields import KINDS
-
-    known = sorted(kind.model_fields["type"].default for kind in KINDS)
+    known = sorted(_question_types())
     named = given.get("type") if isinstance(given, Mapping) else None
     if named is None:
         return f"needs a key `type`: one of {', '.join(known)}"
@@ -109,14 +108,28 @@ def _write(path: Sequence[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
-def _siblings(loc: Sequence[int | str], path: Sequence[int | str], model: type[BaseModel]) -> list[str]:
-    """The keys that are allowed in place of an unknown one."""
-    from experiments.study.fields import AnyField
+def _keys(owner: type[BaseModel]) -> list[str]:
+    return [info.alias or key for key, info in owner.model_fields.items()]
 
-    fields = {kind.model_fields["type"].default: kind for kind in get_args(get_args(AnyField)[0])}
+
+def _of_others(key: str, owner: type[BaseModel]) -> str:
+    """The types of questions that have a key, if it is unknown in a question of another type."""
+    types = _question_types()
+    having = [name for name, kind in types.items() if key in kind.model_fields]
+    return f" here, but with `type: {'` or `'.join(sorted(having))}`" if having and owner in types.values() else ""
+
+
+def _question_types() -> Mapping[str, type[BaseModel]]:
+    from experiments.study.fields import KINDS
+
+    return {kind.model_fields["type"].default: kind for kind in KINDS}
+
+
+def _owner(loc: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
+    """The model of the part of the file that has a key."""
     named = {
         **models()["nodes"],
-        **fields,
+        **_question_types(),
         "phase": Phase,
         "each": Loop,
         # pydantic locates the members of a union by their classes
@@ -148,7 +161,8 @@ def _siblings(loc: Sequence[int | str], path: Sequence[int | str], model: type[B
     owner: Any = model
     for part in loc[:-1]:
         owner = named.get(str(part), parents.get(str(part), owner)) if isinstance(part, str) else owner
-    return [info.alias or key for key, info in owner.model_fields.items()]
+    found: type[BaseModel] = owner
+    return found
 
 
 ROUNDS = 6

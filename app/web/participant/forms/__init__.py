@@ -13,19 +13,22 @@ from experiments.study.fields import (
     ChoiceField,
     Field,
     LongText,
+    MatrixField,
     MultipleChoiceField,
     Number,
-    SingleChoice,
     Slider,
     TextField,
 )
 from experiments.study.sections.recruitment import Paste
 
-COLUMN_CHARS = 12
-"""The longest option that fits into a table's column, in characters."""
-MOST_COLUMNS = 5
+COLUMN_CHARS = 40
+"""The longest option that fits above a table's column, in characters."""
+MOST_COLUMNS = 11
+ROW_CHARS = 12
+"""The longest option that fits into a row of them on a phone, in characters."""
+ROW_OPTIONS = 5
 SCALE_POINTS = 4
-"""The least options of a table that are shown as the points of a scale, side by side in columns of equal width."""
+"""The fewest options of a table whose first and last are called its ends."""
 BARE = re.compile(r"\(?-?[0-9]+\)?")
 """A point that has no label but its number: `3` or `(3)`."""
 
@@ -75,19 +78,22 @@ class FieldGroup:
     @property
     def columns(self) -> bool:
         """Whether the options fit into columns, so that their labels are shown once, above the table."""
-        words = [option.text for option in self.fields[0].options]
-        return len(words) <= MOST_COLUMNS and max(map(len, words), default=0) <= COLUMN_CHARS
+        return self._fit(MOST_COLUMNS, COLUMN_CHARS)
 
     @property
-    def scale(self) -> bool:
-        """Whether the options are the points of a scale, which do not fit above the table."""
-        return not self.columns and len(self.fields[0].options) >= SCALE_POINTS
+    def row(self) -> bool:
+        """Whether the options fit into a row also on a phone."""
+        return bool(self.ends) or self._fit(ROW_OPTIONS, ROW_CHARS)
+
+    def _fit(self, most: int, chars: int) -> bool:
+        words = [option.text for option in self.fields[0].options]
+        return len(words) <= most and max(map(len, words), default=0) <= chars
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """The labels of the two ends of a scale, if no other point has one; they are shown once below each row."""
+        """The labels of the two ends of a scale, if no other point has one; on a phone they are below each row."""
         first, *between, last = (option.text for option in self.fields[0].options)
-        if not self.scale or not all(map(BARE.fullmatch, between)) or BARE.fullmatch(first):
+        if len(between) + 2 < SCALE_POINTS or not all(map(BARE.fullmatch, between)) or BARE.fullmatch(first):
             return ()
         return tuple(BARE.sub("", text, count=1).strip() for text in (first, last))
 
@@ -143,7 +149,7 @@ def _control(item: Field) -> str:
 
 
 def _heading(item: Field) -> str:
-    return item.matrix if isinstance(item, SingleChoice) else ""
+    return item.matrix if isinstance(item, MatrixField) else ""
 
 
 def _is_letter(key: str) -> bool:
