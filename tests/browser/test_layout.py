@@ -320,3 +320,32 @@ def test_the_labels_of_a_table_are_once_above_its_columns_where_there_is_room(sc
         else:
             assert len(table["labels"]) == points
             assert all(row == pytest.approx(table["labels"], abs=1) for row in table["rows"])
+
+
+@pytest.mark.parametrize(("name", "slots"), [("compare-vote", 2), ("compare-scores", 3)])
+def test_on_a_phone_the_replies_of_several_models_are_in_a_row_of_one_swipe_or_key(
+    screens: Screens, name: str, slots: int
+) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": 390, "height": 660})
+    page = screens(name)
+    row = page.locator("#talk .round:last-child .replies")
+    replies = row.locator("article")
+    expect(row).to_have_attribute("tabindex", "0")
+    row.focus()
+    assert len(set(replies.evaluate_all(f"all => all.map({TOP})"))) == 1
+    for number in range(slots):
+        expect(replies.nth(number)).to_be_in_viewport(ratio=0.5)
+        assert replies.nth(number).evaluate(WITHIN)
+        page.keyboard.press("ArrowRight")
+        until(page, MOVED_ON, number)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(row).not_to_have_attribute("tabindex", "0")
+
+
+WITHIN = "one => one.getBoundingClientRect().left >= 0 && one.getBoundingClientRect().right <= innerWidth"
+MOVED_ON = f"""(from) => {{
+  const [...all] = document.querySelectorAll("#talk .round:last-child article");
+  return from + 1 >= all.length || ({WITHIN})(all[from + 1]);
+}}"""

@@ -135,7 +135,12 @@ SCOPE_MODEL = Column("model", ANY, "The model that replies at this place, if one
 REPLY_TURN = Column(
     "turn", TURN, "The turn of the conversation: the participant's messages so far, from 1.", PARTICIPANT
 )
-SLOT = Column("slot", choice(*"abcd", blank=True), "The column of a comparison, from left to right.", CHANCE)
+SLOT = Column(
+    "slot",
+    choice(*"abcd", blank=True),
+    "The column of a comparison, in the order in which they were shown: a first.",
+    CHANCE,
+)
 VALUES = (
     Column(
         "value",
