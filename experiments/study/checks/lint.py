@@ -174,12 +174,20 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
         for outcome, code in at.step.ends().items():
             found.setdefault(outcome, set()).add(code)
     found["withdrawn"] = {""}  # everybody can withdraw, whatever the flow
-    times, limits = study.file.session_limits, [at.step.time_limit for at in steps]
-    if times.time_limit_s or times.away_after_s or any(limit and limit.on_expiry == "end" for limit in limits):
+    if _can_time_out(study, steps):
         found["timed_out"] = {""}
     for outcome, own in found.items():
         given = study.file.outcomes.get(outcome)  # type: ignore[call-overload]
         yield outcome, frozenset({given.code} if given and given.code else own)
+
+
+def _can_time_out(study: Study, steps: Sequence[_At]) -> bool:
+    times, limited = study.file.session_limits, [at for at in steps if at.step.time_limit]
+    if times.time_limit_s or times.away_after_s or any(at.step.time_limit.on_expiry == "end" for at in limited):
+        return True
+    # What is in a loop comes more than once.
+    screens = sum(99 if ".flow" in at.where else 1 for at in limited)
+    return times.end_after_unattended is not None and screens >= times.end_after_unattended
 
 
 def _without(codes: Mapping[str, frozenset[str]]) -> Iterator[str]:
