@@ -143,10 +143,8 @@ def _last_page(study: Study, state: State) -> Screen:
         if last.code or last.url
         else ()
     )
-    typed = (
-        next((event.data.get("typed", {}) for event in place.facts if event.kind == "finished"), {}) if place else {}
-    )
-    unsent = (NoticeBlock(lazy(UNSENT)),) if has_content(typed) else ()
+    ends = [event for event in place.facts if event.kind == "finished"] if place else []
+    unsent = (NoticeBlock(lazy(UNSENT)),) if ends and has_content(ends[-1].data.get("typed", {})) else ()
     panel = Panel(says(last.title), (TextBlock(says(last.text)), *unsent, *code))
     path = place.path if place else ""
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)

@@ -112,8 +112,11 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
-    if place is not None and _stops_reply(place, action.at_us):
-        return (Fact("stopped"),)
+    if place is not None and _has_reply_in_progress(place):
+        if "stop" in place.node.offers(place):  # type: ignore[union-attr]
+            return (Fact("stopped"),)
+        if action.at_us < _stopped_us(place) + ENDING_US:
+            raise Refused("not_offered", "a reply is still being recorded there")
     typed, limit, why = dict(action.data.get("typed", {})), _limit(place), str(due.kind)
     if place is not None and due.kind == "step" and limit and limit.on_expiry == "continue":
         attended = action.data.get("attended", True) or has_content(typed) or _acted(place.facts)
@@ -124,14 +127,12 @@ def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     return (Fact("finished", {"outcome": "timed_out", "why": why, **unsent}),)
 
 
-def _stops_reply(place: Location, at_us: int) -> bool:
-    """Whether a reply in progress is to be stopped; raises Refused while one that was stopped is being recorded."""
-    if not isinstance(place.node, Step) or not any(job.kind == "reply" for job in place.node.pending_tasks(place)):
-        return False
-    stopped_us = next((event.at_us for event in reversed(place.facts) if event.kind == "stopped"), 0)
-    if "stop" not in place.node.offers(place) and at_us < stopped_us + ENDING_US:
-        raise Refused("not_offered", "a reply is still being recorded there")
-    return "stop" in place.node.offers(place)
+def _has_reply_in_progress(place: Location) -> bool:
+    return isinstance(place.node, Step) and any(job.kind == "reply" for job in place.node.pending_tasks(place))
+
+
+def _stopped_us(place: Location) -> int:
+    return next((event.at_us for event in reversed(place.facts) if event.kind == "stopped"), 0)
 
 
 def stopped_by_clock(facts: Sequence[Event]) -> bool:

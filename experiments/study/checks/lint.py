@@ -34,6 +34,10 @@ ASKS: Mapping[str, str] = {
 """What Prolific requires for each outcome, and the action to choose there for its code."""
 
 
+OFTEN = 100
+"""How often a step in a phase or a loop is taken to come."""
+
+
 @dataclass(frozen=True, slots=True)
 class _At:
     """A step, its path in the file, and whether a phase or a loop comes before it."""
@@ -182,11 +186,10 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
 
 
 def _can_time_out(study: Study, steps: Sequence[_At]) -> bool:
-    times, limited = study.file.session_limits, [at for at in steps if at.step.time_limit]
-    if times.time_limit_s or times.away_after_s or any(at.step.time_limit.on_expiry == "end" for at in limited):
+    times, limits = study.file.session_limits, [(at, limit) for at in steps if (limit := at.step.time_limit)]
+    if times.time_limit_s or times.away_after_s or any(limit.on_expiry == "end" for _, limit in limits):
         return True
-    # What is in a loop comes more than once.
-    screens = sum(99 if ".flow" in at.where else 1 for at in limited)
+    screens = sum(OFTEN if ".flow" in at.where else 1 for at, _ in limits)
     return times.end_after_unattended is not None and screens >= times.end_after_unattended
 
 
