@@ -64,7 +64,7 @@ function note(text, again, { fades = false, unseen = false } = {}) {
 
 // `asked`: the participant did what led to this screen.
 async function show(painting, asked = false) {
-  const same = painting.whose === now.whose && painting.path === now.path;
+  const same = painting.whose && painting.whose === now.whose;
   if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
@@ -141,7 +141,7 @@ async function painted(painting) {
 // Before another try; with `words` once it takes long, which can then be hurried.
 function slow(words) {
   if (!words) return note(WORDS.connecting);
-  document.documentElement.dataset.ready = "yes";
+  ready();
   note(words, tryNow);
 }
 
