@@ -337,11 +337,12 @@ class SessionService(Sessions):
         """Write what a passed deadline causes. An `away` deadline has no effect after a later sign of activity."""
         typed = await self.draft(live.stream, live.screen.path)
         seen_us = await asyncio.to_thread(self.log.last_sign_us, live.stream)
-        data = {"typed": typed, "seen_us": seen_us}
+        attended = await asyncio.to_thread(self.log.was_attended, live.stream, live.screen.path)
+        data = {"typed": typed, "seen_us": seen_us, "attended": attended}
         try:
             return await self._write(live, Action("expire", live.screen.path, data, self._clock.now_us(), by="system"))
         except Refused:
-            return live
+            return self._kept.get(live.stream) or live  # a reply may have been recorded meanwhile
         except Conflict:
             return await self.reload(live.stream) or live
 

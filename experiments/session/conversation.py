@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field as About
 
 from experiments.errors import Refused
-from experiments.events import Event
+from experiments.events import Data, Event
 from experiments.session.state import Location, State
 from experiments.study.fields import Invalid, read_text
 from experiments.study.screen import ChatMessage, Ended
@@ -20,7 +20,7 @@ from problems.pictures import described
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
 """The role of a message in a request to a model, by the kind of event."""
-STOPPED = "You stopped the reply. Your message is saved."
+STOPPED = "You stopped the reply. You can change your message and send it again."
 """Shown in place of a reply that was stopped before its first word."""
 UNANSWERED = "Your message could not be answered. You can change it and send it again."
 """Shown in place of the reply to a message that was refused."""
@@ -35,7 +35,7 @@ MESSAGE_CHARS = 4_000
 """The default for the number of characters that a participant's message may have."""
 MessageChars = Annotated[int, About(ge=1, le=20_000)]
 """A limit on the characters of a message; at most what fits into a request, in any script."""
-ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped"}
+ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped", "expired": "expired"}
 """How an incomplete reply ended, by its finish reason."""
 
 
@@ -46,7 +46,7 @@ def messages_of(facts: Sequence[Event]) -> list[Event]:
 
 def messages(facts: Sequence[Event]) -> tuple[ChatMessage, ...]:
     """The messages as participants see them, with the senders You and Bot."""
-    refused = refused_messages(facts)
+    refused = returned_messages(facts)
     return tuple(
         ChatMessage("Bot", event.data["text"], ended(event))
         if event.kind == "replied"
@@ -65,6 +65,12 @@ def stopped_by_user(failed: Event) -> bool:
     return failed.data.get("reason") == "stopped"
 
 
+def ended_by_clock(data: Data) -> Data:
+    """The data of a reply, or of one that failed, where a deadline stopped it and not the participant."""
+    reasons = {name: "expired" for name in ("finish_reason", "reason") if data.get(name) == "stopped"}
+    return {**data, **reasons}
+
+
 def cut(outcome: Event) -> bool:
     """Whether the participant stopped a reply, before its first word or later."""
     return ended(outcome) == "stopped" or stopped_by_user(outcome)
@@ -75,18 +81,24 @@ def is_refusal(outcome: Event) -> bool:
     return outcome.kind == "failed" and outcome.data.get("reason") in REFUSED
 
 
-def refused_messages(facts: Sequence[Event]) -> frozenset[int]:
-    """The numbers (`seq`) of the messages that were refused. They get no reply: the next message takes their place,
+def gives_back(outcome: Event) -> bool:
+    """Whether there is no reply, and the message can be changed: it was refused, or the participant stopped the reply
+    before its first word."""
+    return is_refusal(outcome) or (outcome.kind == "failed" and stopped_by_user(outcome))
+
+
+def returned_messages(facts: Sequence[Event]) -> frozenset[int]:
+    """The numbers (`seq`) of the messages that were given back. They get no reply: the next message takes their place,
     in the prompts and in the number of messages."""
-    refused, said = set[int](), 0
+    returned, said = set[int](), 0
     for event in facts:
         if event.kind == "said":
             said = event.seq
         elif event.kind == "retried":
-            refused.discard(said)
-        elif is_refusal(event):
-            refused.add(said)
-    return frozenset(refused)
+            returned.discard(said)
+        elif gives_back(event):
+            returned.add(said)
+    return frozenset(returned)
 
 
 def failures_in_a_row(facts: Sequence[Event]) -> int:

@@ -20,6 +20,7 @@ from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, PendingTask
 from experiments.session.annotations import ANNOTATED
 from experiments.session.assignment import assignment_fact
+from experiments.session.conversation import ended_by_clock
 from experiments.session.identity_leaks import leaks, masked
 from experiments.session.outcomes import end_page_of, outcome_of
 from experiments.session.progress import progress
@@ -35,13 +36,24 @@ from experiments.session.state import (
     holds_place,
     memoized,
 )
-from experiments.session.timing import can_extend, check_minimum_time, expired, timing
-from experiments.study.screen import Block, CodeBlock, Panel, ProgressView, Screen, TextBlock
+from experiments.session.timing import (
+    can_extend,
+    check_minimum_time,
+    expired,
+    has_content,
+    notice_of_expiry,
+    stopped_by_clock,
+    timing,
+)
+from experiments.study.i18n import lazy
+from experiments.study.screen import Block, CodeBlock, NoticeBlock, Panel, ProgressView, Screen, TextBlock
 from experiments.study.sections.recruitment import EndPage
 from experiments.study.step import Step
 from experiments.study.study import Study
 
 STALE = "This page has already been answered, perhaps in another tab. Here is the current page."
+TOO_LATE = "Time was up before this arrived, so it was not sent. Here is the current page."
+UNSENT = "What you entered on the last page is saved, but it was not sent."
 NOT_OFFERED = "This action is not available at the moment."
 COMPLETE = "complete"
 OUT = "out"
@@ -114,7 +126,7 @@ def screen(study: Study, state: State) -> Screen:
         return Screen("", state.changed, Panel(), progress(study, state, place), (), ended=place is None)
     panel = place.node.panel(place)
     title, button, decline = map(place.fill, (panel.title, panel.button, panel.decline))
-    panel = Panel(title, panel.blocks, panel.fields, panel.chat, button, decline)
+    panel = Panel(title, (*notice_of_expiry(place), *panel.blocks), panel.fields, panel.chat, button, decline)
     times = timing(place, place.node)
     more = ("extend",) if times.more else ()
     offers = (*place.node.offers(place), *more)
@@ -131,7 +143,9 @@ def _last_page(study: Study, state: State) -> Screen:
         if last.code or last.url
         else ()
     )
-    panel = Panel(says(last.title), (TextBlock(says(last.text)), *code))
+    ends = [event for event in place.facts if event.kind == "finished"] if place else []
+    unsent = (NoticeBlock(lazy(UNSENT)),) if ends and has_content(ends[-1].data.get("typed", {})) else ()
+    panel = Panel(says(last.title), (TextBlock(says(last.text)), *unsent, *code))
     path = place.path if place else ""
     given = state.outcome != "no_consent" or any(event.kind == "submitted" for event in state.events)
     can_withdraw = given and state.outcome != "withdrawn"
@@ -218,11 +232,14 @@ def _participant(study: Study, state: State, action: Action) -> tuple[Fact, ...]
     place = current_location(study, state)
     if state.outcome or place is None or not isinstance(place.node, Step):
         over = state.outcome or place is None
-        raise Refused("ended" if over else "not_offered", ENDED if over else NOT_OFFERED)
+        ended = TOO_LATE if state.outcome == "timed_out" else ENDED
+        raise Refused("ended" if over else "not_offered", ended if over else NOT_OFFERED)
     offers = place.node.offers(place)
     in_time = action.seen == state.changed or (action.kind in offers and _in_time(place, action))
     if action.path != place.path or not in_time:
-        raise Refused("stale", STALE)
+        facts = state.facts.get(action.path, ())
+        late = stopped_by_clock(facts) or any(event.kind == "expired" for event in facts)
+        raise Refused("stale", TOO_LATE if late else STALE)
     if action.kind == "extend" and can_extend(place):
         return (Fact("extended"),)
     if action.kind not in offers:
@@ -280,16 +297,18 @@ def _model(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
         (j.kind, j.path, j.slot) for j in pending_tasks(study, state)
     ]:
         raise Refused("not_offered", f"no reply is owed at {action.path!r}")
+    by_clock = stopped_by_clock(state.facts.get(action.path, ()))
+    data = ended_by_clock(action.data) if by_clock else action.data
     if action.kind == "fail":
-        return (Fact("failed", action.data),)
-    if not isinstance(action.data.get("text"), str):
+        return (Fact("failed", data),)
+    if not isinstance(data.get("text"), str):
         raise Refused("invalid", "a reply needs its text")
-    leaked = leaks(action.data["text"], study.file.models)
+    leaked = leaks(data["text"], study.file.models)
     if not leaked:
-        return (Fact("replied", action.data),)
-    hidden = {"text": masked(action.data["text"], study.file.models)} if study.file.on_identity_leak != "flag" else {}
-    slot = {"slot": action.data["slot"]} if "slot" in action.data else {}
+        return (Fact("replied", data),)
+    hidden = {"text": masked(data["text"], study.file.models)} if study.file.on_identity_leak != "flag" else {}
+    slot = {"slot": data["slot"]} if "slot" in data else {}
     return (
-        Fact("replied", {**action.data, **hidden}),
+        Fact("replied", {**data, **hidden}),
         Fact("flagged", {"what": "leak", "words": list(leaked), **slot}),
     )

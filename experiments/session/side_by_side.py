@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from experiments.events import Data, Event
-from experiments.session.conversation import is_refusal
+from experiments.session.conversation import gives_back
 
 SLOTS = "abcd"
 TIE, BAD = "tie", "bad"
@@ -29,9 +29,9 @@ class ComparisonRound:
     """Whether the participant has stopped the replies in progress."""
 
     @property
-    def refused(self) -> bool:
-        """Whether a model gave no reply because of the message."""
-        return any(map(is_refusal, self.outcomes.values()))
+    def returned(self) -> bool:
+        """Whether the message was given back, because of any of its replies."""
+        return any(map(gives_back, self.outcomes.values()))
 
     def reply(self, slot: str) -> Event | None:
         """A column's reply; None if it failed or is in progress."""
@@ -40,12 +40,12 @@ class ComparisonRound:
 
 
 def rounds(facts: Sequence[Event]) -> list[ComparisonRound]:
-    """The rounds of the conversation, in order. A round whose message was refused is replaced by the next one."""
+    """The rounds of the conversation, in order. A round whose message was given back is replaced by the next one."""
     found: list[ComparisonRound] = []
     for event in facts:
         match event.kind:
             case "said":
-                if found and found[-1].refused:
+                if found and found[-1].returned:
                     found.pop()
                 found.append(ComparisonRound(event))
             case "replied" | "failed":

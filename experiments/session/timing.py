@@ -6,22 +6,29 @@ its clock. Nothing here reads a clock: the caller passes the current time when i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from experiments.errors import Refused
 from experiments.events import NOTES, Action, Event, Fact, is_activity
 from experiments.session.state import Location, State, current_location, memoized
 from experiments.study.i18n import lazy
-from experiments.study.screen import Timing
+from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.step import Step, TimeLimit
 from experiments.study.study import Study
 
 SECOND_US = 1_000_000
 GRACE_US = 2 * SECOND_US
 """Tolerance after a deadline, in microseconds, for a click that was made in time and is still on its way."""
+ENDING_US = 10 * SECOND_US
+"""How long a deadline waits for a reply that it has stopped to be recorded, in microseconds."""
 HURRIED = "Please take a little more time here. You can continue in {seconds} s."
+TIME_UP = "Time was up for the page before. This is the next one."
+TIME_UP_UNSENT = (
+    "Time was up for the page before. What you entered there is saved, but it was not sent. This is the next page."
+)
+UNATTENDED = "unattended"
 LEAVING_ACTIONS = frozenset({"submit", "skip"})
 """Actions that leave a screen, to which the minimum time applies."""
 
@@ -69,8 +76,13 @@ def timing(place: Location, step: Step) -> Timing:
 
 def shown_us(place: Location) -> int:
     """When the screen at this location was first shown, in microseconds UTC."""
+    return next((event.at_us for event in _before(place)), 0)
+
+
+def _before(place: Location) -> Iterator[Event]:
+    """The events before the screen at this location was first shown, latest first."""
     first = place.facts[0].seq if place.facts else place.state.seq + 1
-    return next((e.at_us for e in reversed(place.state.events) if e.seq < first and e.kind not in NOTES), 0)
+    return (event for event in reversed(place.state.events) if event.seq < first and event.kind not in NOTES)
 
 
 def can_extend(place: Location) -> bool:
@@ -92,17 +104,74 @@ def check_minimum_time(place: Location, action: Action) -> None:
 def expired(study: Study, state: State, action: Action) -> tuple[Fact, ...]:
     """The event of a deadline that has passed at the action's time; raises Refused if none has.
 
-    The action's data has what is not in the events: `seen_us`, the time of the last sign of activity, and `typed`, the
-    unsent answers on the current screen.
+    The action's data has what is not in the events: `seen_us`, the time of the last sign of activity, `typed`, the
+    unsent answers on the current screen, and `attended`, whether that screen gave a sign that somebody was there. A
+    reply in progress is stopped first, so that the part of it that was shown is recorded.
     """
     due = overdue(study, state, action.at_us, int(action.data.get("seen_us", 0)))
     place = current_location(study, state)
     if due is None or action.path != (place.path if place else ""):
         raise Refused("not_offered", "nothing is due there yet")
-    limit = _limit(place)
-    if due.kind == "step" and limit and limit.on_expiry == "continue":
-        return (Fact("expired", {"typed": dict(action.data.get("typed", {}))}),)
-    return (Fact("finished", {"outcome": "timed_out", "why": due.kind}),)
+    if place is not None and _has_reply_in_progress(place):
+        if "stop" in place.node.offers(place):  # type: ignore[union-attr]
+            return (Fact("stopped"),)
+        if action.at_us < _stopped_us(place) + ENDING_US:
+            raise Refused("not_offered", "a reply is still being recorded there")
+    typed, limit, why = dict(action.data.get("typed", {})), _limit(place), str(due.kind)
+    if place is not None and due.kind == "step" and limit and limit.on_expiry == "continue":
+        attended = action.data.get("attended", True) or has_content(typed) or _acted(place.facts)
+        if attended or not _too_many_unattended(study, state):
+            return (Fact("expired", {"typed": typed, **({} if attended else {UNATTENDED: True})}),)
+        why = UNATTENDED
+    unsent = {"typed": typed} if has_content(typed) else {}
+    return (Fact("finished", {"outcome": "timed_out", "why": why, **unsent}),)
+
+
+def _has_reply_in_progress(place: Location) -> bool:
+    return isinstance(place.node, Step) and any(job.kind == "reply" for job in place.node.pending_tasks(place))
+
+
+def _stopped_us(place: Location) -> int:
+    return next((event.at_us for event in reversed(place.facts) if event.kind == "stopped"), 0)
+
+
+def stopped_by_clock(facts: Sequence[Event]) -> bool:
+    """Whether a deadline stopped the reply in progress at a step with these events."""
+    return any(event.kind == "stopped" and event.by == "system" for event in facts)
+
+
+def is_unattended(event: Event) -> bool:
+    """Whether the time limit of a screen ran out without a sign that somebody was there."""
+    if event.kind == "finished":
+        return event.data.get("why") == UNATTENDED
+    return event.kind == "expired" and bool(event.data.get(UNATTENDED))
+
+
+def _too_many_unattended(study: Study, state: State) -> bool:
+    """Whether one more unattended screen ends the session."""
+    most, in_a_row = study.file.session_limits.end_after_unattended, 1
+    for event in reversed(state.events):
+        if event.by == "participant" or (event.kind == "expired" and not is_unattended(event)):
+            break
+        in_a_row += event.kind == "expired"
+    return most is not None and in_a_row >= most
+
+
+def _acted(facts: Iterable[Event]) -> bool:
+    return any(event.by == "participant" for event in facts)
+
+
+def has_content(typed: Mapping[str, Any]) -> bool:
+    """Whether anything was entered in a form."""
+    return any(value not in (None, "", []) for value in typed.values())
+
+
+def notice_of_expiry(place: Location) -> tuple[NoticeBlock, ...]:
+    """What a screen says if it came because the time for the one before was up."""
+    last = next((event for event in _before(place) if event.kind not in ("drawn", "assigned")), None)
+    if last is None or last.kind != "expired":
+        return ()
+    return (NoticeBlock(lazy(TIME_UP_UNSENT if has_content(last.data["typed"]) else TIME_UP)),)
 
 
 def overdue(study: Study, state: State, now_us: int, seen_us: int = 0) -> Deadline | None:

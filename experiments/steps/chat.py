@@ -3,7 +3,7 @@
 Events: said, replied, failed (no reply from the model), retried, stopped (the participant stopped the reply), rated,
 submitted, skipped. A reply is pending after `said` or `retried`. The prompt is built from these events alone. With
 `rate_each`, each reply must be rated before the next message. A reply that failed because of its message cannot be
-retried: the next `said` replaces that message.
+retried: the next `said` replaces that message, as it does one whose reply was stopped before its first word.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from experiments.session.conversation import (
     MessageChars,
     count,
     failures_in_a_row,
-    is_refusal,
+    gives_back,
     messages,
     messages_left,
     messages_of,
     prompt,
     rated_reply,
     read_message,
-    refused_messages,
+    returned_messages,
     stopped_by_user,
 )
 from experiments.session.state import Location
@@ -149,19 +149,18 @@ class ChatStep(AnsweringStep):
 
     def _no_reply(self, place: Location) -> str:
         """The text shown in place of a failed reply."""
-        if self._refused(place):
-            return UNANSWERED
-        stopped = stopped_by_user(_last_failed(place.facts))
-        return STOPPED if stopped else place.fill(self.on_failure.text)
+        if stopped_by_user(_last_failed(place.facts)):
+            return STOPPED
+        return UNANSWERED if self._refused(place) else place.fill(self.on_failure.text)
 
     def _left(self, place: Location) -> int:
         """How many more messages can be sent."""
         return messages_left(place, self.max_messages - _sent(place.facts))
 
     def _refused(self, place: Location) -> str:
-        """The last message, if it was refused and another can be sent in its place."""
+        """The last message, if it was given back and another can be sent in its place."""
         *_, said = (None, *(event for event in place.facts if event.kind == "said"))
-        if said is None or said.seq not in refused_messages(place.facts) or not self._left(place):
+        if said is None or said.seq not in returned_messages(place.facts) or not self._left(place):
             return ""
         return str(said.data["text"])
 
@@ -177,7 +176,7 @@ class ChatStep(AnsweringStep):
         say = ("say",) if left else ()
         if waits != "failed":
             return (*say, *leave)
-        again = say if is_refusal(_last_failed(place.facts)) else ("retry",)
+        again = say if gives_back(_last_failed(place.facts)) else ("retry",)
         skip = ("skip",) if self.on_failure.action == "skip" and given_up else ()
         return (*again, *skip, *leave)
 
@@ -191,12 +190,12 @@ class ChatStep(AnsweringStep):
         if waits in ("said", "retried"):
             name = place.fill(self.model)
             stopped = {"stopped": True} if _stopped(place.facts) else {}
-            refused = refused_messages(place.facts)
-            held = [event for event in messages_of(place.facts) if event.seq not in refused]
+            returned = returned_messages(place.facts)
+            held = [event for event in messages_of(place.facts) if event.seq not in returned]
             said = prompt(place, name, held, problem_in_prompt=self.problem_in_prompt)
             return (PendingTask("reply", place.path, {"model": name, "messages": said, **stopped}),)
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(place)
-        if not stops or is_refusal(_last_failed(place.facts)):
+        if not stops or gives_back(_last_failed(place.facts)):
             return ()
         return (PendingTask("finish", place.path, {"outcome": "technical_failure"}),)
 
@@ -267,8 +266,8 @@ def _waits(facts: Sequence[Event]) -> str | None:
 
 
 def _sent(facts: Sequence[Event]) -> int:
-    """How many messages were sent; one that was refused does not count."""
-    return count(facts, "said") - len(refused_messages(facts))
+    """How many messages were sent; one that was given back does not count."""
+    return count(facts, "said") - len(returned_messages(facts))
 
 
 def _last_failed(facts: Sequence[Event]) -> Event:

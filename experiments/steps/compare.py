@@ -1,10 +1,10 @@
 """Compare: two to four hidden models answer the same message side by side, and the participant votes.
 
 Events: said (the first with the drawn models by slot), replied and failed (with their slot), retried (with its slot),
-stopped (by the participant: all replies in progress), voted, submitted. A message that a model refused is replaced by
-the next `said`. The models and their columns are drawn for each
-conversation from the session's seed and the path. A vote is possible only when all models have replied. If a stopped
-reply has no text, a retry requests all replies again that were stopped with it.
+stopped (all replies in progress), voted, submitted. A message that a model refused, or whose reply was stopped before
+its first word, is replaced by the next `said`. The models and their columns are drawn for each
+conversation from the session's seed and the path. A vote is possible only when all models have replied. If a reply
+failed, a retry requests all replies again that were stopped with it.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ class CompareStep(Step):
             blocks.append(ProblemBlock(place.problem.text, copying=self.copying))
         found = rounds(place.facts)
         sent, left = _sent(found), self._left(place, found)
-        refused = found[-1].said.data["text"] if found and found[-1].refused and left else ""
+        refused = found[-1].said.data["text"] if found and found[-1].returned and left else ""
         chat = ChatView(
             title=", ".join(map(place.fill, self._slots.values())),
             messages=messages(place.facts),
@@ -226,7 +226,7 @@ class CompareStep(Step):
         enough = _given_up(place) or sent >= min(self.min_messages, sent + left)
         say, leave = ("say",) if left else (), ("submit",) if enough else ()
         if self._failed(found):
-            return (*(say if found[-1].refused else ("retry",)), *leave)
+            return (*(say if found[-1].returned else ("retry",)), *leave)
         if self.vote_when == "each_turn" and found and found[-1].vote is None:
             return ("vote",)
         end = "vote" if self.vote_when == "at_end" and found else "submit"
@@ -329,8 +329,8 @@ class CompareStep(Step):
 
 
 def _sent(found: Sequence[ComparisonRound]) -> int:
-    """How many messages were sent; one that was refused does not count."""
-    return sum(not one.refused for one in found)
+    """How many messages were sent; one that was given back does not count."""
+    return sum(not one.returned for one in found)
 
 
 def _given_up(place: Location) -> bool:

@@ -106,6 +106,8 @@ def restore(document: str) -> Study:
     """The study of a `document`, which was validated when it was made. Raises StudyError if it needs a step of a
     package that is no longer installed."""
     parts = parts_of(document)
+    # A document names all defaults but None: one without the key is older than the rule, and keeps to having none.
+    parts["file"].setdefault("session_limits", {}).setdefault("end_after_unattended", None)
     models()
     try:
         file = StudyFile.model_validate(parts["file"])

@@ -38,9 +38,9 @@ class ProblemBlock:
     plain_options: tuple[tuple[str, str], ...] = ()
 
 
-Ended = Literal["", "cut_off", "stopped", "unanswered"]
-"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant; empty if complete. A
-message of "You" is `unanswered` if it was refused."""
+Ended = Literal["", "cut_off", "stopped", "expired", "unanswered"]
+"""How an incomplete reply ended: `cut_off` at the token limit, `stopped` by the participant, `expired` by a time limit;
+empty if complete. A message of "You" is `unanswered` if it was given back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class TranscriptBlock:
 
 @dataclass(frozen=True, slots=True)
 class NoticeBlock:
-    """A notice about the answers given: a sentence, and the questions that it is about."""
+    """A notice about what happened before: a sentence, and the questions that it is about."""
 
     kind: ClassVar[str] = "notice"
     text: str
@@ -132,7 +132,7 @@ class ChatView:
     way_on: bool = False
     """Whether the reply failed as often as the study allows, so that the screen can be left without it."""
     refused: str = ""
-    """The message that was refused, while it can be changed and sent again."""
+    """The message that was given back, while it can be changed and sent again."""
     minimum: int = 0
     columns: int = 0
     rounds: tuple[RoundView, ...] = ()

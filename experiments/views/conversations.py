@@ -22,7 +22,8 @@ FAILED = "failed"
 class TranscriptLine:
     """A message of a conversation: `called` is its sender as shown to the participant, `model` the model that wrote it.
 
-    `mark` is cut_off, stopped or failed; empty for a complete message. A failed reply has a reason as its text.
+    `mark` is cut_off, stopped, expired or failed, or empty for a complete message. The text of a failed reply is its
+    reason.
     """
 
     role: str

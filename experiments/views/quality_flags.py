@@ -6,6 +6,7 @@
     missed_check    an attention check was failed
     leak            a reply revealed which model wrote it
     unreadable_id   the link had an id that could not be taken: a placeholder, or what is no id
+    unattended      the time limit of a screen ran out without a sign that somebody was there
     same_id         another session had begun under the same recruiter's id, and not in the same browser
 
 Too fast is under a quarter of the reading time at 238 words a minute, the mean for prose (Brysbaert 2019,
@@ -22,7 +23,7 @@ from typing import Any
 
 from experiments.events import Event
 from experiments.session.state import Location, State, visited
-from experiments.session.timing import spans
+from experiments.session.timing import UNATTENDED, is_unattended, spans
 from experiments.study.fields import Checkbox, Field, MatrixField, Scale, Slider
 from experiments.study.step import Step
 from experiments.study.study import Study
@@ -77,7 +78,7 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
         if id(place.node) not in asked:
             asked[id(place.node)] = place.node.questions_asked()  # type: ignore[union-attr]
     met = [(place, asked[id(place.node)]) for place in places]
-    about = (_same_id(state), _unreadable_id(state))
+    about = (_unattended(state), _same_id(state), _unreadable_id(state))
     found = (_too_fast(met, state), _one_word(state), _straight(met), _missed(state), _leak(state), *about)
     return tuple(flag for flag in found if flag is not None)
 
@@ -178,6 +179,13 @@ def _leak(state: State) -> Flag | None:
     words = ", ".join(dict.fromkeys(word for event in leaks for word in event.data.get("words", ())))
     why = f"{len(leaks)} of {replies} replies revealed which model wrote them: {words}."
     return Flag(LEAK, why, leaks[0].path) if leaks else None
+
+
+def _unattended(state: State) -> Flag | None:
+    empty = [event for event in state.events if is_unattended(event)]
+    screens = "1 screen" if len(empty) == 1 else f"{len(empty)} screens"
+    why = f"Time ran out on {screens} without a sign that somebody was there."
+    return Flag(UNATTENDED, why, empty[0].path) if empty else None
 
 
 def _same_id(state: State) -> Flag | None:

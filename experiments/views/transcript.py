@@ -202,7 +202,7 @@ def given_by(event: Event | None) -> Mapping[str, Any]:
             return event.data
         case Event(kind="missed"):
             return dict(event.data["values"])
-        case Event(kind="expired"):
+        case Event(kind="expired" | "finished"):
             return dict(event.data.get("typed", {}))
         case _:
             return {}

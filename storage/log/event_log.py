@@ -35,7 +35,7 @@ from storage.errors import Conflict, StorageError, Unwritable, cause
 from storage.log import usage
 from storage.log.erasure import truncate_wal
 from storage.log.seats import lock, overdue_sessions
-from storage.log.telemetry import TelemetryBatch, last_activity_us
+from storage.log.telemetry import TelemetryBatch, last_activity_us, was_attended
 from storage.log.write_requests import Append, AppendWithCounts, AttemptRow, DraftRow, Work
 from storage.log.writer import TYPED, write
 
@@ -146,6 +146,11 @@ class Log:
         """The time of the last activity that is not an event; 0 if there is none."""
         with self._engine.connect() as connection:
             return last_activity_us(connection, stream)
+
+    def was_attended(self, stream: str, path: str) -> bool:
+        """Whether a screen gave a sign, other than an event, that somebody was there."""
+        with self._engine.connect() as connection:
+            return was_attended(connection, stream, path)
 
     def last_seq(self, stream: str) -> int:
         """The number of a stream's last event; 0 if there is none."""

@@ -16,7 +16,7 @@ from experiments.session.engine import fold
 from experiments.session.remarks import excluded
 from experiments.session.state import State, current_location, holds_place, language_of, memoized
 from experiments.session.telemetry import without_indices
-from experiments.session.timing import deadlines
+from experiments.session.timing import UNATTENDED, deadlines, is_unattended
 from experiments.study.study import Study
 from experiments.views.funnel import furthest
 from experiments.views.quality_flags import LEAK, SAME_ID, UNREADABLE_ID, flags, is_leak
@@ -62,7 +62,7 @@ def _flags(study: Study, state: State, events: list[Event]) -> str:
     """All flags once the session has ended; before that, only those that do not depend on its end."""
     if state.outcome:
         return ",".join(flag.what for flag in flags(study, state))
-    early = {LEAK: any(is_leak(event) for event in events)}
+    early = {LEAK: any(is_leak(event) for event in events), UNATTENDED: any(map(is_unattended, state.events))}
     early |= {what: bool(state.enrolled.get(what)) for what in (SAME_ID, UNREADABLE_ID)}
     return ",".join(what for what, so in early.items() if so)
 

@@ -56,6 +56,15 @@ def last_activity_us(connection: Connection, stream: str) -> int:
     return max(typed or 0, connection.execute(there).scalar() or 0)
 
 
+def was_attended(connection: Connection, stream: str, path: str) -> bool:
+    """Whether somebody was at a screen: it has a draft, or telemetry of the page while it was visible."""
+    d, t = tables.drafts.c, tables.telemetry.c
+    if connection.execute(select(d.path).where(d.stream == stream, d.path == path)).first() is not None:
+        return True
+    records = connection.execute(select(t.kind, t.data).where(t.stream == stream, t.path == path))
+    return any(data["visible_ms"] > 0 if kind == "screen" else kind != "idle" for kind, data in records)
+
+
 def read(database: Database, study: str, stream: str | None = None) -> Iterator[dict[str, Any]]:
     """The telemetry of a study's sessions, or of one of them, in order of arrival."""
     t, session = tables.telemetry.c, tables.sessions.c

@@ -126,7 +126,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     """The demo with a tutor who takes some seconds."""
     folder = tmp_path_factory.mktemp("slow")
     yield from _serve(
-        folder, studies.demo(folder, first_ms=200, pace_ms=40), studies.short(folder), studies.rated(folder)
+        folder,
+        studies.demo(folder, first_ms=200, pace_ms=40),
+        studies.short(folder),
+        studies.rated(folder),
+        studies.timed(folder),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from experiments.events import Event
+from experiments.session.conversation import STOPPED
 from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.fakes import failing
@@ -313,7 +314,10 @@ def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, ne
     page.clock.fast_forward(9_000)
     expect(line).to_have_text("The reply is taking longer than usual. Your message is saved.")
     page.get_by_role("button", name="Stop the reply").click()
-    expect(page.locator("#side .failed p")).to_have_text("You stopped the reply. Your message is saved.")
+    expect(page.locator("#side .failed p")).to_have_text(STOPPED)
+    box = page.locator("#box textarea")
+    expect(box).to_have_value(HELLO)
+    expect(box).to_be_focused()
     assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
 
 

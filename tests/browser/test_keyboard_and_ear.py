@@ -7,11 +7,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from app.web.participant.view import PAGE_WORDS
 from tests.browser.axe import LOOKS, TOO_WIDE, Audit, nameless
 from tests.browser.senses import attend
 from tests.browser.told import newest_facts
 from tests.browser.visitor import KeyboardVisitor, Visitor
-from tests.browser.waiting import until
+from tests.browser.waiting import quiet, until
 from tests.fakes.served import Process
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
@@ -192,3 +193,69 @@ def test_nothing_moves_for_whom_motion_is_unwelcome(screens: Screens) -> None:
     until(page, f"{running} > 0")
     page.emulate_media(reduced_motion="reduce")
     until(page, f"{running} === 0")
+
+
+AT_BODY = "document.activeElement === document.body"
+
+
+def test_the_focus_is_never_lost_and_what_cannot_be_sent_yet_says_why(slow: Process, new_context: NewContext) -> None:
+    """After the last message, its reply and its rating, each sent by the keyboard."""
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("timed")
+    visitor.until("chat")
+    box = page.locator("#box textarea")
+    box.fill("Hello")
+    box.press("Enter")
+    until(page, "document.documentElement.dataset.waiting === 'true'")
+    expect(page.locator("#end-hint")).to_have_text(PAGE_WORDS["waits"])
+    quiet(page)
+    assert not page.evaluate(AT_BODY)
+    visitor.hear_out()
+    quiet(page)
+    assert not page.evaluate(AT_BODY)
+    expect(page.locator("#end-hint")).to_have_text(PAGE_WORDS["first"])
+    visitor.fill_in("#side form")
+    page.locator("#side form [type=submit]").press("Enter")
+    page.locator("#side form").wait_for(state="detached")
+    expect(page.locator("#left [type=submit]")).to_be_focused()
+    expect(page.locator("#end-hint")).to_have_text("")
+
+
+def test_what_is_typed_when_time_runs_out_goes_nowhere_else(slow: Process, new_context: NewContext) -> None:
+    """Neither into the next question's box nor to its chatbot; a reply on its way is kept as it was shown."""
+    page = new_context().new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("timed")
+    visitor.until("chat")
+    visitor.say("Hello")
+    visitor.hear_out()
+    visitor.rate()
+    visitor.go_on()
+    before, box = visitor.mark, page.locator("#box textarea")
+    visitor.say("Please explain.")
+    expect(page.locator("#chat .message.bot .live")).to_contain_text("a")
+    box.focus()
+    for _ in range(2_000):
+        page.keyboard.press("x")
+        page.keyboard.press("Space")
+        if visitor.mark != before:
+            break
+    page.keyboard.press("Enter")
+    page.keyboard.type("yes")
+    page.keyboard.press("Enter")
+    expect(page.locator("#heading")).to_be_focused()
+    expect(page.locator("#left .notice")).to_be_visible()
+    expect(box).to_have_value("")
+    events = newest_facts(slow)
+    *_, stopped, replied, expired = [event for event in events if event.path == "question[0]/chat"]
+    assert (stopped.kind, replied.kind, expired.kind) == ("stopped", "replied", "expired")
+    assert replied.data["finish_reason"] == "expired"
+    assert expired.data["typed"]["text"].startswith("x x")
+    assert not [event for event in events if event.path == "question[1]/chat"]
+    box.focus()
+    for _ in range(2_000):
+        page.keyboard.press("n")
+        if box.input_value():
+            break
+    assert set(box.input_value()) == {"n"}

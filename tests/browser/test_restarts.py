@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.browser.broken import cut_after
 from tests.browser.told import attempts, newest_facts
-from tests.browser.visitor import MARK, Visitor
+from tests.browser.visitor import Visitor
 from tests.browser.waiting import until
 from tests.fakes.cable import cable
 from tests.fakes.served import Process
@@ -43,10 +43,6 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     slow.kill()
     page.locator("#left form button[type=submit]").click()
     slow.start()
-    until(page, f"before => {MARK} !== before || document.querySelector('[data-again]')", arg=was)
-    again = page.get_by_role("button", name="Try again")
-    if again.count():  # the server was away for longer than the page tries by itself
-        again.click()
     visitor.arrived_from(was)
     assert visitor.note == ""
     visitor.go_on()
@@ -161,6 +157,27 @@ def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(slow: Process, 
     page.get_by_role("button", name="Try again").click()
     visitor.arrived_from(was)
     assert visitor.note == ""
+
+
+def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_as_there_is_one(
+    slow: Process, new_context: NewContext
+) -> None:
+    """After the tries that it makes at once, it has no wish to be asked."""
+    context = new_context()
+    page = context.new_page()
+    visitor = Visitor(page, slow.url)
+    visitor.arrive("timed")
+    visitor.until("chat")
+    context.set_offline(True)
+    visitor.type_message(EXPLAIN)
+    visitor.send()
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    expect(page.locator("#box textarea")).to_have_value(EXPLAIN)
+    page.evaluate("window.same = true")
+    context.set_offline(False)
+    visitor.hear_out()
+    assert (visitor.note, page.evaluate("window.same")) == ("", True)
+    assert [event.kind for event in newest_facts(slow)][-2:] == ["said", "replied"]
 
 
 def test_a_reply_whose_events_break_off_is_asked_for_again(slow: Process, new_context: NewContext) -> None:

@@ -85,6 +85,7 @@ def test_consent_is_missed() -> None:
         ([CONSENT], {"session_limits": {"away_after_s": 600}}, "timed_out"),
         ([CONSENT, {**INFO, "time_limit": {"after_s": 60, "on_expiry": "end"}}], {}, "timed_out"),
         ([CONSENT], {"outcomes": {"withdrawn": {}}}, "withdrawn"),
+        ([CONSENT, *({**INFO, "id": name, "time_limit": {"after_s": 60}} for name in "ab")], {}, "timed_out"),
         ([CONSENT, {"step": "finish", "id": "other", "when": {"consent.agreed": True}}], {}, "complete"),
     ],
 )
@@ -106,7 +107,10 @@ def test_a_number_in_a_screening_needs_a_range(more: dict[str, Any], advised: bo
 
 
 def test_a_limit_that_goes_on_needs_no_code() -> None:
-    assert advice(study_of(CONSENT, {**INFO, "time_limit": {"after_s": 60}}), 20) == []
+    once = {**INFO, "time_limit": {"after_s": 60}}
+    assert advice(study_of(CONSENT, once), 20) == []
+    twice = study_of(CONSENT, once, {**once, "id": "again"}, session_limits={"end_after_unattended": None})
+    assert advice(twice, 20) == []
 
 
 def test_a_chat_that_stops_has_a_code_of_its_own_or_needs_one() -> None:

@@ -135,7 +135,7 @@ def test_one_column_fails_and_is_tried_again_alone() -> None:
     assert play.seen.actions == ("vote",)
 
 
-def test_what_is_on_its_way_can_be_stopped_and_what_was_stopped_is_asked_again() -> None:
+def test_what_is_on_its_way_can_be_stopped_and_its_message_is_sent_anew_to_all() -> None:
     play = Playing(battle())
     play.do("say", text="Hello")
     play.hear("b")
@@ -145,9 +145,10 @@ def test_what_is_on_its_way_can_be_stopped_and_what_was_stopped_is_asked_again()
     assert (job.slot, job.data["stopped"]) == ("a", True)
     play.hear("a", kind="fail", reason="stopped")
     assert play.seen.panel.chat.rounds[0].replies[0].failed.startswith("You stopped")
-    play.do("retry")
-    (job,) = pending_tasks(play.study, play.state)
-    assert (job.slot, "stopped" in job.data, play.seen.actions) == ("a", False, ("stop",))
+    play.do("say", text="Hello again")
+    jobs = pending_tasks(play.study, play.state)
+    assert [(job.slot, "stopped" in job.data) for job in jobs] == [("a", False), ("b", False)]
+    assert [[said["text"] for said in job.data["messages"]] for job in jobs] == [["Hello again"]] * 2
 
 
 def test_each_model_keeps_its_own_conversation() -> None:

@@ -155,13 +155,26 @@ def test_what_the_study_says_after_the_tries(action: str, refusal: tuple[str, ..
     assert talk.screen.outcome == ("technical_failure" if action == "stop" else "")
 
 
-def test_a_reply_that_was_stopped_is_no_failure() -> None:
-    talk = Talk(min_messages=2)
+@pytest.mark.parametrize("step", ["chat", "compare"])
+def test_a_reply_that_was_stopped_is_no_failure_and_gives_its_message_back(step: str) -> None:
+    talk, columns = Talk(step, min_messages=2, max_messages=2), ("a", "b") if step == "compare" else ("",)
+    for number in range(3):
+        talk.do("say", text=f"Helo {number}").do("stop")
+        for slot in columns:
+            talk.fails("stopped", slot)
+        assert (talk.actions, talk.chat.refused) == (("say",), f"Helo {number}")
+        assert (talk.chat.remaining, talk.chat.minimum, talk.chat.way_on) == (2, 2, False)
     talk.do("say", text="Hello")
-    for _ in range(3):
-        talk.do("stop").fails("stopped")
-        assert talk.actions == ("retry",)
-        talk.do("retry")
+    assert talk.prompts() == [["Hello"]] * len(columns)
+
+
+def test_a_log_in_which_a_stopped_reply_was_requested_again_means_what_it_did() -> None:
+    """As builds wrote it that offered to try again."""
+    talk = Talk(max_messages=3).do("say", text="Hello").do("stop").fails("stopped")
+    talk.state = fold([Event(talk.state.seq + 1, 0, "participant", talk.screen.path, "retried", {})], talk.state)
+    assert talk.prompts() == [["Hello"]]
+    talk.do("reply", "model", text="Well.", model="one")
+    assert ([said.ended for said in talk.chat.messages], talk.chat.remaining) == (["", ""], 2)
 
 
 def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,13 +12,26 @@ from hypothesis import strategies as st
 
 from experiments.errors import Refused
 from experiments.events import Action
-from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.conversation import ended, stopped_by_user
+from experiments.session.engine import STALE, TOO_LATE, UNSENT, decide, fold, pending_tasks, screen
 from experiments.session.state import State
-from experiments.session.timing import GRACE_US, SECOND_US, Deadline, deadlines, overdue
-from experiments.study.resolve import resolve
-from experiments.study.screen import Timing
+from experiments.session.timing import (
+    ENDING_US,
+    GRACE_US,
+    SECOND_US,
+    TIME_UP,
+    TIME_UP_UNSENT,
+    Deadline,
+    deadlines,
+    is_unattended,
+    overdue,
+)
+from experiments.study.resolve import resolve, restore
+from experiments.study.screen import NoticeBlock, Timing
 from experiments.study.study import Study
-from tests.fakes.sessions import enrolment
+from experiments.views.quality_flags import flags
+from problems.problem import Problem
+from tests.fakes.sessions import enrolment, world
 
 START_US = 5_000 * SECOND_US
 GRACE_S = GRACE_US / SECOND_US
@@ -211,6 +225,210 @@ def test_typing_does_not_prolong_a_limit() -> None:
     session = limited()
     session.expire(72, seen_us=us(71))
     assert session.last[0] == "expired"
+
+
+SAID = {"text": "Hello"}
+
+
+class TimedTalk(Session):
+    """Somebody at a conversation of a minute, whose replies are given by hand."""
+
+    def __init__(self, step: str = "chat", then: str = "continue", **times: float) -> None:
+        item = {"step": step, "id": "talk", "time_limit": {"after_s": 60, "on_expiry": then}}
+        item |= {"model": "one"} if step == "chat" else {}
+        raw = {
+            "study": "s",
+            "title": "S",
+            "session_limits": times,
+            "problems": {"pool": {"source": "jsonl", "path": "x.jsonl"}},
+            "models": {name: {"backend": "scripted", "system": ""} for name in ("one", "two")},
+            "flow": [{"each": "item", "of": "pool", "take": 2, "flow": [item]}, {"step": "finish"}],
+        }
+        problems = [Problem(id=f"p{n}", text=f"{n}?", plain="", dataset="d") for n in range(2)]
+        super().__init__(resolve(raw, {}, {"pool": problems}))
+
+    def _write(self, action: Action) -> None:
+        self.state = fold(decide(self.study, self.state, action), self.state)
+        while (due := world(self.study, self.state, action.at_us)) is not None and due.by == "system":
+            self.state = fold(decide(self.study, self.state, due), self.state)
+
+    def end_replies(self, at_s: float, kind: str, **data: Any) -> None:
+        """Every reply on its way ends like this."""
+        for job in pending_tasks(self.study, self.state):
+            slot = {"slot": job.slot} if job.slot else {}
+            self._write(Action(kind, job.path, {"model": "one", **data, **slot}, us(at_s), by="model"))
+
+
+@pytest.mark.parametrize("step", ["chat", "compare"])
+@pytest.mark.parametrize(
+    ("then", "times"),
+    [("continue", {}), ("end", {}), ("continue", {"time_limit_s": 50}), ("end", {"away_after_s": 60})],
+)
+def test_a_reply_on_the_screen_when_time_runs_out_is_recorded_before_it_does(
+    step: str, then: str, times: dict[str, float]
+) -> None:
+    """At a step's own limit, at the session's, and where somebody is away too long."""
+    session, late_s = TimedTalk(step, then, **times), 60 + GRACE_S + 1
+    session.act(1 if "away_after_s" not in times else 0.5, "say", **SAID)
+    talk = session.path
+    session.expire(late_s)
+    assert (session.state.events[-1].kind, session.state.events[-1].by) == ("stopped", "system")
+    assert screen(session.study, session.state).actions == ()
+    assert all(job.data["stopped"] for job in pending_tasks(session.study, session.state))
+    with pytest.raises(Refused):
+        session.expire(late_s + 1)
+    session.end_replies(late_s + 1, "reply", text="It was on the scr", finish_reason="stopped")
+    session.expire(late_s + 1)
+    facts = session.state.facts[talk]
+    replies = [event.data for event in facts if event.kind == "replied"]
+    assert {(one["text"], one["finish_reason"]) for one in replies} == {("It was on the scr", "expired")}
+    assert {ended(event) for event in facts if event.kind == "replied"} == {"expired"}
+    assert facts[-1].kind == ("expired" if (then, times) == ("continue", {}) else "finished")
+    with pytest.raises(Refused):
+        session._write(Action("reply", talk, {"model": "one", "text": "late"}, us(late_s + 2), by="model"))
+
+
+def test_a_reply_without_a_word_when_time_ran_out_was_stopped_by_the_clock_and_by_nobody_else() -> None:
+    session = TimedTalk()
+    session.act(1, "say", **SAID)
+    talk = session.path
+    session.expire(60 + GRACE_S)
+    session.end_replies(63, "fail", reason="stopped")
+    failed = session.state.facts[talk][-1]
+    assert (failed.kind, failed.data["reason"], stopped_by_user(failed)) == ("failed", "expired", False)
+
+
+def test_a_reply_that_is_whole_when_the_clock_stops_it_is_whole() -> None:
+    session = TimedTalk()
+    session.act(1, "say", **SAID)
+    talk = session.path
+    session.expire(60 + GRACE_S)
+    session.end_replies(62, "reply", text="Whole.", finish_reason="stop")
+    assert session.state.facts[talk][-1].data["finish_reason"] == "stop"
+
+
+def test_a_limit_does_not_wait_for_ever_for_a_reply_that_it_stopped() -> None:
+    session = TimedTalk()
+    session.act(1, "say", **SAID)
+    talk = session.path
+    session.expire(62)
+    with pytest.raises(Refused):
+        session.expire(62 + ENDING_US / SECOND_US - 0.1)
+    session.expire(62 + ENDING_US / SECOND_US)
+    assert session.state.facts[talk][-1].kind == "expired"
+
+
+def test_what_is_sent_after_the_time_is_refused_as_late_and_not_as_a_second_tab() -> None:
+    session = limited()
+    seen = screen(session.study, session.state)
+    with pytest.raises(Refused) as twice:
+        session._write(Action("submit", "read", {}, us(11), seen=0))
+    session.expire(70 + GRACE_S)
+    with pytest.raises(Refused) as late:
+        session._write(Action("submit", seen.path, {"thought": "x"}, us(73), seen=seen.seen))
+    assert (late.value.message, twice.value.message) == (TOO_LATE, STALE)
+
+
+def notices(session: Session) -> list[str]:
+    """What the present screen says of what happened before."""
+    blocks = screen(session.study, session.state).panel.blocks
+    return [block.text.pattern for block in blocks if isinstance(block, NoticeBlock)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"), [({}, TIME_UP), ({"thought": ""}, TIME_UP), ({"thought": "a"}, TIME_UP_UNSENT)]
+)
+def test_a_screen_that_comes_as_time_was_up_says_so_and_what_became_of_the_text(typed: Any, says: str) -> None:
+    session = limited()
+    assert notices(session) == []
+    session.expire(70 + GRACE_S, typed=typed)
+    assert notices(session) == [says]
+    session.note(75)
+    assert notices(session) == [says]
+    session.act(80)
+    assert notices(session) == []
+
+
+def test_the_next_conversation_says_so_until_it_is_left() -> None:
+    session = TimedTalk()
+    session.expire(70, typed={"text": "Half a"})
+    session.act(71, "say", **SAID)
+    assert (notices(session), session.path) == ([TIME_UP_UNSENT], "item[1]/talk")
+
+
+@pytest.mark.parametrize(("typed", "says"), [({}, []), ({"thought": "Half a"}, [UNSENT])])
+def test_a_session_that_times_out_keeps_what_stood_in_the_form(typed: dict[str, str], says: list[str]) -> None:
+    session = limited("end")
+    session.expire(70 + GRACE_S, typed=typed)
+    assert (session.last[1].get("typed", {}), notices(session)) == (typed, says)
+
+
+def row_of_limits(count: int = 5, **times: Any) -> Session:
+    """Somebody before so many screens of a minute each."""
+    return Session(study_of(*({**READ, "id": f"r{n}", "time_limit": {"after_s": 60}} for n in range(count)), **times))
+
+
+def run_out(session: Session, *attended: bool, at_s: float = 0) -> float:
+    """One screen after the other runs out of time, with somebody there or not."""
+    for there in attended:
+        at_s += 70
+        session.expire(at_s, attended=there)
+    return at_s
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, None])
+def test_a_session_that_nobody_attends_times_out_after_as_many_screens_as_the_study_says(most: int | None) -> None:
+    session = row_of_limits(5, end_after_unattended=most)
+    run_out(session, *[False] * (most or 5))
+    assert session.state.outcome == ("timed_out" if most else "complete")
+    if most:
+        assert session.last == ("finished", {"outcome": "timed_out", "why": "unattended"})
+    kinds = [event.kind for event in session.state.events]
+    assert kinds.count("expired") == (most - 1 if most else 5)
+    (flag,) = [flag for flag in flags(session.study, session.state) if flag.what == "unattended"]
+    assert flag.path == "r0"
+
+
+@pytest.mark.parametrize("there", [(True,), (False, True, False), (True, False, True, False, True)])
+def test_a_screen_with_somebody_there_begins_the_row_anew(there: tuple[bool, ...]) -> None:
+    session = row_of_limits(6)
+    run_out(session, *there)
+    assert session.state.outcome == ""
+    assert any(flag.what == "unattended" for flag in flags(session.study, session.state)) == (False in there)
+
+
+@pytest.mark.parametrize("sign", ["typed", "more time", "message", "older caller"])
+def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> None:
+    session: Session = TimedTalk() if sign == "message" else limited(extensions=1)
+    if sign == "message":
+        session.act(1, "say", **SAID)
+        session.end_replies(2, "reply", text="Yes")  # type: ignore[attr-defined]
+    if sign == "more time":
+        session.act(11, "extend")
+    told = {"typed": {"typed": {"thought": "a"}, "attended": False}, "older caller": {}}.get(sign, {"attended": False})
+    session.expire(200, **told)
+    assert session.last[0] in ("expired", "drawn")
+    assert not any(map(is_unattended, session.state.events))
+
+
+def test_an_answer_between_two_unattended_screens_begins_the_row_anew() -> None:
+    session = row_of_limits(4)
+    at_s = run_out(session, False)
+    session.act(at_s + 1)
+    run_out(session, False, at_s=at_s + 1)
+    assert session.state.outcome == ""
+
+
+def test_a_study_of_before_the_rule_keeps_to_having_none() -> None:
+    """Its document says no default of the rule, and its hash stays what it was."""
+    document = json.loads(row_of_limits().study.document)
+    del document["file"]["session_limits"]["end_after_unattended"]
+    old = restore(json.dumps(document))
+    assert old.file.session_limits.end_after_unattended is None
+    assert old.document == json.dumps(document)
+    session = Session(old)
+    run_out(session, *[False] * 5)
+    assert session.state.outcome == "complete"
 
 
 moments = st.lists(st.integers(0, 400), max_size=8)

@@ -65,6 +65,24 @@ def rated(folder: Path, name: str = "rated") -> Path:
     return write(folder, raw)
 
 
+def timed(folder: Path) -> Path:
+    """A chat for one message whose reply is rated, and two chats of a few seconds each, for which the model is slow."""
+    raw = _talk("timed", {"backend": "scripted", "options": {"first_ms": 500, "pace_ms": 10}})
+    raw["models"]["slow"] = {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 2_000}}
+    talk = {"step": "chat", "model": "slow", "time_limit": {"after_s": 8, "on_expiry": "continue"}}
+    once = {"step": "chat", "id": "once", "model": "only", "max_messages": 1, "rate_each": ["helpfulness"]}
+    raw["flow"][1:2] = [
+        {"each": "first", "of": "questions", "take": 1, "flow": [once]},
+        {
+            "each": "question",
+            "of": "questions",
+            "take": 2,
+            "flow": [talk],
+        },
+    ]
+    return write(folder, raw)
+
+
 def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "study": name,

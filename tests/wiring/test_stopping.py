@@ -4,6 +4,7 @@ itself, and which column it is makes no difference."""
 from __future__ import annotations
 
 import asyncio
+import csv
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,23 +14,27 @@ from typing import Any
 import pytest
 
 from app.backends.guard import ACCEPTED
-from app.clock import SystemClock
-from app.errors import BackendUnavailable
+from app.clock import SystemClock, VirtualClock
+from app.errors import BackendRejected, BackendUnavailable
 from app.session.service import SessionService
 from app.session.transitions import LoadedSession
 from app.studies.loader import load_study
 from experiments.errors import Refused
 from experiments.session.conversation import stopped_by_user
 from experiments.session.side_by_side import rounds
+from storage.datasets.tidy.columns import file_of
 from storage.db.engine import open_database
 from tests.fakes import studies
+from tests.fakes.databases import export
 from tests.fakes.let_go import let_go
 from tests.fakes.served import settings_for
 from tests.fakes.stepping_model import ASKED, Asking, stepping
+from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 SLOTS = ("a", "b")
 AWAY = BackendUnavailable("away", reason="connection")
+REJECTED = BackendRejected("rejected", reason="status_400")
 LONG_S = 600
 """A pause before the next try that no test lives to see the end of."""
 MOMENTS: dict[str, Callable[[Asking], None]] = {
@@ -162,7 +167,7 @@ async def test_stop_keeps_what_came_of_each_column_and_asks_nobody_again(duel: D
     assert duel.outcomes() == {
         slot: (KEPT[moment], "stop" if moment == "whole" else "stopped") for slot, moment in at.items()
     }
-    assert live.screen.actions == (("vote",) if all(KEPT[moment] for moment in at.values()) else ("retry", "submit"))
+    assert live.screen.actions == (("vote",) if all(KEPT[moment] for moment in at.values()) else ("say",))
 
 
 async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, soak: bool) -> None:
@@ -194,7 +199,7 @@ async def test_stop_between_any_two_turns_of_the_loop(duel: Duel, seed: int, soa
             assert how != "stop" or (asking.ended and text == whole)
             assert how == "stop" or not refused
         words = all(text for text, _ in duel.outcomes().values())
-        assert live.screen.actions == (("vote",) if words else ("retry", "submit"))
+        assert live.screen.actions == (("vote",) if words else ("say",))
 
 
 _HEARD: dict[str, list[str]] = {}
@@ -212,13 +217,16 @@ async def _listen(duel: Duel, slot: str) -> None:
         _HEARD[slot].append(text)
 
 
-async def test_what_a_stop_has_cut_is_asked_again_together(duel: Duel) -> None:
-    """No reply that was cut is compared with one that was asked for anew and is whole; whichever column has no word."""
-    for cut, silent in (SLOTS, SLOTS[::-1]):
-        for clicked in ({}, {"slot": cut}, {"slot": silent}):
+async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -> None:
+    """No reply that was cut is compared with one that was asked for anew and is whole; whichever column failed."""
+    for cut, broken in (SLOTS, SLOTS[::-1]):
+        for clicked in ({}, {"slot": broken}):
             await duel.begin()
             duel.asking(cut).release("One ")
+            duel.asking(broken).fail(REJECTED)
             await duel.heard(cut, 1)
+            while duel.runtime.replies_on_the_way() > 1:
+                await asyncio.sleep(0)
             await duel.act("stop")
             await duel.over()
             asked = len(ASKED)
@@ -231,3 +239,53 @@ async def test_what_a_stop_has_cut_is_asked_again_together(duel: Duel) -> None:
             live = await duel.over()
             assert duel.outcomes() == dict.fromkeys(SLOTS, ("All of it.", "stop"))
             assert live.screen.actions == ("vote",)
+
+
+@pytest.mark.parametrize("then", ["continue", "end"])
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "another process"])
+async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
+    tmp_path: Path, then: str, elsewhere: bool
+) -> None:
+    """Whichever process notices; and once, though the model would have gone on."""
+    talk = {"step": "chat", "model": "one", "time_limit": {"after_s": 60, "on_expiry": then}}
+    raw = {
+        "study": "timed",
+        "title": "Timed",
+        "problems": {"pool": {"source": "jsonl", "path": "pool.jsonl"}},
+        "models": {"one": {"backend": "stepping", "system": "", "options": {}}},
+        "flow": [{"each": "item", "of": "pool", "take": 2, "flow": [talk]}, {"step": "finish"}],
+    }
+    (tmp_path / "pool.jsonl").write_text('{"id": "a", "text": "?"}\n{"id": "b", "text": "?"}\n', encoding="utf-8")
+    study, clock = load_study(str(studies.write(tmp_path, raw))), VirtualClock(10**15)
+    database = open_database(settings_for(tmp_path).database_url)
+    ours, other = (SessionService(database, settings_for(tmp_path), clock, shared=elsewhere) for _ in range(2))
+    for runtime in (ours, other):
+        runtime.prepare(study)
+    live = await ours.enrol(study, origin="person", seed="1")
+    live = await ours.participant(live.stream, "say", live.screen.path, {"text": "Hi"}, seen=live.screen.seen)
+    while not ASKED:
+        await asyncio.sleep(0.01)
+    ASKED[0].release("It was on ", "the scr")
+    async for _, length in ours.follow(live, 0):
+        if length == len("It was on the scr"):
+            break
+    clock.advance(63)
+    while not live.state.events[-1].kind.startswith(("expired", "finished")):
+        live = await (other if elsewhere else ours).reload(live.stream) or live
+        await asyncio.sleep(0.01)
+    ASKED[0].end()
+    await ours.settled(live.stream)
+    kinds = [event.kind for event in facts(database, live.stream)]
+    ended = "expired" if then == "continue" else "finished"
+    assert kinds == ["enrolled", "drawn", "said", "stopped", "replied", ended]
+    export(database, "timed", "tidy", tmp_path / "tidy")
+    rows = (tmp_path / "tidy" / file_of("messages")).read_text(encoding="utf-8").splitlines()
+    messages = list(csv.DictReader(rows))
+    assert [(row["role"], row["text"], row["ending"]) for row in messages] == [
+        ("user", "Hi", "complete"),
+        ("assistant", "It was on the scr", "expired"),
+    ]
+    assert query(database, "SELECT text FROM attempt") == [("It was on the scr",)]
+    for runtime in (ours, other):
+        await runtime.close()
+    let_go(database)

@@ -23,6 +23,7 @@ FLAGS: Mapping[str, str] = MappingProxyType(
         "straight_lined": "gave the same rating throughout",
         "missed_check": "failed an attention check",
         "leak": "had a reply that revealed which model wrote it",
+        "unattended": "had a screen that ran out of time with nobody there",
         "same_id": "used a recruiter ID that another session had used",
         "unreadable_id": "started from a link whose ID could not be taken",
     }

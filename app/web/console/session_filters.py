@@ -22,7 +22,17 @@ OF_PEOPLE = (Origin.PERSON, Origin.IMPORT, Origin.PILOT)
 DEFAULTS: Mapping[str, str] = {"origin": PEOPLE}
 """What the filters are set to that are not empty at first."""
 STATUSES = (LIVE, LEFT, *OUTCOMES)
-FLAGS = ("too_fast", "one_word", PASTED, "straight_lined", "missed_check", "leak", "same_id", "unreadable_id")
+FLAGS = (
+    "too_fast",
+    "one_word",
+    PASTED,
+    "straight_lined",
+    "missed_check",
+    "leak",
+    "unattended",
+    "same_id",
+    "unreadable_id",
+)
 EXCLUDED: Mapping[str, bool | None] = {ANY: None, "yes": True, "no": False}
 MOST_CHARS = 100
 LABELS: Mapping[str, str] = {

@@ -36,6 +36,7 @@ from storage.registers.origins import Origin
 NOT_WHOLE = {
     "cut_off": "This reply was cut off.",
     "stopped": "You stopped this reply.",
+    "expired": "Time was up before this reply was complete.",
     "unanswered": "This message was not answered.",
 }
 """The note below an incomplete reply, or below a message that got none."""

@@ -4,12 +4,25 @@ import { identity } from "./embed.js";
 import { WORDS, speak, spoken } from "./words.js";
 
 export const RETRY_MS = [1000, 2000, 4000];
+const GO_ON_MS = 5000; // after those tries, at least; at most twice as long, so that not all come at once
 
 export const sleep = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
-// Posts, and retries while there is no connection or the server is down; `slow` is called before each retry. Each try
-// has the same body with the same key, so an action is performed only once. Throws an Error with a text to show, which
-// `passes` if a later try may succeed.
+// Waits before another try; less long if the connection comes back, or somebody asks for it.
+const sleepers = new Set();
+export const tryNow = () => sleepers.forEach((wake) => wake());
+addEventListener("online", tryNow);
+
+export async function pause(attempt) {
+  let wake = null;
+  const woken = new Promise((resolve) => sleepers.add((wake = resolve)));
+  await Promise.race([sleep(RETRY_MS[attempt] ?? GO_ON_MS * (1 + Math.random())), woken]);
+  sleepers.delete(wake);
+}
+
+// Posts. With `slow` it retries without end while there is no connection or the server is down, and calls `slow` before
+// each retry, with a text to show once it takes long. Each try has the same body with the same key, so an action is
+// performed only once. Throws an Error with a text to show, which `passes` if a later try may succeed.
 // From a response of server-sent events it returns the first event, with the others as `rest`.
 export async function post(path, body, slow = null) {
   for (let attempt = 0; ; attempt++) {
@@ -27,9 +40,10 @@ export async function post(path, body, slow = null) {
     }
     if (status === 413) throw failure(WORDS.long, status);
     if (status && status < 500 && status !== 429) throw failure(WORDS.broken, status);
-    if (!slow || attempt >= RETRY_MS.length) throw failure((await noteOf(response)) ?? WORDS.offline, status, true);
-    slow();
-    await sleep(RETRY_MS[attempt]);
+    const words = (await noteOf(response)) ?? WORDS.offline;
+    if (!slow) throw failure(words, status, true);
+    slow(attempt < RETRY_MS.length ? null : words);
+    await pause(attempt);
   }
 }
 

@@ -10,8 +10,9 @@ let timer = null;
 let warned = false;
 let told = ""; // what is told now, so that a part painted anew tells it again
 
-// `given` has milliseconds from now; `over` is called when the time is up, `changed` when the screen may be left.
-export function keepTime(given, { over, changed }) {
+// `given` has milliseconds from now; `near` is called when the end is announced, `over` when the time is up, and `changed`
+// when the screen may be left.
+export function keepTime(given, { near, over, changed }) {
   const from = performance.now();
   const at = (ms) => (ms === null ? null : from + ms);
   times = { opens: at(given.opens_ms), warns: at(given.warns_ms), ends: at(given.ends_ms), more: given.more };
@@ -20,7 +21,7 @@ export function keepTime(given, { over, changed }) {
   told = "";
   const tick = () => {
     const now = performance.now();
-    tell(now);
+    tell(now, near);
     if (times.opens !== null) changed();
     if (times.opens !== null && now >= times.opens) times.opens = null;
     if (times.ends !== null && now >= times.ends) {
@@ -37,7 +38,7 @@ export function keepTime(given, { over, changed }) {
 export const wait = () => (times.opens === null || times.opens === undefined ? 0
   : Math.max(0, Math.ceil((times.opens - performance.now()) / 1000)));
 
-function tell(now) {
+function tell(now, near) {
   const clock = $("#clock"), alarm = $("#alarm");
   if (!clock || !alarm) return;
   const left = times.ends === null ? null : Math.max(0, Math.ceil((times.ends - now) / 1000));
@@ -45,7 +46,10 @@ function tell(now) {
   setText(clock, text);
   const soon = left !== null && now >= times.warns;
   clock.classList.toggle("soon", soon);
-  if (soon && !warned) told = WORDS.soon.replace("{seconds}", left);
+  if (soon && !warned) {
+    told = WORDS.soon.replace("{seconds}", left);
+    near();
+  }
   warned ||= soon;
   setText($("span", alarm), told);
   $("button", alarm).hidden = !(soon && times.more);

@@ -1,11 +1,12 @@
 // The participant's page: posts actions to the participant API, and passes the updates in its responses to Gradio.
 // The only state here is the last response (`now`) and what is not sent yet; the server's log is authoritative.
 
-import { RETRY_MS, newKey, post, send, sleep } from "./api.js";
+import { RETRY_MS, newKey, pause, post, send, sleep, tryNow } from "./api.js";
 import { keepTime, wait } from "./clock.js";
 import { composes, composing, whenComposed } from "./composition.js";
 import { copy } from "./copy.js";
 import { tellHost } from "./embed.js";
+import { catchFocus, ignoreKeys } from "./focus.js";
 import { $, $$, goTo, missing, showFaults, showMissing, valuesOf } from "./forms.js";
 import { escaped, patch, setText } from "./patch.js";
 import { listen, read, tell, tellLate, waitFor, write } from "./reply.js";
@@ -17,6 +18,7 @@ import { WORDS, speak } from "./words.js";
 const OUTPUTS = $("script[data-outputs]").dataset.outputs.split(" ");
 const PREVIEW_MS = 300;
 const DRAFT_MS = 2000; // after the last key; most screens are answered before, which spares the server their drafts
+const LAST_MS = 600;
 const MOST_UNSAVED_MS = 10_000; // after the first key that is not saved
 // The server's last response.
 let now = { path: null, seen: null, whose: null, shown: null, marks: {}, actions: [], slots: [], updates: {} };
@@ -24,6 +26,7 @@ let busy = false; // an act is on its way
 let unsaved = null; // the timer of a draft to be saved
 let unsavedSince = null; // when the first of what is not saved yet was typed
 let unanswered = null; // an action whose answer did not come, and its key
+let ranOut = null; // the screen whose time is up
 let tried = null; // the action whose form was to be sent with answers missing
 
 const box = () => $("#box textarea");
@@ -59,13 +62,16 @@ function note(text, again, { fades = false, unseen = false } = {}) {
   note.again = again;
 }
 
-async function show(painting) {
-  const same = painting.whose === now.whose && painting.path === now.path;
+// `asked`: the participant did what led to this screen.
+async function show(painting, asked = false) {
+  const same = painting.whose && painting.whose === now.whose;
   if (same && painting.seen < now.seen) return painting.rest?.return(); // of two that were asked for, the older one
   const before = now;
   now = painting;
   const moved = before.marks.left !== now.marks.left;
   const inBox = document.activeElement === box();
+  const spills = moved && !asked && before.path !== null && before.path === ranOut; // what is being typed is of the screen before
+  if (spills) { ignoreKeys(); document.activeElement.blur(); }
   if (moved) { forgetDraft(); tried = null; }
   speak(now);
   for (const block of $$(".block[dir]")) block.dir = now.dir;
@@ -86,18 +92,20 @@ async function show(painting) {
   refresh();
   tellLate();
   tell(before, now);
-  keepTime(now.timing, { over: timeIsUp, changed: refresh });
-  watch(now, note, save);
+  keepTime(now.timing, { near: bePresent, over: timeIsUp, changed: refresh });
+  watch(now, note, bePresent);
   document.title = $("#left h1")?.textContent || document.title;
   document.documentElement.dataset.waiting = String(now.slots.length > 0);
   ready();
   tellHost(now.host, moved && before.path !== null);
   if (moved && before.path !== null) {
     window.scrollTo(0, 0);
-    $("#left h1")?.focus({ preventScroll: true });
+    [$("#left h1"), $("#sheet-bar button")].find((place) => place?.checkVisibility())?.focus({ preventScroll: true });
+    if (spills) ignoreKeys();
   }
-  if (now.updates.side || now.updates.talk) showFailed(inBox || (!moved && document.activeElement === document.body));
+  if (now.updates.side || now.updates.talk) showFailed(!moved && (inBox || document.activeElement === document.body));
   if (now.updates.side && now.actions.includes("rate")) toRating($("#side form"));
+  if (!busy) catchFocus(now); // else at the end of the act, when buttons can be used again
   if (!moved && now.said > before.said) $("#talk .round:last-child")?.scrollIntoView();
   if (now.slots.length) now.slots.forEach(follow);
   else if (!now.ended && !now.actions.length) setTimeout(look, 1000); // the server is still drawing what comes next
@@ -109,11 +117,12 @@ function ready() {
 }
 
 // While a reply has failed there is no message box: if it had the focus, the focus moves to the retry button. A message
-// that was refused is in the box again, to be changed.
+// that was given back is in the box again, to be changed; after Stop the focus was at the reply.
 function showFailed(inBox) {
   const card = $("#side .failed, #talk .round:last-child .card:has(.no-reply)");
   card?.scrollIntoView({ block: "nearest" });
-  if (inBox) (now.actions.includes("say") ? box() : card)?.focus({ preventScroll: true });
+  const given = card && now.actions.includes("say");
+  if (inBox || (given && document.activeElement.matches(REPLIES))) (given ? box() : card)?.focus({ preventScroll: true });
 }
 
 // Gradio paints in its own time, and keeps the nodes that look alike: a box ticked on the last screen would still be
@@ -130,7 +139,12 @@ async function painted(painting) {
 
 // ---- Talking to the server
 
-const slow = () => note(WORDS.connecting);
+// Before another try; with `words` once it takes long, which can then be hurried.
+function slow(words) {
+  if (!words) return note(WORDS.connecting);
+  ready();
+  note(words, tryNow);
+}
 
 // The note when the server could not be reached, or does not know this session.
 function failed(error, again) {
@@ -163,7 +177,7 @@ async function act(kind, values, from) {
     unanswered = null;
     if (!painting.refused) { accepted(values); tried = null; }
     if (painting.refused && kind === "stop") painting.note = ""; // the reply has ended by itself
-    await show(painting);
+    await show(painting, !painting.refused);
     if (kind === "say" && !painting.refused) whenComposed(() => emptied(values.text));
     if (["retry", "stop"].includes(kind)) placeOf(values.slot)?.focus({ preventScroll: true }); // the button is gone
     if (kind === "vote" && now.layout === "compare") (now.actions.includes("say") ? box() : $("#side [type=submit]"))?.focus();
@@ -171,6 +185,9 @@ async function act(kind, values, from) {
     failed(error, () => (from.isConnected ? from.click() : act(kind, values, from))); // what is on the screen by then
   }
   setBusy(false, from);
+  const open = kind === "say" && now.actions.includes("say");
+  if (document.activeElement === document.body) (open ? box() : from).focus({ preventScroll: true }); // while busy it had none
+  catchFocus(now);
 }
 
 function setBusy(is, button) {
@@ -190,6 +207,7 @@ function emptied(sent) {
 // ---- The reply in progress
 
 const following = new Set();
+const REPLIES = "#chat [role=log], #talk article";
 const placeOf = (slot) => (slot ? $(`#talk .round:last-child [data-slot="${slot}"]`)?.closest("article") : $("#chat [role=log]"));
 
 // A slot is the name of a reply: "" of the one in a chat, a letter of one in a column.
@@ -205,16 +223,16 @@ async function follow(slot) {
   paintReply();
   waitFor(slot);
   for (let attempt = 0; same() && !reply.done; attempt++) {
-    if (attempt) await sleep(RETRY_MS[Math.min(attempt, RETRY_MS.length) - 1]);
+    if (attempt) await pause(attempt - 1);
     const before = reply.offset;
     try {
-      await read(reply, () => same() && paintReply(), rest);
+      await read(reply, () => { if (same()) { if (attempt > 1) note(""); paintReply(); } }, rest);
     } catch (error) {
       if (error.status === 401) failed(error);
     }
     rest = null;
     if (reply.offset > before) attempt = 0; // dropped after some words: read again at once
-    if (attempt > 1 && !reply.done) note(WORDS.connecting);
+    if (attempt > 1 && !reply.done) slow(attempt > RETRY_MS.length ? WORDS.offline : null);
   }
   if (!reply.text) await sleep(500); // ended without a word: give the server time to say why
   following.delete(slot);
@@ -227,6 +245,9 @@ async function follow(slot) {
 
 const count = (fields) => WORDS.missing.replace("{count}", fields.length);
 
+// Why nothing can be sent yet.
+const blocked = () => (now.slots.length ? WORDS.waits : now.actions.some((kind) => kind === "rate" || kind === "vote") ? WORDS.first : "");
+
 // Buttons are enabled when their action is available and no request is pending. One that is pressed too early says what
 // is missing, and its form shows it from then on.
 function refresh() {
@@ -237,7 +258,8 @@ function refresh() {
     const early = form.dataset.act === "submit" ? wait() : 0;
     if (button) button.disabled = !offered || busy || early > 0;
     const hint = $("[data-hint]", form);
-    const why = early ? WORDS.wait.replace("{seconds}", early) : lacking.length ? count(lacking) : "";
+    const waits = form.dataset.act === "submit" && !offered ? blocked() : "";
+    const why = early ? WORDS.wait.replace("{seconds}", early) : waits || (lacking.length ? count(lacking) : "");
     const text = busy && offered ? WORDS.busy : why;
     if (hint) setText(hint, text);
     showMissing(form, lacking);
@@ -306,10 +328,20 @@ function saveAtOnce() {
   if (kept && now.path && !now.ended && !isKept(draft())) send("api/draft", draft(), true);
 }
 
-// Unsent answers are saved as a draft, which the server records; then its next screen is loaded.
+// A draft says that somebody is there, even one of an empty form.
+function bePresent() {
+  if (now.path && !now.ended && !document.hidden) send("api/draft", draft(), true);
+}
+
+// Unsent answers are saved as a draft, which the server records, at last those of the moments that it grants; then its
+// next screen is loaded.
 async function timeIsUp(late) {
-  saveAtOnce();
-  await sleep(late);
+  ranOut = now.path;
+  if (document.hidden) saveAtOnce();
+  else bePresent();
+  await sleep(late - LAST_MS);
+  if (ranOut === now.path) saveAtOnce();
+  await sleep(LAST_MS);
   await look();
 }
 
@@ -323,19 +355,21 @@ async function preview() {
 // ---- Participants' actions
 
 function say() {
-  if (busy || !now.actions.includes("say")) return;
+  if (busy) return;
+  if (!now.actions.includes("say")) return note(blocked(), null, { fades: true });
   if (composing()) box().blur(); // a button that is touched leaves the focus there: so the input method gives its text
   const text = box().value.trim();
   if (!text) return note(WORDS.blank, null, { fades: true }), box().focus();
   act("say", { text }, $("#send"));
 }
 
-// The second half of a double click that began on the screen before is none on this one: it would answer what lies there.
+// A click that began on the screen before, or the second half of a double one, is none on this one: it would answer what
+// lies there.
 let pressedAt = null;
 for (const kind of ["mousedown", "click"]) {
   document.addEventListener(kind, (event) => {
-    if (event.detail === 1) pressedAt = now.path;
-    else if (event.detail > 1 && pressedAt !== now.path) { event.preventDefault(); event.stopImmediatePropagation(); }
+    if (event.detail === 1 && kind === "mousedown") pressedAt = now.path;
+    else if (event.detail && pressedAt !== now.path) { event.preventDefault(); event.stopImmediatePropagation(); }
   }, true);
 }
 

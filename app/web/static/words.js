@@ -3,11 +3,13 @@
 
 export const WORDS = {
   connecting: "The connection is slow. We are trying again. Nothing is lost.",
-  offline: "There is no connection at the moment. Your text is still here.",
+  offline: "There is no connection at the moment. We keep trying. Your text is still here.",
   broken: "Something went wrong on our side. Your answers are saved. Please reload this page.",
   long: "Your text is too long to send. Please shorten it. Nothing is lost.",
   nocopy: "This text cannot be copied. The study asks you to work on it here.",
   blank: "Please write a message first.",
+  waits: "Please wait for the reply, or stop it.",
+  first: "Please answer the question about the reply first.",
   late: "The reply is taking longer than usual. Your message is saved.",
   link: "This page can only be opened with your study link. Open the link again, and you will continue where you left off.",
   missing: "Unanswered questions: {count}",

@@ -34,6 +34,10 @@ ASKS: Mapping[str, str] = {
 """What Prolific requires for each outcome, and the action to choose there for its code."""
 
 
+OFTEN = 100
+"""How often a step in a phase or a loop is taken to come."""
+
+
 @dataclass(frozen=True, slots=True)
 class _At:
     """A step, its path in the file, and whether a phase or a loop comes before it."""
@@ -174,12 +178,19 @@ def _codes(study: Study, steps: Sequence[_At]) -> Iterator[tuple[str, frozenset[
         for outcome, code in at.step.ends().items():
             found.setdefault(outcome, set()).add(code)
     found["withdrawn"] = {""}  # everybody can withdraw, whatever the flow
-    times, limits = study.file.session_limits, [at.step.time_limit for at in steps]
-    if times.time_limit_s or times.away_after_s or any(limit and limit.on_expiry == "end" for limit in limits):
+    if _can_time_out(study, steps):
         found["timed_out"] = {""}
     for outcome, own in found.items():
         given = study.file.outcomes.get(outcome)  # type: ignore[call-overload]
         yield outcome, frozenset({given.code} if given and given.code else own)
+
+
+def _can_time_out(study: Study, steps: Sequence[_At]) -> bool:
+    times, limits = study.file.session_limits, [(at, limit) for at in steps if (limit := at.step.time_limit)]
+    if times.time_limit_s or times.away_after_s or any(limit.on_expiry == "end" for _, limit in limits):
+        return True
+    screens = sum(OFTEN if ".flow" in at.where else 1 for at, _ in limits)
+    return times.end_after_unattended is not None and screens >= times.end_after_unattended
 
 
 def _without(codes: Mapping[str, frozenset[str]]) -> Iterator[str]:

@@ -103,6 +103,10 @@ class SessionLimits(StrictModel):
     """After this time without activity, the page asks whether the participant is still there. Never by default."""
     away_after_s: Annotated[float, Field(ge=60)] | None = None
     """After this time without activity, the session ends as timed out. Never by default."""
+    end_after_unattended: Annotated[int, Field(ge=1)] | None = 2
+    """The session ends as timed out when so many screens in a row have run out of time without a sign that somebody
+    was there: no key, click or draft, and the page was not visible. Each such screen has the flag `unattended`. With
+    `null` the session goes on."""
     hold_place_s: Annotated[float, Field(ge=60)] = 7200
     """How long a participant's place is held after their last step. Then it can go to another participant; one who
     comes back later still continues."""

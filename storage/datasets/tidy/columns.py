@@ -54,7 +54,12 @@ GIVEN = MappingProxyType(
 )
 """The kinds of events that hold answers."""
 ENDS = MappingProxyType(
-    {"complete": "complete", "cut_off": "cut off at the longest length", "stopped": "stopped by the participant"}
+    {
+        "complete": "complete",
+        "cut_off": "cut off at the longest length",
+        "stopped": "stopped by the participant",
+        "expired": "stopped by a time limit",
+    }
 )
 MEASURES = MappingProxyType(
     {

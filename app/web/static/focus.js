@@ -1,0 +1,39 @@
+// Where keys go: never to the page's body when what had the focus is gone, and to nothing while a screen is new to somebody
+// who is still typing on the one before.
+
+import { $$ } from "./forms.js";
+
+const SPILL_MS = 1000;
+const PLACES = [
+  "#side form input:not([type=hidden])",
+  "#side button",
+  "#left [type=submit]",
+  "#chat [role=log], #talk .round:last-child article",
+  "#left h1",
+  "#sheet-bar button",
+];
+const TOUCH = matchMedia("(pointer: coarse)"); // the focus would bring up a keyboard
+let last = null;
+let ignoredUntil = 0;
+
+export const ignoreKeys = () => (ignoredUntil = performance.now() + SPILL_MS);
+
+for (const kind of ["keydown", "keypress", "keyup", "beforeinput"]) {
+  addEventListener(kind, (event) => {
+    if (performance.now() > ignoredUntil || event.key === "Tab" || /^F\d/.test(event.key)) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+}
+
+document.addEventListener("focusin", ({ target }) => (last = target));
+
+const isThere = (place) => place.isConnected && !place.disabled && place.checkVisibility();
+
+// Moves the focus to what comes next, if what had it is gone; not if somebody has clicked elsewhere.
+export function catchFocus({ actions, slots }) {
+  if (document.activeElement !== document.body || !last || isThere(last)) return;
+  const box = actions.includes("say") && !TOUCH.matches ? ["#box textarea"] : [];
+  const places = slots.length ? PLACES.slice(3) : [...box, ...PLACES];
+  places.flatMap((place) => $$(place)).find(isThere)?.focus({ preventScroll: true });
+}
