@@ -149,7 +149,9 @@ function slow(words) {
 // The note when the server could not be reached, or does not know this session.
 function failed(error, again) {
   ready();
-  if (error.status !== 401) return note(error.message, again);
+  const ours = error.status === undefined; // a fault of this page: its words are for the browser's console
+  if (ours) reportError(error);
+  if (error.status !== 401) return note(ours ? WORDS.broken : error.message, again);
   now = { ...now, path: "", actions: [], slots: [], ended: true };
   document.documentElement.dataset.layout = "page";
   const panel = `<h1 id="heading" tabindex="-1">${escaped(WORDS.reopen)}</h1><p>${escaped(WORDS.link)}</p>`;

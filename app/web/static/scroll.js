@@ -22,7 +22,7 @@ function look(log) {
   document.documentElement.toggleAttribute("data-behind", !follows);
   const { top: edge } = log.getBoundingClientRect();
   const message = !follows && [...log.children].find((one) => one.getBoundingClientRect().bottom > edge);
-  reads = message && { message, at: message.getBoundingClientRect().top };
+  reads = message ? { message, at: message.getBoundingClientRect().top } : null;
 }
 
 export function atEnd(change) {
