@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from app.clock import VirtualClock
+from app.session.service import SessionService
+from app.studies.loader import load_study
 from storage import tables
-from storage.db.engine import writer
-from storage.log import telemetry
+from storage.db.engine import open_database, writer
+from storage.log import seats, telemetry
 from storage.log.telemetry import MOST_RECORDS
 from storage.reports.screen_times import screens
 from tests.fakes import studies
@@ -25,6 +28,7 @@ from tests.wiring.reading import facts, query
 
 pytestmark = pytest.mark.anyio
 VISIT = {"kind": "screen", "seen": 4, "shown_ms": 9000, "visible_ms": 8000, "reading_ms": 3000, "typing_ms": 1000}
+FINISH = {"step": "finish"}
 KEYED = {"first_key_ms": 3000, "keys": {"comment": 12}, "choices": 1}
 
 
@@ -188,3 +192,62 @@ def times(served: Served, *options: str) -> str:
     done = parley("screen-times", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("sign", "attended"),
+    [
+        ("nothing", False),
+        ("draft", True),
+        ("left", True),
+        ("idle", False),
+        ("seen", True),
+        ("unseen", False),
+    ],
+)
+async def test_a_screen_is_attended_where_the_page_told_that_somebody_was_there(
+    served: Served, agreed: HttpBot, sign: str, attended: bool
+) -> None:
+    """An empty draft is a sign as well; and only one of that screen."""
+    records = {
+        "left": record(),
+        "idle": record(kind="idle", after_ms=60_000),
+        "seen": record(**VISIT),
+        "unseen": record(**VISIT, **KEYED) | {"visible_ms": 0},
+    }
+    if sign in records:
+        await tell(agreed, records[sign])
+    if sign == "draft":
+        await agreed.send("POST", "/api/draft", {"path": "remarks", "values": {}})
+    await agreed.send("POST", "/api/draft", {"path": "elsewhere", "values": {}})
+    while sign in records and not count(served, agreed):
+        await asyncio.sleep(0.01)
+    with served.database.connect() as connection:
+        assert telemetry.was_attended(connection, agreed.stream, "remarks") == attended
+        assert not telemetry.was_attended(connection, agreed.stream, "elsewhere")
+
+
+async def test_who_leaves_before_screens_that_go_on_by_themselves_is_timed_out_and_gives_the_place_back(
+    tmp_path: Path,
+) -> None:
+    limit = {"time_limit": {"after_s": 60, "on_expiry": "continue"}}
+    flow = [{"step": "info", "id": f"r{n}", "text": "Read.", **limit} for n in range(4)]
+    study = load_study(str(studies.write(tmp_path, {"study": "rows", "title": "Rows", "flow": [*flow, FINISH]})))
+    database, clock = open_database(settings_for(tmp_path).database_url), VirtualClock(10**15)
+    service = SessionService(database, settings_for(tmp_path), clock)
+    service.prepare(study)
+    gone = await service.enrol(study, origin="person", seed="1")
+    there = await service.enrol(study, origin="person", seed="2")
+    for number in range(4):
+        await service.save_draft(there.stream, f"r{number}", {})
+        clock.advance(63)
+        await service.sweep()
+        live = await service.get(gone.stream)
+        assert live is not None
+        assert live.state.outcome == ("timed_out" if number else "")
+    found = query(database, "SELECT outcome, flags FROM seat ORDER BY begun_us, stream = :s", s=there.stream)
+    assert found == [("timed_out", "unattended"), ("complete", "")]
+    with database.connect() as connection:
+        assert seats.counts(connection, "rows", "person", clock.now_us(), 7200) == [({}, 1)]
+    await service.close()
+    database.dispose()
