@@ -24,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
 NewContext = Callable[..., BrowserContext]
 WEB = Path(gradio_page.__file__).parent
 RENDERING = WEB.parent / "rendering"
+REPORT = WEB.parent / "analysis" / "report"
 
 
 def test_the_participants_page_is_as_assumed(fast: Process, new_context: NewContext) -> None:
@@ -68,7 +69,7 @@ CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 GIVEN = re.compile(r"(?:class|className|classList\.\w+|elem_classes|elem_id|id)[\"']?\s*[=:(]\s*\\?([\"'`])(.*?)\\?\1")
 COMPUTED = {
     "layout", "right", "noted", "added", "removed", "phase", "each", "soon", "hidden", "user", "message",
-    "bot", "live", "gradio-container", "menclose-downdiagonalstrike",
+    "bot", "live", "parens", "gradio-container", "menclose-downdiagonalstrike",
     *STANDARD_TYPES.values(),
 }  # fmt: skip
 """Classes of ours that our templates put together, one that Gradio's documentation names, one of math-core for what is
@@ -80,7 +81,7 @@ def test_no_style_finds_what_is_not_written_down() -> None:
     sources = [
         path
         for kind in ("*.py", "*.j2", "*.js")
-        for path in (*WEB.rglob(kind), *RENDERING.rglob(kind))
+        for path in (*WEB.rglob(kind), *RENDERING.rglob(kind), *REPORT.rglob(kind))
         if path.name != "gradio_page.py"
     ]
     ours = {

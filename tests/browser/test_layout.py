@@ -346,6 +346,10 @@ def test_on_a_phone_the_replies_of_several_models_are_in_a_row_of_one_swipe_or_k
 
 WITHIN = "one => one.getBoundingClientRect().left >= 0 && one.getBoundingClientRect().right <= innerWidth"
 MOVED_ON = f"""(from) => {{
-  const [...all] = document.querySelectorAll("#talk .round:last-child article");
-  return from + 1 >= all.length || ({WITHIN})(all[from + 1]);
+  const row = document.querySelector("#talk .round:last-child .replies");
+  const next = row.children[from + 1];
+  if (!next) return true;
+  const [box, around] = [next.getBoundingClientRect(), row.getBoundingClientRect()];
+  const ended = row.scrollLeft + row.clientWidth >= row.scrollWidth - 1;
+  return ({WITHIN})(next) && (ended || Math.abs(box.left + box.right - around.left - around.right) < 2);
 }}"""

@@ -122,6 +122,7 @@ def test_a_reply_can_be_stopped_and_the_next_outlives_a_reload(slow: Process, ne
         box.fill("")
     drafts.clear()
     visitor.say("Thank you.")
+    expect(replies.nth(2).locator(".text")).to_contain_text("a")  # else Stop would give the message back
     page.get_by_role("button", name="Stop the reply").click()
     expect(page.get_by_role("button", name="Stop the reply")).to_have_count(0)
     expect(box).to_have_value("")

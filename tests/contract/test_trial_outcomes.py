@@ -32,7 +32,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def played(path: Path) -> Database:
     database = open_database(f"sqlite:///{path.with_name('parley.db')}")
-    asyncio.run(fill(database, [str(path)], PEOPLE, "s"))
+    asyncio.run(fill(database, [str(path)], PEOPLE, "1"))
     return database
 
 

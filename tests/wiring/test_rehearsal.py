@@ -33,6 +33,8 @@ ELSEWHERE: Mapping[str, str] = {
     **{name: REMOVED for name in NAMES if name.startswith("dices.kept.")},
 }
 """The figures that sessions of the shipped studies cannot have, and why."""
+SOMETIMES = {"chatbench.filter.<step>"}
+"""The figures that are there only if a step of the filter leaves somebody out."""
 OF_STUDY: Mapping[str, Mapping[str, str]] = {
     "dices-990": {
         **{f"dices.{name}.<gold>": "DICES-990 has no gold ratings" for name in ("said_unsafe", "gold_agreement")},
@@ -77,7 +79,7 @@ def test_every_figure_of_a_shipped_study_exists_on_simulated_data(name: str, tmp
         pattern: one for finding in found.findings for one in finding.estimates for pattern in patterns(one.name, NAMES)
     }
     assert all(isfinite(one.value) for one in made.values())
-    missing = wanted(found.schemas) - set(made)
+    missing = wanted(found.schemas) - set(made) - SOMETIMES
     assert missing == wanted(found.schemas) & set(ELSEWHERE) | set(OF_STUDY.get(name, {}))
     plausible(database, name, {one.name: one.value for finding in found.findings for one in finding.estimates})
     database.dispose()

@@ -17,9 +17,10 @@ from uuid import uuid4
 
 import httpx2
 import pytest
+from sqlalchemy import insert
 
 from storage import tables
-from storage.db.engine import open_database
+from storage.db.engine import open_database, writer
 from storage.log.event_log import Log
 from storage.log.projections import differences
 from storage.log.write_requests import AttemptRow
@@ -181,6 +182,9 @@ async def start_all(replicas: Sequence[Process]) -> None:
 def test_what_two_processes_ask_for_the_same_reply_is_all_kept(url: str) -> None:
     databases = [open_database(url) for _ in range(2)]
     logs = [Log(database) for database in databases]
+    session = {"stream": "s", "study": "demo", "hash": "0" * 64, "origin": "person", "ordinal": 1}
+    with writer(databases[0]) as connection, connection.begin():
+        connection.execute(insert(tables.sessions).values(session))
     known = {column.name: None for column in tables.attempts.columns}
     values = {"stream": "s", "turn": 3, "slot": "", "study": "demo", "path": "talk", "started_us": 0, "model": "only"}
     row = {**known, **values, "backend": "scripted", "request": {}, "text": "", "total_us": 1}
