@@ -14,6 +14,7 @@ Screens = Callable[[str], Page]
 MASTHEAD_PX = 80
 """The height for which what is sticky below the head leaves room."""
 PILOT_PX = 28
+ROW_PX = 44
 ROW = """() => [...document.querySelectorAll("#head .masthead > *")].filter((one) => one.checkVisibility())
   .map((one) => one.getBoundingClientRect()).map(({ top, bottom }) => [top, bottom])"""
 LINES = "one => one.clientHeight / parseFloat(getComputedStyle(one).lineHeight)"
@@ -353,3 +354,19 @@ MOVED_ON = f"""(from) => {{
   const ended = row.scrollLeft + row.clientWidth >= row.scrollWidth - 1;
   return ({WITHIN})(next) && (ended || Math.abs(box.left + box.right - around.left - around.right) < 2);
 }}"""
+
+
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_the_head_has_the_whole_title_in_two_rows_and_the_bar_its_whole_button(
+    screens: Screens, width: int
+) -> None:
+    page = screens("consent")
+    page.set_viewport_size({"width": width, "height": 660})
+    page = screens("chat-answer")
+    title, onward = page.locator("#head .study"), page.locator("#sheet-bar > button")
+    title.evaluate("one => one.textContent = 'Shopping sums with a chatbot'")
+    onward.evaluate("one => one.textContent = 'Done with interaction'")
+    settled(page)
+    assert page.locator("#head .masthead").bounding_box()["height"] <= 2 * ROW_PX  # type: ignore[index]
+    for one in (title, onward):
+        assert not one.evaluate("one => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight")
