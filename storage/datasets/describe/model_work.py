@@ -19,6 +19,7 @@ UNUSABLE = {
     ),
 }
 TITLES = {"annotation": "## How models annotated the conversations", "alone": "## How models answered alone"}
+NEWEST = "Prompts and parameters are those of the newest run; an earlier one may have had others."
 NOT_RECORDED = "Its prompt and settings were not recorded."
 
 
@@ -63,6 +64,7 @@ def _section(exported: ExportManifest, kind: str) -> str:
         UNUSABLE[kind],
         overlaid if several and kind == "annotation" else "",
         table(("annotator" if kind == "annotation" else "method", "model", "asked as", "days", *words), rows),
+        NEWEST,
         *_settings(uses),
     )
 
