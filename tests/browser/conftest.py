@@ -30,6 +30,11 @@ CHANGE = """async (name) => {
 """Another screen, for which page.js looks as after the back button."""
 
 
+# Any certificate is good to the whole browser. Told to a context (`ignore_https_errors`), Chromium begins each request
+# once more for the certificate, and under load gave one up as ERR_TOO_MANY_RETRIES.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--ignore-certificate-errors"]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     report = yield
@@ -42,7 +47,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def browser(chromium: str) -> Iterator[Browser]:
     """Of a file: Playwright keeps an event loop running, beside which no other test may run one of its own."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         expect.set_options(timeout=MOST_S * 1000)
         yield browser
         browser.close()

@@ -92,7 +92,7 @@ def test_behind_nginx_with_tls_words_stream_and_cookies_are_of_the_path(
         for process in (participants, console):
             process.env.update(PARLEY_PUBLIC_URL=study, PARLEY_CONSOLE_URL=desk, PARLEY_TRUSTED_PROXIES="127.0.0.1")
             process.start()
-        context = new_context(own=True, ignore_https_errors=True)
+        context = new_context(own=True)
         someone = Visitor(context.new_page(), study)
         someone.arrive("demo")
         (mine,) = (cookie for cookie in context.cookies() if cookie["name"].endswith("parley"))
@@ -109,7 +109,7 @@ def test_behind_nginx_with_tls_words_stream_and_cookies_are_of_the_path(
         assert link.startswith(f"{study}/s/demo?")
         someone.finish()
         assert (someone.complaints, someone.elsewhere) == ([], set())
-        researcher = new_context(own=True, ignore_https_errors=True)
+        researcher = new_context(own=True)
         ada = AtConsole(researcher.new_page(), f"{desk}/")
         ada.log_in("Ada", GOOD)
         ada.open("Sessions")
@@ -133,7 +133,7 @@ def _go_on_elsewhere(link: str, study: str, new_context: Callable[..., BrowserCo
     """A person begins by their own link, and goes on by it in another browser."""
     headings = []
     for steps in (2, 0):
-        device = Visitor(new_context(own=True, ignore_https_errors=True).new_page(), study)
+        device = Visitor(new_context(own=True).new_page(), study)
         device.page.goto(link)
         device.page.get_by_role("button").click()
         device.ready()
