@@ -62,7 +62,8 @@ _OTHER = "\ufffc"
 """Stands for what is drawn, among the text that is shown as typed."""
 _MAY_LOSE = re.compile(r"[<\\$\[&\n*_~`]|(?:(?:[-*+>]|\d+[.)])\s*){9}")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});")
-_COMMAND = re.compile(r"(?<![\w:\\/.])\\([A-Za-z]+)\*?(\s*[{\[])?")
+# Behind a letter or a dot a backslash may be part of a path, unless an argument follows: `2\frac{1}{2}`.
+_COMMAND = re.compile(r"(?<!\\)(?:(?<![\w:/.])|(?=\\[A-Za-z]+\*?\{))\\([A-Za-z]+)\*?(\s*[{\[])?")
 _OPENED = re.compile(r"(?<!\\)\\[(\[]")
 _DOLLAR = re.compile(r"(?<![\\$])\$(?![\s$])([^$\n]*?(?<![\s\\]))\$(?![\d$])")
 _WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}")
