@@ -16,7 +16,7 @@ NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	if $$p -c '$(NEW_ENOUGH)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 
-.PHONY: help demo docs test tests check quick lint dist bench screenshots soak fresh foreign-servers readers psychds audit lock clean tools python
+.PHONY: help demo docs test tests test-all check quick lint dist bench screenshots soak fresh foreign-servers readers psychds audit lock clean tools python
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -28,11 +28,16 @@ demo: $(VENV)/.stamp-run  ## install what is needed to run Parley, and run the d
 docs: $(VENV)/.stamp-dev  ## build the documentation's site in build/site, offline
 	$(BIN)/python -m docs.site
 
-test: $(VENV)/.stamp-dev tools  ## all checks and all tests (about 15 minutes on two cores)
-	$(MAKE) --no-print-directory --jobs 2 lint tests
+test: $(VENV)/.stamp-dev tools  ## all checks, and the tests of each promise (about six minutes on two cores)
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory tests
 
 tests: $(VENV)/.stamp-dev tools
 	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40
+
+test-all: $(VENV)/.stamp-dev tools readers  ## all checks and all tests, as each night (about 15 minutes on two cores)
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -n $(WORKERS) $(BY_FILE) --durations=40 --nightly
 
 check: $(VENV)/.stamp-dev  ## format, lint, types, import rules and the tests of tests/core (about a minute on two cores)
 	$(MAKE) --no-print-directory --jobs 2 lint quick

@@ -1,4 +1,4 @@
-"""What all tests share: the --soak option, one seed, no network, and where to find data and a browser."""
+"""What all tests share: how much of them runs, one seed, no network, and where to find data and a browser."""
 
 import gc
 import ipaddress
@@ -36,13 +36,11 @@ CI_SEED = 1
 """In CI a change is judged by what it changed, so all runs draw the same; on a developer's machine and with --soak each
 run draws anew, and prints its seed."""
 LONG = (
-    *("console", "trouble", "builder", "seats", "console_sessions", "backend_faults", "accessibility_console"),
-    *("console_identity", "tutorial", "replicas", "keyboard_and_ear", "items_tab", "page", "whole", "accessibility"),
-    *("report_command", "hostile", "failures", "hostile_console", "outcomes", "telemetry", "pages"),
-    "firefox",
+    *("console", "layout", "editor", "outcomes", "keyboard_and_ear", "restarts", "page", "accessibility_console"),
+    *("console_identity", "people_room", "unanswered", "trouble", "phone", "accessibility", "replicas", "cookbook"),
+    *("console_hands", "builder", "console_sessions", "items_tab", "console_alerts", "seats", "rehearsal", "sub_path"),
 )
-"""Files that take half a minute or more, those with a browser between the others; they come first, so that nobody waits
-for one in the end."""
+"""Files that take long come first, the longest with a browser before all, so that nobody waits for one in the end."""
 _BEGINS = {f"test_{name}": number for number, name in enumerate(LONG)}
 MOST_CASES = 12
 """So many cases of one test are all run; of more, where they are a product, a short run draws some."""
@@ -51,7 +49,10 @@ LONGEST_S = 2 * 3600
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--soak", action="store_true", help="long settings: more examples, more people, hours")
+    parser.addoption("--nightly", action="store_true", help="also the tests that `make test` leaves to `make test-all`")
+    parser.addoption(
+        "--soak", action="store_true", help="all tests with long settings: more examples, more people, hours"
+    )
     parser.addoption("--foreign", action="store_true", help="also the tests against model servers that others wrote")
 
 
@@ -99,6 +100,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.timeout(LONGEST_S), append=False)
     else:
         left_out(config, items, "soak")
+        left_out(config, items, "nightly")
         draw(config, items)
 
 

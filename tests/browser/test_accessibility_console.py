@@ -64,7 +64,13 @@ def enter(ada: AtConsole, study: str, tab: str, part: str, painted: str) -> None
     ada.page.locator(painted).first.wait_for()
 
 
-@pytest.mark.parametrize("room", ROOMS)
+# A form, tables with charts, and a list: the short run hears of what the others share with them.
+DAILY = {"studies", "monitoring", "results"}
+
+
+@pytest.mark.parametrize(
+    "room", [room if room in DAILY else pytest.param(room, marks=pytest.mark.nightly) for room in ROOMS]
+)
 def test_a_room(ada: AtConsole, audit: Audit, room: str) -> None:
     enter(ada, *ROOMS[room])
     audit(ada.page)
@@ -96,6 +102,7 @@ def test_a_group_of_options_in_the_console_is_one_stop_with_arrows(ada: AtConsol
     assert not group.evaluate("group => group.contains(document.activeElement)")
 
 
+@pytest.mark.nightly
 def test_the_models_of_a_draft_when_tested(ada: AtConsole, audit: Audit) -> None:
     enter(ada, *ROOMS["edit"])
     ada.press("models-test")

@@ -12,7 +12,12 @@ from tests.browser.researcher import LONG_MS, AtConsole
 from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]  # on a machine that does much else
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(1800),
+    pytest.mark.nightly,
+]  # on a machine that does much else
 MOST_TABS = 120
 
 

@@ -14,7 +14,7 @@ from tests.browser.filled import STUDY, filled
 from tests.browser.researcher import AtConsole
 from tests.fakes.accounts import GOOD
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 AT_US = 1_790_000_000_000_000
 REASONS = {"calls": 12, "failed": 9, "reasons": {"circuit_open": 5, "status_503": 4}}
 FOUND = {

@@ -14,7 +14,7 @@ from tests.browser.researcher import AtConsole
 from tests.browser.test_console_sessions import wait_for
 from tests.fakes.accounts import GOOD
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 @pytest.fixture(scope="module")

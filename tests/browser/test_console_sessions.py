@@ -16,7 +16,7 @@ from tests.browser.waiting import LOOK_MS
 from tests.fakes.accounts import GOOD
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 PLAYED = 3
 """How many moments of a replay are played: each is a page that the browser loads."""
 

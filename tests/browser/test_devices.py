@@ -11,7 +11,7 @@ from tests.browser.visitor import Visitor
 from tests.fakes.proofs import signed
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 EXPLAIN = "Please explain it to Jane Doe."
 

@@ -143,6 +143,7 @@ def typed_on(at: AtConsole) -> Held:
 WRITTEN = "# first last words"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("way", ["picker", "list"])
 def test_the_last_words_are_saved_before_another_study_is_shown(typist: AtConsole, mine: Path, way: str) -> None:
     held = typed_on(typist)
@@ -156,6 +157,7 @@ def test_the_last_words_are_saved_before_another_study_is_shown(typist: AtConsol
     assert "first" not in (mine.parents[1] / "other/study.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.nightly
 def test_it_is_not_said_that_a_text_is_saved_which_is_on_its_way(typist: AtConsole) -> None:
     typist.page.keyboard.insert_text("# zero ")
     saved = typist.at("faults").get_by_text("Saved.")
@@ -197,6 +199,7 @@ def unanswered(route: Route) -> None:
     route.abort()
 
 
+@pytest.mark.nightly
 def test_a_text_that_was_refused_for_a_moment_is_saved_with_the_next_key(typist: AtConsole, mine: Path) -> None:
     typist.page.route(f"**{EVENTS}*", unavailable)
     typist.page.keyboard.insert_text("# first")
@@ -209,6 +212,7 @@ def test_a_text_that_was_refused_for_a_moment_is_saved_with_the_next_key(typist:
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("lost", ["save", "question"])
 def test_a_text_is_kept_where_the_console_does_not_answer(typist: AtConsole, mine: Path, lost: str) -> None:
     """Gradio sends nothing more until the page is loaded again."""
@@ -229,6 +233,7 @@ def test_a_text_is_kept_where_the_console_does_not_answer(typist: AtConsole, min
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 
+@pytest.mark.nightly
 def test_what_was_saved_before_the_page_was_left_is_nobody_elses(typist: AtConsole, mine: Path) -> None:
     """The first words are saved, but the page hears nothing of it."""
     typist.page.route(f"**{EVENTS}*", lambda route: route.fetch() and None)
@@ -245,6 +250,7 @@ def test_what_was_saved_before_the_page_was_left_is_nobody_elses(typist: AtConso
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 
+@pytest.mark.nightly
 def test_an_ended_login_loses_nothing_that_was_typed(typist: AtConsole, mine: Path) -> None:
     cookies = typist.page.context.cookies()
     typist.page.context.clear_cookies()
@@ -259,6 +265,7 @@ def test_an_ended_login_loses_nothing_that_was_typed(typist: AtConsole, mine: Pa
     assert mine.read_text(encoding="utf-8").endswith(WRITTEN)
 
 
+@pytest.mark.nightly
 def test_an_owner_can_write_whichever_answer_comes_last_while_the_page_loads(ada: AtConsole, mine: Path) -> None:
     """Gradio says that the first tab was selected; the answer changes nothing, and Gradio then drops properties."""
     selections: list[int] = ada.page.evaluate(SELECTIONS)
@@ -276,6 +283,7 @@ def test_an_owner_can_write_whichever_answer_comes_last_while_the_page_loads(ada
     made.page.close()
 
 
+@pytest.mark.nightly
 def test_the_answer_to_a_save_puts_no_later_question_away(typist: AtConsole) -> None:
     held = typed_on(typist)
     typist.press("publish-ask")
@@ -285,6 +293,7 @@ def test_the_answer_to_a_save_puts_no_later_question_away(typist: AtConsole) -> 
     expect(typist.at("publishing")).to_be_visible()
 
 
+@pytest.mark.nightly
 def test_a_text_that_is_not_saved_is_told_beside_it_and_not_published(
     ada: AtConsole, typist: AtConsole, mine: Path
 ) -> None:
@@ -322,6 +331,7 @@ def selected(ada: AtConsole) -> str:
     return str(ada.page.evaluate("getSelection().toString()"))
 
 
+@pytest.mark.nightly
 def test_a_fault_in_the_list_selects_its_place(editor: AtConsole) -> None:
     fault = editor.at("faults").get_by_role("button", name="scribted")
     fault.click()
@@ -331,6 +341,7 @@ def test_a_fault_in_the_list_selects_its_place(editor: AtConsole) -> None:
     expect(fault).to_have_count(0, timeout=LONG_MS)
 
 
+@pytest.mark.nightly
 def test_a_fault_is_selected_by_keyboard_and_after_characters_of_two_units(editor: AtConsole) -> None:
     editor.rewrite("study-text", DRAFT.replace("one: {", "one: {model: 😀😀, "))
     fault = editor.at("faults").get_by_role("button", name="scribted")
@@ -342,12 +353,14 @@ def test_a_fault_is_selected_by_keyboard_and_after_characters_of_two_units(edito
     assert selected(editor) == "backend: scribted"
 
 
+@pytest.mark.nightly
 def test_faults_are_marked_in_the_text_and_beside_it(editor: AtConsole) -> None:
     text = editor.at("study-text")
     expect(text.locator(".cm-lintRange-error").first).to_have_text("backend: scribted")
     assert text.locator(".cm-lint-marker-error").count() == 2
 
 
+@pytest.mark.nightly
 def test_passing_the_picker_of_studies_puts_no_question_away(editor: AtConsole) -> None:
     """Gradio says that a study was chosen each time that the focus leaves the picker."""
     editor.rewrite("study-text", CORRECT)
@@ -362,6 +375,7 @@ def test_passing_the_picker_of_studies_puts_no_question_away(editor: AtConsole) 
     expect(editor.at("publishing")).to_have_count(0, timeout=LONG_MS)
 
 
+@pytest.mark.nightly
 def test_keys_and_values_are_completed(editor: AtConsole) -> None:
     editor.rewrite("study-text", DRAFT + "  - step: chat\n    on_fai")
     options = editor.page.get_by_role("listbox").get_by_role("option")
@@ -374,6 +388,7 @@ def test_keys_and_values_are_completed(editor: AtConsole) -> None:
     editor.page.keyboard.press("Escape")
 
 
+@pytest.mark.nightly
 def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole) -> None:
     editor.rewrite("study-text", DRAFT + "on_identity_leak: flag")
     expect(editor.at("study-text-help")).to_contain_text("Allowed: flag, mask, regenerate", timeout=LONG_MS)
@@ -381,6 +396,7 @@ def test_a_key_is_explained_at_the_cursor_and_under_the_mouse(editor: AtConsole)
     expect(editor.at("study-text").locator(".cm-tooltip .cm-help")).to_contain_text("step ", timeout=LONG_MS)
 
 
+@pytest.mark.nightly
 def test_a_reply_under_test_is_shown_while_it_comes(editor: AtConsole) -> None:
     """The model stops in the middle of its reply, until it has been silent for too long."""
     study = DRAFT.replace(
@@ -393,6 +409,7 @@ def test_a_reply_under_test_is_shown_while_it_comes(editor: AtConsole) -> None:
     expect(editor.at("tested").locator(".failed")).to_contain_text("timeout", timeout=LONG_MS)
 
 
+@pytest.mark.nightly
 def test_tab_does_not_trap_the_focus(editor: AtConsole) -> None:
     text = editor.page.get_by_role("textbox", name="study.yaml")
     text.focus()
@@ -401,6 +418,7 @@ def test_tab_does_not_trap_the_focus(editor: AtConsole) -> None:
     assert not text.evaluate("text => text.contains(document.activeElement)")
 
 
+@pytest.mark.nightly
 def test_nothing_is_wrong_for_assistive_technology(editor: AtConsole, audit: Audit) -> None:
     audit(editor.page)
     editor.rewrite("study-text", DRAFT + "paste: ")
@@ -410,6 +428,7 @@ def test_nothing_is_wrong_for_assistive_technology(editor: AtConsole, audit: Aud
     editor.page.keyboard.press("Escape")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("text", "wanted", "unwanted"),
     [
@@ -433,6 +452,7 @@ def test_what_can_stand_at_a_place(ada: AtConsole, text: str, wanted: str, unwan
     assert unwanted not in found
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "text", ["flow:\n  - step: info\n    text: |\n      On key: ^", "study: a # on^", 'title: "a # ^']
 )
@@ -440,6 +460,7 @@ def test_nothing_is_proposed_in_texts_and_comments(ada: AtConsole, text: str) ->
     assert not ada.page.evaluate(SCHEMA, [text, False])
 
 
+@pytest.mark.nightly
 def test_a_kind_of_step_is_explained(ada: AtConsole) -> None:
     chat: Any = ada.page.evaluate(SCHEMA, ["flow:\n  - step: chat^", True])
     info: Any = ada.page.evaluate(SCHEMA, ["flow:\n  - step: info^", True])

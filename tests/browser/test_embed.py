@@ -149,6 +149,7 @@ def test_a_study_finishes_in_a_page_of_another_site_which_gets_its_outcome(
     assert {origin for origin, _ in page.evaluate("heard")} == {parley.url}
 
 
+@pytest.mark.nightly
 def test_the_note_is_below_all_that_it_may_speak_of_and_the_frame_grows_with_it(
     page: Page, host: HostPages, parley: Process
 ) -> None:
@@ -170,6 +171,7 @@ def test_the_note_is_below_all_that_it_may_speak_of_and_the_frame_grows_with_it(
             expect(frame.locator("#note .note")).to_have_count(0)
 
 
+@pytest.mark.nightly
 def test_where_no_cookie_at_all_is_kept_a_reload_of_either_page_loses_nothing(
     page: Page, host: HostPages, parley: Process
 ) -> None:
@@ -192,6 +194,7 @@ def test_where_no_cookie_at_all_is_kept_a_reload_of_either_page_loses_nothing(
         expect(frame.locator("#heading")).to_have_text(heading)
 
 
+@pytest.mark.nightly
 def test_a_picture_that_no_cookie_lets_load_is_loaded_with_the_token(
     page: Page, host: HostPages, parley: Process
 ) -> None:
@@ -210,6 +213,7 @@ def test_a_picture_that_no_cookie_lets_load_is_loaded_with_the_token(
     until(frame, "document.querySelector('#left img').naturalWidth === 120")
 
 
+@pytest.mark.nightly
 def test_a_foreign_origin_gets_an_empty_frame_and_hears_nothing(page: Page, host: HostPages, parley: Process) -> None:
     """The same site under another name, for an embedded study; and the named one, for a study that is not embedded."""
     host.pages["/survey"] = HEARD + PLAIN.format(snippet=snippet("html", parley.url, "longer"))
@@ -232,6 +236,7 @@ def test_a_foreign_origin_gets_an_empty_frame_and_hears_nothing(page: Page, host
         assert page.evaluate("heard") == []
 
 
+@pytest.mark.nightly
 def test_the_snippets_for_survey_services_note_the_outcome(page: Page, host: HostPages, parley: Process) -> None:
     def finish(around: str, language: str, without: str = "") -> None:
         text = snippet(language, parley.url).replace("${e://Field/ResponseID}", "R_1").replace(without, "")
@@ -254,6 +259,7 @@ def test_the_snippets_for_survey_services_note_the_outcome(page: Page, host: Hos
     assert len(page.evaluate("saved.parley_id")) == 36
 
 
+@pytest.mark.nightly
 def test_the_snippet_for_redcap_fills_its_field(page: Page, host: HostPages, parley: Process) -> None:
     text = [block.text for block in blocks(GUIDE, "js")][1].replace(SERVER, parley.url)
     assert len(text.splitlines()) <= MOST_LINES

@@ -184,6 +184,7 @@ def test_a_failure_is_one_calm_sentence_and_a_button(place: Place, visitor: Visi
     assert (statuses - {"204"}, visitor.complaints, visitor.elsewhere) == ({"200"}, [], set())
 
 
+@pytest.mark.nightly
 def test_a_refused_message_is_in_the_box_again_until_it_is_answered(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-content-filter")
     box, refused = page.locator("#box textarea"), page.locator("#side .failed [role=alert]")
@@ -243,6 +244,7 @@ def test_a_model_that_fails_for_good_is_walked_past_to_the_end(
     assert (tells(place, page), visitor.complaints) == ([], [])
 
 
+@pytest.mark.nightly
 def test_a_failure_leaves_a_conversation_where_somebody_scrolled_it_up(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-none")
     visitor.hear_out()
@@ -261,6 +263,7 @@ def test_a_failure_leaves_a_conversation_where_somebody_scrolled_it_up(place: Pl
     assert [one.split(":")[0] for one in bubbles(page)] == ["you", "bot", "you", "bot", "you"], "none of its words"
 
 
+@pytest.mark.nightly
 def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, visitor: Visitor) -> None:
     visitor.arrive("case-refusals")
     visitor.until("Write a message")
@@ -278,6 +281,7 @@ def test_a_message_that_one_column_refused_is_in_the_box_again(place: Place, vis
     assert (tells(place, page), visitor.complaints) == ([], [])
 
 
+@pytest.mark.nightly
 @pytest.mark.soak
 def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-429-soon")
@@ -290,6 +294,7 @@ def test_a_busy_server_is_asked_again_without_a_word(place: Place, visitor: Visi
     assert (tells(place, page), visitor.complaints) == ([], [])
 
 
+@pytest.mark.nightly
 def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visitor: Visitor) -> None:
     page = come(visitor, "case-length")
     visitor.hear_out()
@@ -300,6 +305,7 @@ def test_a_reply_that_was_cut_off_says_so_after_a_reload_too(place: Place, visit
         assert bubbles(page)[1] == "bot: Hel", "the mark is no part of what the model wrote"
 
 
+@pytest.mark.nightly
 def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, new_context: NewContext) -> None:
     """The page's clock is put forward; the study would end the session for a failure."""
     page = new_context(own=True).new_page()
@@ -321,6 +327,7 @@ def test_a_long_wait_is_told_once_and_stopping_it_is_no_failure(place: Place, ne
     assert [event.kind for event in place.newest()] == ["said", "stopped", "failed"]
 
 
+@pytest.mark.nightly
 def test_a_column_that_fails_is_asked_again_alone(place: Place, visitor: Visitor) -> None:
     visitor.arrive("case-columns")
     visitor.until("Write a message")

@@ -16,7 +16,7 @@ from tests.fakes.host_pages import host_pages
 from tests.fakes.served import Process, serving_aside, settings_for
 from tests.web import gallery
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 READY = "document.documentElement?.dataset.ready === 'yes'"
 FIELD = "#left form .field"
 UNSAID = "document.documentElement.dataset.layout === 'chat' && !document.querySelector('#chat .message.you')"

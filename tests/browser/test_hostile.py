@@ -41,7 +41,7 @@ from tests.fakes.hostile.overflow import OVERFLOW
 from tests.fakes.hostile.plain import plain
 from tests.fakes.served import Served, serving_aside, settings_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 PLAIN = [Payload("plain", str(number), plain(random.Random(number)), "read otherwise") for number in range(500)]
 STEPS = {

@@ -25,7 +25,7 @@ from tests.fakes.hostile.overflow import OVERFLOW
 from tests.fakes.reports import crossed, figure, finding, report
 from tests.fakes.served import Process, settings_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 TOLD = "#session-story .text, #session-story .given, #session-story dt, #session-head .why-excluded, .remark"
 STORY = (
     "#session-story .message.you",

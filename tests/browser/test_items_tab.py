@@ -19,7 +19,7 @@ from tests.fakes.accounts import GOOD, ada_and_bob
 from tests.fakes.pictures import drawn
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 STUDY = """study: {name}
 title: Capitals
 models: {{tutor: {{backend: scripted}}}}

@@ -75,6 +75,7 @@ def test_a_whole_study_by_keyboard_where_it_is_can_always_be_seen(
     assert visitor.complaints == []
 
 
+@pytest.mark.nightly
 def test_two_models_side_by_side_by_keyboard_enlarged_and_told_by_their_letters(
     fast: Process, new_context: NewContext
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_group_of_options_is_one_stop(screens: Screens, name: str) -> None:
     assert {one: stops.count(one) for one in radios} == dict.fromkeys(radios, 1)
 
 
+@pytest.mark.nightly
 def test_what_scrolls_is_reached_by_the_keyboard(screens: Screens) -> None:
     page = screens("chat-answer")
     page.set_viewport_size({"width": 320, "height": 700})
@@ -148,6 +150,7 @@ def test_what_scrolls_is_reached_by_the_keyboard(screens: Screens) -> None:
 # ---- Without eyes, and without motion
 
 
+@pytest.mark.nightly
 def test_a_reply_is_told_once_it_is_whole(slow: Process, new_context: NewContext) -> None:
     """That it is being written, then all of it, and in between none of its pieces; what is saved, and what is amiss."""
     page = new_context().new_page()
@@ -178,11 +181,13 @@ def test_a_reply_is_told_once_it_is_whole(slow: Process, new_context: NewContext
     assert [words for words in senses.said if words.startswith("(log)") and last not in words][1:] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["chat-failed", "compare-failed", "check-again"])
 def test_what_failed_is_an_alert(screens: Screens, name: str) -> None:
     assert screens(name).get_by_role("alert").first.inner_text().strip()
 
 
+@pytest.mark.nightly
 def test_nothing_moves_for_whom_motion_is_unwelcome(screens: Screens) -> None:
     """The one thing that moves is the sign that a reply is being written."""
     page = screens("chat-waiting")
@@ -197,6 +202,7 @@ def test_nothing_moves_for_whom_motion_is_unwelcome(screens: Screens) -> None:
 AT_BODY = "document.activeElement === document.body"
 
 
+@pytest.mark.nightly
 def test_the_focus_is_never_lost_and_what_cannot_be_sent_yet_says_why(slow: Process, new_context: NewContext) -> None:
     """After the last message, its reply and its rating, each sent by the keyboard."""
     page = new_context().new_page()

@@ -13,7 +13,7 @@ from tests.browser.waiting import quiet
 from tests.fakes import studies
 from tests.fakes.served import Process
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 PHONE = {"viewport": {"width": 320, "height": 640}, "has_touch": True, "is_mobile": True, "locale": "ar"}
 SAY = catalogue("ar")
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.browser.axe import TOO_WIDE
 from tests.browser.waiting import MOST_S, settled
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 Screens = Callable[[str], Page]
 SIZES = [(1280, 800), (640, 400), (390, 844), (360, 640)]
 FONT_PX = "one => parseFloat(getComputedStyle(one).fontSize)"

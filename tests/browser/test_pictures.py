@@ -14,7 +14,7 @@ from tests.browser.waiting import settled, until
 from tests.fakes import pictures
 from tests.fakes.served import Served, serving_aside, settings_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 LOADED = "[...document.images].every((one) => one.complete)"
 BROKEN = """() => [...document.images].filter((one) => !one.naturalWidth).map((one) => one.alt)"""
 OUTSIDE = """() => [...document.images].filter((one) => {

@@ -11,7 +11,7 @@ from app.privacy.screens import START
 from app.privacy.screenshots import WIDTHS, file_of
 from tests.fakes.commanding import parley
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("chromium"), pytest.mark.timeout(300), pytest.mark.nightly]
 
 STUDY = """
 study: tiny

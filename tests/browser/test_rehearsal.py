@@ -16,7 +16,7 @@ from tests.browser.researcher import LONG_MS, AtConsole
 from tests.fakes.accounts import GOOD
 from tests.fakes.databases import busy
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 REHEARSED = 5
 BANNER = "[data-rehearsal]"
 

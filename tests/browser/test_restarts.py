@@ -48,6 +48,7 @@ def test_killed_while_the_page_is_open(slow: Process, new_context: NewContext) -
     visitor.go_on()
 
 
+@pytest.mark.nightly
 @pytest.mark.soak
 @pytest.mark.parametrize("for_ms", [1_000, 5_000, 30_000])
 def test_a_reply_is_whole_after_its_connection_was_cut(slow: Process, new_context: NewContext, for_ms: int) -> None:
@@ -72,6 +73,7 @@ def test_a_reply_is_whole_after_its_connection_was_cut(slow: Process, new_contex
         assert (visitor.note, page.evaluate("window.same"), line.cuts > 0) == ("", True, True)
 
 
+@pytest.mark.nightly
 def test_a_page_that_lost_a_part_is_loaded_again(slow: Process, new_context: NewContext, seed: int, soak: bool) -> None:
     """As when the server is restarted meanwhile: it comes up whole once the server answers, whichever part it was.
 
@@ -114,6 +116,7 @@ def unless_asked(route: Route) -> None:
         route.continue_()
 
 
+@pytest.mark.nightly
 def test_a_part_that_never_arrives_is_done_without(slow: Process, new_context: NewContext) -> None:
     """A browser may refuse it for good; the page is not loaded again and again."""
     page = new_context().new_page()
@@ -128,6 +131,7 @@ def test_a_part_that_never_arrives_is_done_without(slow: Process, new_context: N
     assert loaded.count(f"{slow.url}/") == 1 + 3
 
 
+@pytest.mark.nightly
 def test_what_a_browser_adds_to_the_page_and_cannot_load_is_no_part_of_it(
     slow: Process, new_context: NewContext
 ) -> None:
@@ -143,6 +147,7 @@ def test_what_a_browser_adds_to_the_page_and_cannot_load_is_no_part_of_it(
     assert page.evaluate("sessionStorage['parley-anew']") is None
 
 
+@pytest.mark.nightly
 def test_what_a_server_in_trouble_says_is_read_and_one_can_go_on(slow: Process, new_context: NewContext) -> None:
     page = new_context().new_page()
     visitor = Visitor(page, slow.url)
@@ -180,6 +185,7 @@ def test_without_a_connection_the_page_keeps_what_was_sent_and_goes_on_as_soon_a
     assert [event.kind for event in newest_facts(slow)][-2:] == ["said", "replied"]
 
 
+@pytest.mark.nightly
 def test_a_reply_whose_events_break_off_is_asked_for_again(slow: Process, new_context: NewContext) -> None:
     """After the screen, and after some words."""
     page = new_context().new_page()
@@ -200,6 +206,7 @@ def test_a_reply_whose_events_break_off_is_asked_for_again(slow: Process, new_co
         assert (visitor.note, page.evaluate("window.same"), attempts(slow)) == ("", True, number)
 
 
+@pytest.mark.nightly
 def test_a_proxy_that_gathers_an_answer_keeps_only_one_click_waiting(slow: Process, new_context: NewContext) -> None:
     """From then on the page asks for the reply after the click, as it cannot have both at once."""
     page = new_context().new_page()

@@ -35,7 +35,7 @@ LENGTHS = """() => {
 }"""
 """Write down how long the reply on the screen is, whenever the page changes."""
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(600), pytest.mark.nightly]
 
 
 @pytest.mark.soak

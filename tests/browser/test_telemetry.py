@@ -204,6 +204,7 @@ def test_a_slow_endpoint_slows_no_click(served: Served, visitor: Visitor) -> Non
     held[0].continue_()
 
 
+@pytest.mark.nightly
 def test_who_does_not_stir_is_asked_and_answers_by_a_key(served: Served, new_context: NewContext) -> None:
     visitor = Visitor(new_context(own=True, permissions=CLIPBOARD).new_page(), served.url)
     visitor.page.clock.install()

@@ -16,7 +16,7 @@ from tests.browser.waiting import until
 from tests.fakes.served import Process
 from tests.web.screens import SCREENS
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(600), pytest.mark.nightly]
 NewContext = Callable[..., BrowserContext]
 TRANSLATOR = Path(__file__).with_name("translator.js").read_text(encoding="utf-8")
 BEGINS = "⟦"

@@ -71,6 +71,7 @@ def test_saved_is_said_only_while_it_is_so_and_a_draft_that_failed_is_sent_again
     expect(comment).to_have_value("First words. Second words, offline.")
 
 
+@pytest.mark.nightly
 def test_whoever_types_without_a_pause_is_saved_too(visitor: Visitor) -> None:
     page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
     drafts: list[str] = []
@@ -84,6 +85,7 @@ def test_whoever_types_without_a_pause_is_saved_too(visitor: Visitor) -> None:
     raise AssertionError(f"nothing was saved in {MOST_KEYS * KEY_MS / 1000} s")
 
 
+@pytest.mark.nightly
 def test_what_is_sent_again_is_what_is_on_the_screen(visitor: Visitor, fast: Process) -> None:
     page, comment = visitor.page, visitor.page.locator("textarea[name=comment]")
     visitor.fill_in()
@@ -100,6 +102,7 @@ def test_what_is_sent_again_is_what_is_on_the_screen(visitor: Visitor, fast: Pro
     assert submitted.data["comment"] == "A new answer."
 
 
+@pytest.mark.nightly
 def test_a_page_whose_answer_was_lost_is_sent_once_by_its_own_button(visitor: Visitor, fast: Process) -> None:
     page = visitor.page
     visitor.fill_in()
@@ -134,6 +137,7 @@ def test_a_message_whose_answer_was_lost_is_said_once_and_leaves_the_box(chattin
     assert count(fast, "said") == 2
 
 
+@pytest.mark.nightly
 def test_a_reply_that_ends_while_it_is_being_stopped_is_no_fault_of_theirs(
     slow: Process, new_context: NewContext
 ) -> None:
@@ -149,6 +153,7 @@ def test_a_reply_that_ends_while_it_is_being_stopped_is_no_fault_of_theirs(
     assert visitor.note == ""
 
 
+@pytest.mark.nightly
 def test_a_text_that_is_too_long_is_pasted_whole_and_refused_with_its_length(chatting: Visitor) -> None:
     page, box = chatting.page, chatting.page.locator("#box textarea")
     text = "far too long " * 400 + "and now my question"

@@ -15,6 +15,8 @@ from storage.db.engine import Database
 from tests.fakes.databases import export, fill
 from tests.fakes.once import database_of
 
+pytestmark = pytest.mark.nightly
+
 Votes = list[dict[str, Any]]
 
 

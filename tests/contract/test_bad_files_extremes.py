@@ -20,6 +20,8 @@ from storage.log.projections import differences
 from storage.schemas.registry import schemas
 from tests.fakes.databases import read_tables
 
+pytestmark = pytest.mark.nightly
+
 ROOT = Path(__file__).parents[2]
 HELD_MB = 256
 """What reading may hold at most beyond what the program holds anyway: some times MOST."""

@@ -100,6 +100,7 @@ def test_the_metadata_of_every_schema_are_valid_and_give_every_row(name: str, or
     assert found.files[0].rows == ROWS
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("study", "safe"), [("chatbench", False), ("mathconverse", True)])
 def test_the_metadata_of_an_export_give_every_row(filled: Database, study: str, safe: bool, tmp_path: Path) -> None:
     reads_the_same(export(filled, ExportRequest(study, study, safe=safe), tmp_path))

@@ -65,6 +65,7 @@ def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
     assert parse_database_url(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("url", "why"),
     [

@@ -33,6 +33,8 @@ from storage.registers.study_status import set_status
 from tests.fakes.databases import busy, read_tables, rows
 from tests.fakes.sessions import study
 
+pytestmark = pytest.mark.nightly
+
 SECRET = "0123456789abcdef0123456789abcdef"
 
 

@@ -55,6 +55,7 @@ def there(url: str, streams: list[str]) -> Iterator[Database]:
     made.dispose()
 
 
+@pytest.mark.nightly
 def test_rebuilt_seats_are_the_live_ones(there: Database, streams: list[str]) -> None:
     database = there
     before = rows(database, tables.seats)

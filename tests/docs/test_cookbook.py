@@ -9,6 +9,8 @@ import pytest
 from tests.docs.pages import ROOT, blocks, parley, python, save_files
 from tests.fakes.model_server import serve
 
+pytestmark = pytest.mark.nightly
+
 COOKBOOK = sorted(path for path in (ROOT / "docs" / "cookbook").glob("*.md") if path.name != "index.md")
 COMMAND = re.compile(r"^    parley (.+?)(?: {2,}#.*)?$", re.M)
 SERVERS = ("up", "serve", "console", "rehearse", "doctor")

@@ -13,7 +13,7 @@ import pytest
 from app.studies.yaml_loader import parse_yaml
 from tests.docs.pages import ROOT, blocks, parley_with, save_files
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 PAGE = ROOT / "docs" / "extending.md"
 LINES, PEOPLE = 20, 2

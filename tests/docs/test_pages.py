@@ -108,6 +108,7 @@ def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_pa
     assert len(rows) > 1 + 4 * 3
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
     lines = re.findall(r"^    parley (.+)$", ANALYST.read_text(encoding="utf-8"), re.M)
@@ -127,6 +128,7 @@ def test_the_tutorials_code_runs_on_data_of_a_study_of_its_name(tmp_path: Path):
     assert {"careful", "hasty"} & {*python(tmp_path, textwrap.dedent(code)).split()}
 
 
+@pytest.mark.nightly
 def test_the_tutorials_study_takes_as_long_as_it_says(tmp_path: Path):
     """As `parley check` prints it; a minute more or less is the chance of simulated participants."""
     text = TUTORIAL.read_text(encoding="utf-8")

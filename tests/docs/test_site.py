@@ -16,6 +16,8 @@ from app.studies.yaml_loader import parse_yaml
 from docs import site, studies
 from storage.schemas.registry import schemas
 
+pytestmark = pytest.mark.nightly
+
 LISTED = "decisions/"  # the pages of decisions are named by their own index
 TAGS = re.compile(r"<(?:script|img|iframe|link|source|video|audio)\b[^>]*\b(?:src|href)=\"?(?:https?:)?//[^>]*>")
 LOADS = re.compile(r"@import[^;]*//|url\([\"']?(?:https?:)?//")

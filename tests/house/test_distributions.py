@@ -16,7 +16,7 @@ from tests.docs.pages import blocks
 from tests.house import distributions
 from tests.house.docker_dry_run import DEMO, installed_as, link_packages, page_of, site_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.nightly]
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {"app", "experiments", "storage", "problems", "parley_studies"}

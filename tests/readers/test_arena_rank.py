@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from storage.schemas.registry import schema
 from tests.readers.conftest import ExportOf, RunReader
+
+pytestmark = pytest.mark.nightly
 
 SESSIONS = 6
 RELEASED = (

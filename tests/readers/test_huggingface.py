@@ -17,6 +17,8 @@ from storage.schemas.registry import schema as schema_of
 from tests.fakes.sessions import STUDIES
 from tests.readers.conftest import ExportOf, RunReader
 
+pytestmark = pytest.mark.nightly
+
 EVERYTHING = str(STUDIES / "everything.yaml")
 CASES = {
     "chatbench": "chatbench",

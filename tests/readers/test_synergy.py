@@ -22,7 +22,7 @@ from tests.fakes.commanding import parley
 from tests.fakes.trials import trial
 from tests.readers.conftest import OFFLINE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500), pytest.mark.nightly]
 BOTH = "import sys; sys.path.append({packages!r}); "
 SAMPLE = (
     "import json; import numpy as np; from app.analysis.synergy.figures import synergy_figures; "

@@ -139,6 +139,7 @@ def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, da
     assert re.search(r"user_effort\s+│\s+good\s+│\s+6 │\s+6 │", status)
 
 
+@pytest.mark.nightly
 def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_path: Path, database: Database) -> None:
     busy = BackendUnavailable("busy", reason="status_503")
     told = ['{"user_effort": "tried"}', "They tried.", '{"user_effort": "Tried"}', "", busy, '{"user_effort": "known"}']

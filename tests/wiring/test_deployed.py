@@ -17,7 +17,7 @@ from tests.fakes.postgres import fresh
 from tests.fakes.served import FAST, SECRET
 from tests.wiring.test_deploy import URL, planned, settings_in, written
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.nightly]
 CANARY = "zq7b1c44e9"
 SOMEBODY = "93.184.216.34"
 """An address of the internet, as the host's proxy writes it behind what the browser claims."""

@@ -20,7 +20,7 @@ from tests.fakes.model_server import Server, serve
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 MOST = 20_000
 ENDLESS = ("flood", "endless-event", "endless-lines")
 RUNAWAY = (*ENDLESS, "megabyte", "megabyte-in-pieces", "more-than-a-megabyte", "latex")

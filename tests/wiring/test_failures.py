@@ -15,7 +15,7 @@ from tests.fakes.model_server import serve as serve_models
 from tests.fakes.served import Served, serving, settings_for
 from tests.wiring.reading import check_sound, facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 PATIENT = {
     "first_token_timeout_s": 60,
     "token_gap_timeout_s": 5,  # only the server that hangs may reach it, on a busy machine too

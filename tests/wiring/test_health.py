@@ -89,6 +89,7 @@ async def test_ready_is_a_write_and_many_who_ask_are_one(
     log.close()
 
 
+@pytest.mark.nightly
 @one_database
 async def test_without_its_writer_a_server_lives_and_is_not_ready(log: Log, client: httpx2.AsyncClient) -> None:
     assert (await client.get("/ready")).status_code == 200
@@ -111,6 +112,7 @@ async def test_what_is_written_and_cannot_be_read_is_not_ready(log: Log, client:
     log.close()
 
 
+@pytest.mark.nightly
 async def test_where_nothing_can_be_written_it_is_not_ready_and_then_is_again(each_database: Database) -> None:
     log = Log(each_database)
     async with asking(log) as client:

@@ -24,7 +24,7 @@ from tests.fakes.databases import fill, rows
 from tests.fakes.hostile_requests import values
 from tests.fakes.researcher import EVENT, Researcher
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 SHORT, LONG = 15, 15_000
 FITTING = {200, 204, 303, 400, 401, 403, 404, 405, 409, 413, 422}
 GUARDED = (tables.researchers, tables.identities, tables.studies, tables.events, tables.sessions)

@@ -120,6 +120,7 @@ async def test_a_table_is_uploaded_mapped_written_published_and_answered(at: Con
     assert did[:3] == ["uploaded Fragen.csv", "uploaded Fragen.csv", "wrote the pool questions from Fragen.csv"]
 
 
+@pytest.mark.nightly
 async def test_usual_columns_are_recognised_and_a_part_can_be_taken_back(at: Console) -> None:
     _, researcher = at
     shown = await upload(researcher, "q.jsonl", '{"question": "Why?", "answer": "So.", "topic": "x"}\n')
@@ -132,6 +133,7 @@ async def test_usual_columns_are_recognised_and_a_part_can_be_taken_back(at: Con
     assert [value(again[f"items-{part}"]) for part in PARTS] == ["question", [], "", "", ["answer", "topic"]]
 
 
+@pytest.mark.nightly
 async def test_a_sheet_and_where_numbers_begin_are_chosen(at: Console) -> None:
     room, researcher = at
     book, content = Workbook(), io.BytesIO()
@@ -157,6 +159,7 @@ async def test_a_sheet_and_where_numbers_begin_are_chosen(at: Console) -> None:
     assert "verdict good" in value(again["faults"])
 
 
+@pytest.mark.nightly
 async def test_a_file_is_replaced_and_removed(at: Console) -> None:
     room, researcher = at
     await upload(researcher, "q.csv", "question,a,b,answer\nOne?,x,y,A\n")
@@ -181,6 +184,7 @@ async def test_a_file_is_replaced_and_removed(at: Console) -> None:
     assert "<em>Items</em>" in faults, "it says where a file is uploaded"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("name", "content", "says"),
     [
@@ -200,6 +204,7 @@ async def test_what_is_no_table_is_refused_in_words(at: Console, name: str, cont
     assert room.did == []
 
 
+@pytest.mark.nightly
 async def test_what_no_page_of_ours_sends_is_refused_in_words(at: Console) -> None:
     room, researcher = at
     await upload(researcher, "q.csv", CSV)
@@ -222,6 +227,7 @@ async def test_what_no_page_of_ours_sends_is_refused_in_words(at: Console) -> No
     assert room.desk.drafts.text("sums") == before
 
 
+@pytest.mark.nightly
 async def test_an_analyst_sees_the_items_and_changes_none(at: Console) -> None:
     room, researcher = at
     await upload(researcher, "q.csv", CSV)
@@ -247,6 +253,7 @@ async def create(researcher: Researcher, name: str, like: str) -> Mapping[str, A
     return updates
 
 
+@pytest.mark.nightly
 async def test_own_studies_are_templates_with_their_files(at: Console, database: Database, tmp_path: Path) -> None:
     room, researcher = at
     await upload(researcher, "q.csv", CSV)

@@ -120,6 +120,7 @@ def test_a_look_shows_the_estimate_under_letters_and_is_recorded(half_way: HalfW
         look(database, "trial", "ada", NOW_US, secret=SECRET)
 
 
+@pytest.mark.nightly
 def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblinded(
     half_way: HalfWay, folder: Path
 ) -> None:
@@ -137,6 +138,7 @@ def test_an_unblinded_look_has_the_planned_boundary_and_says_that_it_was_unblind
     assert nominal_alpha(plan, plan.hypotheses[0], ()) == pytest.approx(0.05), "no look has spent anything"
 
 
+@pytest.mark.nightly
 def test_a_confidence_sequence_is_looked_at_at_any_time(half_way: HalfWay) -> None:
     database = half_way(looks={"at": [0.25, 1], "spending": "always-valid"})
     (_, (first,)), (_, (second,)) = (look(database, "trial", "ada", NOW_US, secret=SECRET) for _ in range(2))
@@ -144,6 +146,7 @@ def test_a_confidence_sequence_is_looked_at_at_any_time(half_way: HalfWay) -> No
     assert [one.number for one in plan_events(database, "trial").looks] == [1, 2]
 
 
+@pytest.mark.nightly
 def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: HalfWay, folder: Path) -> None:
     database = half_way(looks={"at": [0.75, 1], "spending": "pocock"})
     with pytest.raises(TrialError, match="planned at 27"):
@@ -155,6 +158,7 @@ def test_too_early_and_without_a_preregistration_there_is_no_look(half_way: Half
         look(other, "trial", "ada", NOW_US, secret=SECRET)
 
 
+@pytest.mark.nightly
 def test_a_look_with_fewer_than_eight_in_a_group_is_refused_and_not_recorded(half_way: HalfWay) -> None:
     database = half_way(looks={"at": [0.25, 1], "spending": "pocock"})
     with writer(database) as connection, connection.begin():
@@ -166,6 +170,7 @@ def test_a_look_with_fewer_than_eight_in_a_group_is_refused_and_not_recorded(hal
     assert plan_events(database, "trial").looks == ()
 
 
+@pytest.mark.nightly
 def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_day(half_way: HalfWay) -> None:
     database = half_way()
     assert locked_for(database, "trial", "person", "ada", NOW_US)
@@ -178,6 +183,7 @@ def test_an_unplanned_look_is_recorded_and_opens_outcomes_to_who_took_it_for_a_d
     assert (recorded.number, recorded.through, recorded.why) == (None, "console", "curious")
 
 
+@pytest.mark.nightly
 def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(half_way: HalfWay) -> None:
     database, later = half_way(), NOW_US + 3_600_000_000
     open_again(database, "trial", "person", "ada", "console", NOW_US)
@@ -192,6 +198,7 @@ def test_each_opening_within_that_day_is_recorded_and_gives_no_further_day(half_
     assert locked_for(database, "trial", "person", "ada", NOW_US + 86_400_000_001)
 
 
+@pytest.mark.nightly
 def test_a_trial_that_is_over_is_open(half_way: HalfWay) -> None:
     database = half_way(participants=PEOPLE)
     assert outcome_lock(database, "trial") is None
@@ -199,6 +206,7 @@ def test_a_trial_that_is_over_is_open(half_way: HalfWay) -> None:
     assert plan_events(database, "trial").looks == ()
 
 
+@pytest.mark.nightly
 def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, folder: Path) -> None:
     database = half_way()
 
@@ -220,6 +228,7 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
     assert (taken["look"], taken["complete"], taken["effect"]) == (1, PEOPLE, "A minus B")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("at", [(1.0,), (0.5, 1.0), (0.2, 0.4, 1.0)])
 def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) -> None:
     plan = Plan.model_validate(planned(looks={"at": at}))
@@ -228,6 +237,7 @@ def test_the_next_look_is_the_first_that_was_not_taken(at: tuple[float, ...]) ->
     assert (due.number, due.needs) == (1, -(-at[0] * 36 // 1))
 
 
+@pytest.mark.nightly
 def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_that_is_recorded(
     half_way: HalfWay,
 ) -> None:
@@ -267,6 +277,7 @@ def test_the_console_shows_outcomes_by_a_planned_look_or_after_an_unplanned_one_
     desk.sessions.log.close()
 
 
+@pytest.mark.nightly
 def test_a_look_of_an_earlier_version_is_shown_without_the_sides_of_p(half_way: HalfWay) -> None:
     clock, database = VirtualClock(NOW_US), half_way()
     desk = ConsoleContext(Settings(), database, SECRET, clock, Witnessed(database, clock.now_us))
@@ -279,6 +290,7 @@ def test_a_look_of_an_earlier_version_is_shown_without_the_sides_of_p(half_way: 
     desk.sessions.log.close()
 
 
+@pytest.mark.nightly
 def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> None:
     database = half_way()
     clock = VirtualClock(NOW_US)
@@ -305,6 +317,7 @@ def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: Hal
     assert (refused.returncode, "preregistered" in refused.stderr) == (2, True)
 
 
+@pytest.mark.nightly
 def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypotheses_about_them(
     half_way: HalfWay,
 ) -> None:
@@ -313,6 +326,7 @@ def test_which_group_is_a_depends_on_the_secret_and_is_the_same_for_all_hypothes
     assert signs == {True, False}
 
 
+@pytest.mark.nightly
 def test_two_who_take_a_look_at_once_take_one(half_way: HalfWay) -> None:
     database = half_way()
     taken, _ = look(database, "trial", "ada", NOW_US, secret=SECRET)
@@ -321,6 +335,7 @@ def test_two_who_take_a_look_at_once_take_one(half_way: HalfWay) -> None:
     assert [one.who for one in plan_events(database, "trial").looks] == ["ada"]
 
 
+@pytest.mark.nightly
 def test_exclusions_after_a_look_do_not_take_its_share_back() -> None:
     plan = Plan.model_validate(planned(looks={"at": (0.5, 0.55, 1.0), "spending": "pocock"}))
     one = RecordedLook(1, 1, "ada", "look", "", 20, {})
@@ -328,6 +343,7 @@ def test_exclusions_after_a_look_do_not_take_its_share_back() -> None:
     assert levels == pytest.approx(boundaries((20 / 36, 1.0), 0.05, "pocock", 1).nominal[-1])
 
 
+@pytest.mark.nightly
 def test_a_trial_that_ended_early_is_tested_at_the_boundary_of_its_share() -> None:
     """Or else whoever saw a promising look, and closed the study, would spend all of alpha at once."""
     plan = Plan.model_validate(planned())

@@ -14,7 +14,7 @@ from app.web.console.model_tests import ModelTests
 from experiments.study.sections.model_spec import ModelSpec
 from tests.fakes.served import settings_for
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 ADA = CurrentUser("Ada", "owner")
 
 

@@ -20,6 +20,7 @@ from tests.fakes import studies
 from tests.fakes.served import Process
 
 pytestmark = [
+    pytest.mark.nightly,
     pytest.mark.anyio,
     pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not report a process's memory"),
 ]

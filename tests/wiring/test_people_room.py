@@ -70,6 +70,7 @@ async def test_of_all_routes_a_stranger_reaches_the_login_alone(console: ASGIApp
                     assert (known.status_code, known.content or b"not found") == (404, b"not found"), (method, path)
 
 
+@pytest.mark.nightly
 async def test_no_answer_is_for_another_sites_eyes(ada: Researcher) -> None:
     asked = {"origin": "https://evil.example", "access-control-request-method": "POST"}
     for path in sorted({*STRANGERS, *VISITORS} - {"/logout"}):

@@ -18,6 +18,8 @@ from tests.fakes.pooler import pooled
 from tests.fakes.postgres import fresh
 from tests.fakes.served import settings_for
 
+pytestmark = pytest.mark.nightly
+
 
 def doctor(url: str) -> object:
     return list(check_database(Deployment(settings_for(Path(), database_url=url, secret="x" * 40))))

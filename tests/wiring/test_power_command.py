@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import pytest
+
 from tests.fakes.commanding import parley
 from tests.fakes.trials import trial
+
+pytestmark = pytest.mark.nightly
 
 SMALL = ("power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
 FLAGS = (

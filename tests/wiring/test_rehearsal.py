@@ -71,6 +71,7 @@ def wanted(schemas: tuple[str, ...]) -> set[str]:
     return {name for name in NAMES if any(name.startswith(prefix) for prefix in prefixes)}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", shipped())
 def test_every_figure_of_a_shipped_study_exists_on_simulated_data(name: str, tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path}/rehearsal.db")

@@ -33,6 +33,8 @@ from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.wiring.reading import check_sound, query
 
+pytestmark = pytest.mark.nightly
+
 PEOPLE = 6
 FAST = ("--speed", "1000", "--over", "1")
 REAL = "?PROLIFIC_PID=5f3a0c6e9d1b2a7c4e8f0d12&SESSION_ID=s1"

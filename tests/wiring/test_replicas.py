@@ -32,7 +32,12 @@ from tests.fakes.postgres import fresh
 from tests.fakes.served import Process, serving, settings_for
 from tests.wiring.reading import check_facts, query
 
-pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(900)]  # a busy machine starts it slowly
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.nightly,
+]  # a busy machine starts it slowly
 PATIENCE_S = 60.0
 AT_ONCE = 30
 NO_SERVER = (502, 504)

@@ -90,6 +90,7 @@ class Watch(threading.Thread):
         self.join()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.soak), "postgresql"], indirect=True)
 def test_hundreds_who_come_at_once_fill_each_cell_and_overrun_none(
     tmp_path: Path, database_url: str, soak: bool

@@ -161,6 +161,7 @@ def kill_one_at_work(address: str, chance: random.Random) -> None:
     os.kill(chance.choice(found), signal.SIGKILL)
 
 
+@pytest.mark.nightly
 async def test_postgresql_is_restarted_and_a_process_of_it_is_killed(
     tmp_path: Path, people: int, seed: int, soak: bool
 ) -> None:
@@ -189,6 +190,7 @@ def check_told(found: Crowd) -> None:
     assert b"psycopg" not in heard
 
 
+@pytest.mark.nightly
 async def test_a_disk_that_is_full_under_postgresql(tmp_path: Path, people: int, seed: int, soak: bool) -> None:
     """First its tables cannot grow; then its journal cannot, where it stops itself, and is started again by hand."""
     others = 0

@@ -19,6 +19,8 @@ from tests.fakes import studies
 from tests.fakes.commanding import Done, parley
 from tests.fakes.databases import fill
 
+pytestmark = pytest.mark.nightly
+
 PEOPLE = 32
 SMALL = ("-n", "40", "--effect", "0.1", "--runs", "20", "--workers", "1")
 ASSUMED = ("--baseline", "0.4", "--icc-participant", "0.05", "--icc-question", "0.1", "--dropout", "0.1")

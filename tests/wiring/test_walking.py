@@ -118,6 +118,7 @@ async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkey
     assert walks.stream(good) is None
 
 
+@pytest.mark.nightly
 async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
     path = studies.short(tmp_path)
     done = await asyncio.to_thread(

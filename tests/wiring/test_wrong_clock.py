@@ -14,7 +14,7 @@ from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import Served, serving, settings_for
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.nightly]
 NOW_US = 1_790_000_000_000_000
 HOUR_US = 3_600_000_000
 
