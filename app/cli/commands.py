@@ -93,7 +93,6 @@ PANELS = {
         "simulator-quality": Entry("simulator_quality", "Compare simulated users with people."),
     },
     "Operate": {
-        "deploy": Entry("deploy", "Write a folder from which a host runs Parley."),
         "doctor": Entry("doctor", "Look for what is wrong on this machine."),
         "settings": Entry("study", "List every setting with its value."),
         "user": Entry("accounts", "Manage the accounts of the console."),

@@ -1,15 +1,19 @@
-"""The files of a deployment say what they must: there is no Docker here, and nginx is run where there is one."""
+"""The files of a deployment say what they must, and each host's own check accepts its folder where it is installed."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
 import pytest
+from ruamel.yaml import YAML
 
 from app.cli import app
 from app.config.settings import Settings
@@ -171,3 +175,47 @@ def test_every_command_is_one_of_parleys() -> None:
             assert words[1] in {command.name for command in groups[words[0]].registered_commands}
         else:
             assert words[0] in commands
+
+
+CHECKS = {
+    "compose": ["docker", "compose", "--file", "compose.yaml", "config", "--quiet"],
+    "systemd": ["systemd-analyze", "verify", "--man=no", "parley.service", "parley-console.service",
+                "parley-backup.service", "parley-backup.timer"],
+    "systemd/Caddyfile": ["caddy", "validate", "--adapter", "caddyfile", "--config", "Caddyfile"],
+    "huggingface/Caddyfile": ["caddy", "validate", "--adapter", "caddyfile", "--config", "Caddyfile"],
+    "huggingface/litestream.yml": ["litestream", "databases", "-config", "litestream.yml"],
+    "huggingface/start.sh": ["bash", "-n", "start.sh"],
+    "kubernetes": ["kubectl", "kustomize", "."],
+}  # fmt: skip
+"""Each host's own check, in the folder of its files."""
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_hosts_own_check_accepts_its_folder(name: str, tmp_path: Path) -> None:
+    folder = ROOT if name == "compose" else copied(name.partition("/")[0], tmp_path)
+    if name == "kubernetes":
+        for file in ("parley.yaml", "migrate.yaml"):
+            for one in YAML(typ="safe").load_all((folder / file).read_text(encoding="utf-8")):
+                kubernetes_validate.validate(one, kubernetes_validate.latest_version(), strict=True)
+    program, *words = CHECKS[name]
+    env = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "REPLICA_URL": "s3://bucket/parley",
+        "POSTGRES_PASSWORD": "p", "PARLEY_SECRET": SECRET,
+    }  # fmt: skip
+    found = shutil.which(program, path=env["PATH"])
+    if found is None or (program == "docker" and subprocess.run([found, "compose", "version"], check=False).returncode):
+        pytest.skip(f"{program} is not installed here")
+    done = subprocess.run([found, *words], cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def copied(name: str, tmp_path: Path) -> Path:
+    """A folder of `deploy/`, with a program of this machine in place of Parley's, which systemd looks for."""
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "deploy" / name, folder)
+    for unit in folder.glob("*.service"):
+        text = unit.read_text(encoding="utf-8").replace("/opt/parley/.venv/bin/parley", "/bin/true")
+        unit.write_text(text, encoding="utf-8")
+    return folder

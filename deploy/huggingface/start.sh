@@ -2,20 +2,8 @@
 # Caddy takes what comes to the one port of the container; participants' server and console listen behind it. If one of
 # them ends, all do, so that the host starts the container again.
 set -euo pipefail
-{% if d.target != "huggingface" %}
-if [ "$(id -u)" = 0 ]; then
-  chown parley:parley /data
-  exec setpriv --reuid=parley --regid=parley --init-groups --no-new-privs bash "$0"
-fi
-{% endif %}
-{% if d.litestream %}
 litestream restore -config litestream.yml -if-db-not-exists -if-replica-exists /data/parley.db
 [ ! -e /data/parley.db ] || parley db migrate # does something only after an update of Parley
-{% elif d.database == "sqlite" %}
-[ ! -e /data/parley.db ] || parley db migrate # does something only after an update of Parley
-{% else %}
-parley db migrate # does something only after an update of Parley
-{% endif %}
 
 stop() { # once: at a second signal Litestream would end without its last copy
   [ -z "${stopping:-}" ] || return 0
@@ -24,12 +12,7 @@ stop() { # once: at a second signal Litestream would end without its last copy
 }
 trap stop TERM INT
 caddy run --config Caddyfile --adapter caddyfile &
-{% set up = "parley up --no-browser" ~ (" " ~ d.study if d.study) %}
-{% if d.litestream %}
-litestream replicate -config litestream.yml -exec {{ up | quoted }} &
-{% else %}
-{{ up }} &
-{% endif %}
+litestream replicate -config litestream.yml -exec "parley up --no-browser" &
 wait -n || true
 stop
 wait

@@ -1,1 +1,0 @@
-"""What `parley deploy` writes: a folder from which one host runs Parley."""
