@@ -30,7 +30,7 @@ from app.analysis.dices.rater_pool import RaterPool, axis
 from app.analysis.intervals import Interval
 
 MATRIX = "dices350_q_overall_part.csv"
-SHARED = Path("/work/shared/data")
+SHARED = Path(__file__).parents[3] / "shared/data"
 SIZES: Mapping[str, tuple[int, ...]] = {"rater_gender": (61, 62), "rater_race": (10, 24, 40, 49)}
 """The groups that are dealt, by their numbers of raters."""
 REPORTED = (10, 24, 40, 61)
