@@ -56,13 +56,6 @@ class NotDelivered(ParleyError):
 class DepositError(ParleyError):
     """An export may not be deposited yet, or a repository refused it; the message has no token."""
 
-    def __init__(self, message: str, status: int = 0, *, unsent: bool = False) -> None:
-        super().__init__(message)
-        self.status = status
-        """The HTTP status of the repository's answer; 0 if there was none."""
-        self.unsent = unsent
-        """Whether the request did not leave, as there was no connection."""
-
 
 class ModelUnknown(ParleyError):
     """A model was named that the study and the backends do not know."""

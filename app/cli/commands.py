@@ -79,7 +79,7 @@ PANELS = {
     },
     "Data and analysis": {
         "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
-        "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub, Zenodo or OSF."),
+        "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub or Zenodo."),
         "metadata": Entry("metadata", "Record or show the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
         "synergy": Entry("synergy", "Estimate how much people gain by each model."),

@@ -346,10 +346,6 @@ class Settings(BaseSettings):
         description="Deposits: the address of Zenodo. https://sandbox.zenodo.org is for trying it out; it needs a "
         "token of its own.",
     )
-    osf_token: Key | None = Field(
-        None, description="Deposits: a personal access token of the OSF with the scope osf.full_write."
-    )
-    osf_url: RepositoryAddress = Field("https://api.osf.io", description="Deposits: the address of the OSF's API.")
 
     _more: ServerLookup | None = PrivateAttr(None)
 

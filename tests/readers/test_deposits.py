@@ -1,4 +1,4 @@
-"""What was deposited, downloaded again, loads with Hugging Face's `datasets`, from all three repositories."""
+"""What was deposited, downloaded again, loads with Hugging Face's `datasets`, from both repositories."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from shutil import copytree
 
 import pytest
 
-from app.deposit.run import DepositRequest, run
-from storage.datasets.deposits.export_folder import open_export
-from storage.datasets.deposits.gate import examine
+from app.deposit import deposit
+from storage.datasets.deposits import examine, open_export
 from tests.fakes.repositories.deposited import FAKES, download, repository
 from tests.readers.conftest import ExportOf, RunReader
 
@@ -25,14 +24,9 @@ def folders(export_of: ExportOf, tmp_path_factory: pytest.TempPathFactory) -> di
     export, found = open_export(folder), {"export": folder}
     for name in FAKES:
         with repository(name) as there:
-            passed = examine(export)
-            run(export, there.repository, DepositRequest(), passed, lambda: "2026-11-26", lambda files: _nothing)
+            deposit(export, examine(export), there.repository)
             found[name] = download(there.fake, tmp_path_factory.mktemp(name) / "data").path
     return found
-
-
-def _nothing(path: str, sent: int) -> None:
-    """Show no progress."""
 
 
 def test_every_config_loads_with_the_rows_of_the_export(folders: dict[str, Path], run_reader: RunReader) -> None:

@@ -1,4 +1,4 @@
-"""Exports to deposit, the three repositories with their fakes, and downloads of what was deposited."""
+"""Exports to deposit, the two repositories with their fakes, and downloads of what was deposited."""
 
 from __future__ import annotations
 
@@ -10,17 +10,12 @@ from zipfile import ZipFile
 
 import httpx2
 
-from app.deposit.http import RepositoryClient
-from app.deposit.huggingface import HuggingFace
-from app.deposit.osf import Osf
-from app.deposit.repository import Repository
-from app.deposit.zenodo import Zenodo
+from app.deposit import HuggingFace, Repository, Zenodo
 from experiments.study.sections.dataset_info import Author, DatasetInfo
-from storage.datasets.deposits.export_folder import ExportFolder, open_export
+from storage.datasets.deposits import ExportFolder, open_export
 from storage.datasets.describe import describe
 from tests.fakes.exported import exported
 from tests.fakes.repositories.hub import HubFake
-from tests.fakes.repositories.osf import OsfFake
 from tests.fakes.repositories.server import TOKEN, RepositoryFake, serve
 from tests.fakes.repositories.zenodo import ZenodoFake
 
@@ -30,7 +25,7 @@ INFO = DatasetInfo(
     license="CC-BY-4.0",
     keywords=("advice",),
 )
-FAKES: Mapping[str, type[RepositoryFake]] = {"huggingface": HubFake, "zenodo": ZenodoFake, "osf": OsfFake}
+FAKES: Mapping[str, type[RepositoryFake]] = {"huggingface": HubFake, "zenodo": ZenodoFake}
 
 
 def write_export(folder: Path, schema: str = "chatbench", origin: str = "person", **more: object) -> Path:
@@ -42,26 +37,17 @@ def write_export(folder: Path, schema: str = "chatbench", origin: str = "person"
 
 @dataclass(frozen=True, slots=True)
 class There:
-    """A repository and the fake behind it; `pauses` are how long a client would have waited."""
+    """A repository and the fake behind it."""
 
     repository: Repository
     fake: RepositoryFake
-    pauses: list[float]
 
 
 @contextmanager
 def repository(name: str, token: str = TOKEN) -> Iterator[There]:
     """A repository by its name, with its fake."""
     with serve(FAKES[name]()) as fake:
-        pauses: list[float] = []
-        if name == "huggingface":
-            yield There(HuggingFace(fake.url, token), fake, pauses)
-            return
-        client = RepositoryClient(name, fake.url, token, f"{name}_token", pauses.append)
-        try:
-            yield There(Zenodo(client, fake.url) if name == "zenodo" else Osf(client, fake.url), fake, pauses)
-        finally:
-            client.close()
+        yield There((HuggingFace if name == "huggingface" else Zenodo)(fake.url, token), fake)
 
 
 def download(fake: RepositoryFake, to: Path) -> ExportFolder:
@@ -70,7 +56,6 @@ def download(fake: RepositoryFake, to: Path) -> ExportFolder:
     hows: dict[type[RepositoryFake], Callable[..., None]] = {
         HubFake: _from_hub,
         ZenodoFake: _from_zenodo,
-        OsfFake: _from_osf,
     }
     token = {"authorization": f"Bearer {fake.token}"}
     with httpx2.Client(base_url=fake.url, headers=token, trust_env=False, timeout=60) as client:
@@ -91,14 +76,6 @@ def _from_zenodo(fake: ZenodoFake, client: httpx2.Client, to: Path) -> None:
             _write(to.parent, "downloaded.zip", client.get(one["links"]["download"]))
             with ZipFile(to.parent / "downloaded.zip") as packed:
                 packed.extractall(to)
-
-
-def _from_osf(fake: OsfFake, client: httpx2.Client, to: Path) -> None:
-    (node,) = fake.nodes.values()
-    for entry in node.entries.values():
-        if entry.kind == "file":
-            there = client.get(f"/v1/resources/{node.id}/providers/osfstorage/{entry.id}")
-            _write(to, fake.path(node, entry).lstrip("/"), there)
 
 
 def _write(folder: Path, path: str, answer: httpx2.Response) -> None:
