@@ -169,8 +169,7 @@ APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -
 COMPILE = $(or $(UV),uv) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links
 
-# All but `bayes`, whose 650 MB only tests/readers needs.
-EXTRAS := analysis dev metrics parquet postgres screenshots spss text word
+EXTRAS := analysis charts dev metrics parquet postgres screenshots spss text
 lock:  ## resolve pyproject.toml into requirements.lock again, with the newest releases (needs uv)
 	mkdir -p build
 	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - $(addprefix --extra ,$(EXTRAS)) -o build/all.lock --upgrade

@@ -8,7 +8,6 @@
     ├── MethodUnknown            a researcher's move: name a method that there is
     ├── AloneError               a researcher's move: what models are to be asked alone lacks something
     ├── AnnotatorUnknown         a researcher's move: name an annotator that there is, or mend your own
-    ├── NoRandomSample           a researcher's move: let people label a sample that was drawn at random
     ├── PublishedUnknown         a researcher's move: name a paper whose figures there are
     ├── FormatUnknown            a researcher's move: name a form in which a report can be written
     ├── PriceUnknown             a researcher's move: say what a model costs, or set no budget
@@ -71,10 +70,6 @@ class AloneError(ParleyError):
 
 class AnnotatorUnknown(ParleyError):
     """An annotator was named that there is not, or one of one's own cannot be used."""
-
-
-class NoRandomSample(ParleyError):
-    """Human labels cannot stand for all conversations, as those that were labelled are no random sample of them."""
 
 
 class PublishedUnknown(ParleyError):

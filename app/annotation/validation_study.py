@@ -54,16 +54,6 @@ class AnnotationField:
         """Whether it has a closed list of single values, so that chance agreement can be computed."""
         return bool(self.options) and self._kind != "array"
 
-    @property
-    def numeric(self) -> bool:
-        """Whether its values are numbers, so that they have a mean."""
-        return not self.options and self._kind in ("integer", "number")
-
-    @property
-    def may_be_null(self) -> bool:
-        """Whether null is one of the values of its closed list."""
-        return NULL in self.options
-
     def question(self) -> dict[str, Any]:
         """The question of a survey; raises AnnotatorUnknown where no form can ask it."""
         asked = {"name": self.name, "text": _plain(str(self.schema.get("description") or self.name))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,9 +17,8 @@ from app.bots.preview_session import offline
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out, settings_in_use, with_saved
 from app.clock import SystemClock
-from app.documents.block import DocumentBlock, DocumentPicture
+from app.documents.block import DocumentPicture
 from app.documents.markdown import markdown
-from app.documents.word import docx
 from app.errors import SettingsError
 from app.privacy.consent_form import consent_check
 from app.privacy.data_protection_summary import data_protection_summary
@@ -53,7 +52,7 @@ def privacy(
     ] = "",
 ) -> None:
     """The check of the consent form, the record of processing (GDPR Art. 30), a data-protection summary, and an annex
-    for an ethics board (IRB), as Markdown, and for Word where the extra `word` is installed.
+    for an ethics board (IRB), as Markdown.
 
     What neither the study (`privacy:`) nor the settings say is called missing. A run that was stopped goes on.
     """
@@ -80,21 +79,9 @@ def privacy(
         "data-protection-summary": data_protection_summary(facts),
         "irb-annex": irb_annex(facts, arms, pictures),
     }
-    _write(folder, found, documents)
-
-
-def _write(folder: Path, study: Study, documents: Mapping[str, Iterable[DocumentBlock]]) -> None:
-    word = ""
     for name, blocks in documents.items():
-        parts = tuple(blocks)
-        (folder / f"{name}.md").write_text(markdown(parts), encoding="utf-8")
-        try:
-            (folder / f"{name}.docx").write_bytes(docx(study.file.title, f"Parley {version(DISTRIBUTION)}", parts))
-        except SettingsError as error:
-            word = str(error)
+        (folder / f"{name}.md").write_text(markdown(blocks), encoding="utf-8")
         out.print(f"{folder / name}.md", highlight=False, markup=False, soft_wrap=True)
-    if word:
-        out.print(f"Only as Markdown. {word}", style="dim", highlight=False, markup=False, soft_wrap=True)
     out.print('Read them: what is called "Not stated" is for you to write.')
 
 

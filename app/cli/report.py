@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from app.analysis.report import Report
     from app.analysis.results import Steps
 
-FORMS = ("html", "md", "tex", "csv", "json", "docx")
+FORMS = ("html", "md", "csv", "json")
 PAPERS = ("chatbench",)
 """Those of the analysis, repeated so that the help does not import it."""
 HTML = "html"
@@ -101,9 +101,9 @@ def report_(
 ) -> None:
     """Each figure has its interval, n and a sentence.
 
-    The report is an HTML page that needs no network and can be printed; or Markdown, LaTeX, Word, csv or JSON.
+    The report is an HTML page that needs no network and can be printed; or Markdown, csv or JSON.
     """
-    from app.analysis.report import as_file, build_report
+    from app.analysis.report import FORMATS, build_report
     from app.analysis.report.published_comparison import published_paper
     from app.analysis.trial.looks import locked_for, peek
 
@@ -123,7 +123,7 @@ def report_(
         with _stepping() as steps:
             about = (database, name, shown_origin, now_us)
             made = build_report(*about, steps=steps, against=papers, part=part, unfinished=unfinished)
-        content = as_file(made, chosen)
+        content = FORMATS[chosen](made).encode()
         path = to or Path(f"{name}-report.{chosen}")
         if path == STDOUT:
             sys.stdout.buffer.write(content)

@@ -1,1 +1,1 @@
-"""Documents as blocks, and written as Markdown and for Word."""
+"""Documents as blocks, and written as Markdown."""

@@ -83,7 +83,7 @@ class DocumentPicture:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """A diagram in Mermaid. Word has none; write a table beside it that says the same."""
+    """A diagram in Mermaid."""
 
     source: str
 

@@ -2,8 +2,7 @@
 
 Many people at once in load/, the browser's page in page.py, the same load beside many facts in growth.py (here in
 short), agreement of raters in agreement.py, the coverage of its intervals in coverage.py if the published ratings are
-there, simulated trials with looks in trials.py, estimates from few human labels in prediction_powered.py, models asked
-alone in alone.py, imports and exports in exports.py.
+there, simulated trials with looks in trials.py, models asked alone in alone.py, imports and exports in exports.py.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from rich.console import Console
 
 from experiments.session.engine import fold
 from storage.log.projections import rows_of
-from tests.bench import agreement, alone, coverage, exports, growth, page, prediction_powered, trials
+from tests.bench import agreement, alone, coverage, exports, growth, page, trials
 from tests.bench.load import __main__ as load
 from tests.fakes.sessions import play, study, whole
 
@@ -59,7 +58,6 @@ def main() -> int:
         agreement.main(),
         trials.main([]),
         coverage.main([]) if (coverage.SHARED / coverage.MATRIX).is_file() else 0,
-        prediction_powered.main([]),
         alone.main(["--rivals"]),
         exports.main([]),
     )

@@ -13,7 +13,6 @@ from pydantic import ValidationError
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.json_reply import UnparsableReply
 from app.annotation.annotators.registry import annotators
-from app.annotation.human_sample import LabelledConversation, LabelMean, label_means
 from app.backends.model_ref import ModelRef
 from app.errors import AnnotatorUnknown
 from experiments.session.annotations import ConversationRef
@@ -306,16 +305,3 @@ def test_ones_own_cannot_take_the_name_of_another_and_unknown_names_are_told() -
         annotators(["anser"], {"anser": AnnotatorSpec(prompt="{{conversation}}")})
     with pytest.raises(AnnotatorUnknown, match="Did you mean 'user_effort'"):
         annotators(["user_efort"], {})
-
-
-def test_a_missing_value_is_no_value_of_a_list_unless_the_list_has_null() -> None:
-    def means(name: str, *labels: dict[str, Any]) -> dict[tuple[str, str], LabelMean]:
-        held = [LabelledConversation(TALK, GOOD[name], (values,)) for values in labels]
-        return {(one.field, one.value): one for one in label_means(annotators([name], {})[0], held)}
-
-    effort = means("user_effort", {"user_effort": "tried"}, {})
-    assert effort
-    assert all(one.why and not one.human for one in effort.values())
-    letters = means("answer", ANSWER, ANSWER | {"answer_letter": None})
-    assert letters["answer_letter", "null"].human == (0.0, 1.0)
-    assert letters["answer_letter", "A"].human == (1.0, 0.0)

@@ -185,13 +185,12 @@ def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
     assert "| physics | 10.0 % (0.0 to 90.0 %), n 1 | 20.0 % (0.0 to 90.0 %), n 2 |" in text
 
 
-@pytest.mark.parametrize("form", ["html", "md", "tex"])
+@pytest.mark.parametrize("form", ["html", "md"])
 def test_each_text_has_a_table_of_contents_whose_entries_lead_somewhere(form: str) -> None:
     text = FORMATS[form](report(by_turn(), hostile()))
     found = {
         "html": (r'href="#(topic[\w.]*)"', r'id="(topic[\w.]*)"'),
         "md": (r"\]\(#(topic[\w.]*)\)", r'<a id="(topic[\w.]*)">'),
-        "tex": (r"\\pageref\{parley:(topic[^}]*)\}", r"\\label\{parley:(topic[^}]*)\}"),
     }[form]
     entries, places = (re.findall(pattern, text) for pattern in found)
     assert sorted(entries) == sorted(places)

@@ -305,9 +305,6 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
     assert found["people"]["value"] < 0.5
 
 
-ESTIMATE = ("estimate", "talk", "--annotator", "user_effort", "--label-study", "verify-user_effort")
-
-
 def drawn(folder: Path, *more: str) -> Path:
     """Everything annotated, and four conversations drawn for people; the label study's file."""
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
@@ -319,61 +316,12 @@ def drawn(folder: Path, *more: str) -> Path:
     return folder / "verify" / "study.yaml"
 
 
-def tried(field: Any, screen: Any) -> str:
-    return "tried"
-
-
-def known(field: Any, screen: Any) -> str:
-    return "known"
-
-
-def test_labels_of_a_drawn_sample_correct_those_of_the_model(tmp_path: Path, database: Database) -> None:
-    asyncio.run(_labelled(tmp_path, drawn(tmp_path), [tried, tried, known]))
-    rows = json.loads(annotate(tmp_path, *ESTIMATE, "--by", "model", "--json").stdout)
-    of_all = {row["value"]: row for row in rows if row["group"] == "all"}
-    assert list(of_all) == ["tried", "known", "low effort"]
-    assert all("estimate" not in row for row in rows)
-    assert {(row["labelled"], row["others"], row["participants"]) for row in of_all.values()} == {(4, 2, 6)}
-    assert [row["people"]["value"] for row in of_all.values()] == pytest.approx([2 / 3, 1 / 3, 0]), "mean of raters"
-    found = [one.data["values"]["user_effort"] for one in annotated_in(database, "talk", "user_effort").values()]
-    assert [row["model"]["value"] for row in of_all.values()] == [found.count(label) / 6 for label in of_all]
-    assert {row["group"] for row in rows} > {"all"}, "and by model"
-    assert sum(row["labelled"] + row["others"] for row in rows if row["group"] != "all") == 3 * 6
-
-    shown = annotate(tmp_path, *ESTIMATE)
-    assert (shown.returncode, "tried" in shown.stdout, "origin person" in shown.stdout) == (0, True, True), shown.stderr
-    wrong = annotate(tmp_path, *ESTIMATE, "--by", "modell")
-    assert (wrong.returncode, "'modell'" in wrong.stderr) == (2, True)
-
-
-def test_a_draw_is_recorded_once_and_further_ones_are_told(tmp_path: Path, database: Database) -> None:
+def test_a_draw_is_recorded_once(tmp_path: Path, database: Database) -> None:
     drawn(tmp_path)
-    file = drawn(tmp_path)
+    drawn(tmp_path)
     assert len(label_samples(database, "talk", "user_effort")) == 1
-    asyncio.run(_labelled(tmp_path, file, [tried]))
-    assert "samples were drawn" not in annotate(tmp_path, *ESTIMATE).stdout
     drawn(tmp_path, "--seed", "another")
-    assert "2 samples were drawn" in annotate(tmp_path, *ESTIMATE).stdout
-
-
-def test_labels_that_are_no_random_sample_are_refused(tmp_path: Path, database: Database) -> None:
-    file = drawn(tmp_path)
-    pool = file.with_name("conversations.jsonl")
-    whole = pool.read_text()
-    pool.write_text("".join(whole.splitlines(keepends=True)[:3]))
-    asyncio.run(_labelled(tmp_path, file, [tried]))
-    fewer = annotate(tmp_path, *ESTIMATE)
-    assert (fewer.returncode, "1 of it are missing" in " ".join(fewer.stderr.split())) == (2, True), fewer.stderr
-
-    pool.write_text(whole)
-    asyncio.run(_labelled(tmp_path, file, []))
-    some = annotate(tmp_path, *ESTIMATE)
-    assert (some.returncode, "1 of the 4 conversations" in " ".join(some.stderr.split())) == (2, True), some.stderr
-    asyncio.run(_labelled(tmp_path, file, [tried]))
-    assert annotate(tmp_path, *ESTIMATE).returncode == 0
-
-    unknown = annotate(tmp_path, "estimate", "talk", "--annotator", "answer", *ESTIMATE[4:])
-    assert (unknown.returncode, "not recorded" in unknown.stderr) == (2, True), unknown.stderr
+    assert len(label_samples(database, "talk", "user_effort")) == 2
 
 
 def withdraw(database: Database, stream: str) -> None:

@@ -196,7 +196,6 @@ AS_JSON = {
     "ai-alone status": ("demo",),
     "alerts": (),
     "annotate agreement": None,  # in test_annotating.py, which has labels
-    "annotate estimate": None,  # as above
     "annotate status": ("demo",),
     "blinding": ("demo",),
     "budget": ("demo", "5"),
@@ -221,7 +220,6 @@ AS_JSON = {
     "settings": (),
     "simulator-quality": None,  # in test_simulating_commands.py, which has people
     "status": ("demo", "--origin", "bot"),
-    "synergy": None,  # in tests/readers, which has numpyro
     "user list": (),
     "verify": ("demo",),
     "versions": ("demo",),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from zipfile import is_zipfile
 
 import pytest
 
@@ -16,19 +15,16 @@ DOCUMENTS = ("consent-check", "data-protection-summary", "irb-annex", "record-of
 
 
 @pytest.mark.parametrize("name", ["uplift", "demo"])
-def test_a_folder_has_every_document_as_markdown_and_for_word(name: str, tmp_path: Path) -> None:
+def test_a_folder_has_every_document_as_markdown(name: str, tmp_path: Path) -> None:
     done = parley("privacy", name, "-o", "papers", "--no-screenshots", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     folder = tmp_path / "papers"
-    assert sorted(file.name for file in folder.iterdir()) == sorted(
-        f"{d}.{e}" for d in DOCUMENTS for e in ("md", "docx")
-    )
+    assert sorted(file.name for file in folder.iterdir()) == sorted(f"{d}.md" for d in DOCUMENTS)
     study = load_study(name)
     for document in DOCUMENTS:
         text = (folder / f"{document}.md").read_text(encoding="utf-8")
         assert f"Study: {name}, version {study.file.version}" in text
         assert study.hash in text
-        assert is_zipfile(folder / f"{document}.docx")
     annex = (folder / "irb-annex.md").read_text(encoding="utf-8")
     assert "--no-screenshots" in annex
     assert "minutes: the median of simulated participants" in annex
@@ -76,14 +72,6 @@ def test_without_the_package_for_pictures_the_error_has_the_install_line(
     assert "parley-studies[screenshots]" in done.stderr
     assert "--no-screenshots" in done.stderr
     assert not (tmp_path / "uplift-privacy").exists()
-
-
-def test_without_the_package_for_word_there_is_markdown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "docx", None)
-    done = parley("privacy", "uplift", "--no-screenshots", folder=tmp_path)
-    assert done.returncode == 0
-    assert "parley-studies[word]" in done.stdout
-    assert sorted(file.suffix for file in (tmp_path / "uplift-privacy").iterdir()) == [".md"] * 4
 
 
 def test_a_language_that_the_study_does_not_have(tmp_path: Path) -> None:

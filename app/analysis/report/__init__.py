@@ -1,9 +1,4 @@
-"""The report of a study: all its results on one page that needs no network, or as text, tables or data.
-
-gathering   reads and computes what a report says        page       HTML, to look at and to print
-conduct     data quality and cost                        blocks     the same as headings, texts and tables
-published   a paper's figures, to compare with           markdown, latex, table, data, word     the other formats
-"""
+"""The report of a study: all its results on one page that needs no network, or as Markdown, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -12,20 +7,14 @@ from types import MappingProxyType
 
 from app.analysis.report.build import FactorArm, Report, VersionUsed, build_report
 from app.analysis.report.csv_table import as_csv
+from app.analysis.report.document import markdown
 from app.analysis.report.html_page import html
 from app.analysis.report.json_data import as_json
-from app.analysis.report.latex import latex
-from app.analysis.report.text_formats import docx, markdown
 
 FORMATS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
-    {"html": html, "md": markdown, "tex": latex, "csv": as_csv, "json": as_json}
+    {"html": html, "md": markdown, "csv": as_csv, "json": as_json}
 )
-"""How a report can be written as text, by the ending of its file."""
-
-
-def as_file(report: Report, form: str) -> bytes:
-    """The content of a report's file: one of FORMATS, or `docx`. Raises SettingsError without the package for it."""
-    return docx(report) if form == "docx" else FORMATS[form](report).encode()
+"""How a report is written, by the ending of its file."""
 
 
 __all__ = [
@@ -34,11 +23,8 @@ __all__ = [
     "Report",
     "VersionUsed",
     "as_csv",
-    "as_file",
     "as_json",
     "build_report",
-    "docx",
     "html",
-    "latex",
     "markdown",
 ]

@@ -1,4 +1,4 @@
-"""A report as headings, paragraphs, lists and tables, for the text formats (Markdown and LaTeX)."""
+"""A report as Markdown."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from app.analysis.report.confirmatory import (
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import Grid, GridCell, grid
 from app.analysis.report.quality_and_costs import money
+from app.documents import markdown as as_markdown
 from app.documents.block import (
     Block,
     BulletList,
@@ -35,6 +36,11 @@ MANY = 14
 """Sentences are left out of a figure with more estimates than this."""
 LEVEL_P = 0.05
 STARS = ("* p < 0.05.", "* p < 0.05; ** also adjusted for several tests.")
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    return as_markdown.markdown(blocks(report))
 
 
 def blocks(report: Report) -> Iterator[Block]:

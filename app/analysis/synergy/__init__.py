@@ -1,1 +1,0 @@
-"""Synergy of people and models: a hierarchical model of answers alone and with a model."""
