@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.base import Method, MethodContext
@@ -60,7 +60,10 @@ class AloneCell:
     def next(self, texts: Sequence[str]) -> Prompt | None:
         """What is asked once these replies have come."""
         method = METHODS.find(self.name)
-        return None if method.read(self.asked, texts) is not None else method.ask(self.terms, self.asked, texts)
+        if method.read(self.asked, texts) is not None:
+            return None
+        prompt = method.ask(self.terms, self.asked, texts)
+        return replace(prompt, request=replace(prompt.request, problem=self.asked))
 
     def stored(self, position: int) -> StoredCell:
         """The row that scoring reads."""

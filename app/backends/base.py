@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from app.errors import BackendRejected
 from experiments.errors import plain_message
 from problems.errors import did_you_mean
+from problems.problem import Problem
 
 Role = Literal["system", "user", "assistant"]
 JSON = JsonValue
@@ -46,6 +47,8 @@ class Request:
     """The random seed of this reply, for backends that draw at random: equal seeds give equal replies."""
     schema: Mapping[str, JSON] | None = None
     """The JSON schema that the reply shall fulfil, for backends that can hold a model to it; others leave it out."""
+    problem: Problem | None = field(default=None, compare=False, repr=False)
+    """What the messages are about, with its answer, for backends that stand in for a model; it is sent to no server."""
 
 
 def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) -> list[JSON]:

@@ -76,7 +76,7 @@ async def _collected(backend: Backend, request: Request, limits: ReplyLimits) ->
     """A whole reply made of a stream's deltas."""
     found: list[Delta] = []
     patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
-    sent = orjson.dumps(request, default=dict).decode()
+    sent = orjson.dumps(replace(request, problem=None), default=dict).decode()
     try:
         async with aclosing(guarded_stream(lambda: backend.stream(request), patient)) as deltas:
             async for delta in deltas:

@@ -1,34 +1,58 @@
-"""A model that needs no server and no key: a friendly tutor, at a believable pace, and sometimes wrong.
+"""A stand-in for a model that needs no server and no key: fixed replies, and answers that are wrong at a known rate.
 
-For demonstrations, tests and simulated studies: the same seed and messages give the same reply in the same
-pieces. Asked for JSON of a schema, it gives some by chance.
+For tests, simulated participants and studies that are tried out offline. It understands nothing that it is sent: the
+answer is drawn from the problem that the request is about, and a reply of a JSON schema is random. The same request
+always gets the same reply.
 """
 
 import json
 import random
-from collections.abc import AsyncGenerator
+import re
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from string import ascii_uppercase
+from typing import Any
 
 from pydantic import Field
 
-from app.backends import tutor
 from app.backends.base import Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.tutor.random_json import random_value
 from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
+from problems.problem import Problem
+
+ANSWERS = (
+    "Let's take it step by step.\n\n1. Write down what is given.\n2. Write down what is asked.\n3. Compare the two.\n\n"
+    "So the answer is **{}**. Does that fit what you expected?",
+    "Happy to help. I looked at what the question asks for most directly, and ruled out what does not fit.\n\n"
+    "That leaves **{}**. If you lean towards something else, tell me why.",
+    "A good way in is to try a small case first, and then the whole.\n\n- The small case is quickly done.\n"
+    "- The whole works in the same way.\n\nI come to **{}**. A rough estimate is always a good check.",
+)
+REMARKS = (
+    "I am a scripted stand-in for a language model, so I can say only a few fixed things. It often helps to write down "
+    "what you know and what you are looking for.",
+    "I cannot tell, as I am only a script. Have you tried a smaller example?\n\n1. Choose the simplest case.\n"
+    "2. See what happens.\n3. Change one thing.",
+    "This is a fixed reply: no language model has read your message. It often helps to go through each step again.",
+    "My replies are scripted. You could say in your own words what is asked, and then look for what is missing.",
+)
+BOLD = re.compile(r"\*\*(.+?)\*\*")
+ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$|\bONLY the letter\b|, the answer is$", re.I | re.S)
+SAME = re.compile(r"correct answer is: (.*)\n\nThe person's answer is: (.*)\n\nWas their answer correct", re.S)
+WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
 
 
 class ScriptedOptions(PacedOptions):
     """What a study file may say in `options:` of a scripted model."""
 
     wrong: float = Field(0.25, ge=0, le=1)
-    """How often the tutor is mistaken, from 0 to 1; it sounds as confident as ever."""
+    """How often it answers a problem wrongly, from 0 to 1; it sounds the same as when it is right."""
 
 
 @backend("scripted")
 class Scripted:
-    """The tutor as a backend."""
+    """The stand-in as a backend."""
 
     Options = ScriptedOptions
 
@@ -36,10 +60,9 @@ class Scripted:
         self._sleep = sleep
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the tutor's reply word by word."""
+        """Give the reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
-        said = _tutor_reply(request, options.wrong)
-        async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
+        async with aclosing(type_reply(reply(request, options.wrong), request, options, self._sleep)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -47,10 +70,78 @@ class Scripted:
         """Nothing to let go of."""
 
 
-def _tutor_reply(request: Request, wrong: float) -> str:
-    """The tutor's words; where a shape is asked for, something of that shape, by chance."""
-    if request.schema is None:
-        return tutor.reply(request.messages, seed=request.seed, wrong=wrong)
-    asked = "\n".join(message.text for message in request.messages)
-    chance = random.Random(f"{request.seed}\n{asked}")  # noqa: S311  (no secret is drawn)
-    return json.dumps(random_value(request.schema, chance), ensure_ascii=False)
+def reply(request: Request, wrong: float) -> str:
+    """The whole reply: JSON, a letter or a word where one is asked for, otherwise an answer or a remark."""
+    chance = random.Random(f"{request.seed}\n{request.messages}")  # noqa: S311  (no secret is drawn)
+    if request.schema is not None:
+        return json.dumps(random_value(request.schema, chance), ensure_ascii=False)
+    problem, last = request.problem, request.messages[-1].text if request.messages else ""
+    if same := SAME.search(last):
+        return "yes" if same[1].strip().lower() == same[2].strip().lower() else "no"
+    if '"attempted_answer"' in last:
+        return _extracted(problem, last)
+    if problem is None or not (problem.options or problem.answer):
+        return chance.choice(REMARKS)
+    # said once, it stays: in the conversation so far, or in the reasoning that is quoted when a letter is asked for
+    answer = _said("\n".join(message.text for message in request.messages), problem) or _answer(problem, wrong, chance)
+    return answer[0] if problem.options and ONE_LETTER.search(last) else chance.choice(ANSWERS).format(answer)
+
+
+def _named(problem: Problem) -> dict[str, str]:
+    """By option key, how an option is named in a reply: by its letter and its text."""
+    texts = (" ".join(option.text.replace("*", " ").split()) for option in problem.options)
+    keys = (option.key for option in problem.options)
+    return {key: f"{letter}. {text}" for key, letter, text in zip(keys, ascii_uppercase, texts, strict=False)}
+
+
+def _said(text: str, problem: Problem | None) -> str | None:
+    """The last answer in bold."""
+    bold = BOLD.findall(text)
+    if problem is not None and problem.options:
+        bold = [one for one in bold if one in _named(problem).values()]
+    return bold[-1] if bold else None
+
+
+def _answer(problem: Problem, wrong: float, chance: random.Random) -> str:
+    mistaken = chance.random() < wrong
+    if problem.options:
+        named = _named(problem)
+        right = named.get(problem.answer or "") or chance.choice([*named.values()])
+        return chance.choice([one for one in named.values() if one != right] or [right]) if mistaken else right
+    right = problem.answer or ""
+    if not mistaken:
+        return right
+    return str(int(right) + chance.choice((-10, -1, 1, 10))) if re.fullmatch(r"-?\d{1,15}", right) else "none"
+
+
+def _extracted(problem: Problem | None, text: str) -> str:
+    """The JSON object that ChatBench's extractor is asked for."""
+    answer = _said(text, problem)
+    if answer is None:
+        return json.dumps({"attempted_answer": False})
+    found = {"attempted_answer": True, "answer_val": answer}
+    if problem is not None and problem.options:
+        place = ascii_uppercase.index(answer[0])
+        found |= {"answer_val": problem.options[place].plain, "answer_letter": answer[0]}
+    return json.dumps(found)
+
+
+def random_value(schema: Mapping[str, Any], chance: random.Random) -> Any:
+    """A value of the schema, as far as its types, bounds and lists of values say what that is."""
+    if "enum" in schema:
+        return chance.choice(list(schema["enum"]))
+    kinds = schema.get("type", "null")
+    match chance.choice(kinds) if isinstance(kinds, list) else kinds:
+        case "object":
+            return {name: random_value(part, chance) for name, part in schema.get("properties", {}).items()}
+        case "array":
+            return [random_value(schema.get("items", {}), chance) for _ in range(chance.randint(0, 2))]
+        case "boolean":
+            return chance.random() < 1 / 2
+        case "integer" | "number":
+            low = round(schema.get("minimum", 0))
+            return chance.randint(low, max(low, round(schema.get("maximum", low + 10))))
+        case "string":
+            return chance.choice(WORDS)
+        case _:
+            return None

@@ -17,11 +17,10 @@ from pydantic import Field
 
 from app.backends.base import Delta, Request, Sleep, parse_options
 from app.backends.registry import backend
-from app.backends.tutor import choices
-from app.backends.tutor.turn import FINAL, chance
 from app.backends.typing_speed import PacedOptions, type_reply
 from app.config.settings import Settings
 from experiments.instruments.chatbench_prompts import FIRST, FIRST_WITH_PROBLEM, IQA_EVAL_LAST, LAST, NEXT, RULE, TALK
+from experiments.session.seeded_random import uniform
 from experiments.study.sections.two_step_simulator import SimulatorQuestion
 
 ANSWERS = 0.6
@@ -32,6 +31,8 @@ BEGINS = (FIRST.partition(".")[0], FIRST_WITH_PROBLEM.partition(",")[0].partitio
 """How the task to write the first message begins, and what it says besides if the message must include the problem."""
 MAY_ANSWER, MUST_ANSWER = (task.removeprefix(TALK).partition("{")[0] for task in (NEXT, LAST))
 IQA_MUST_ANSWER = IQA_EVAL_LAST.partition("{")[0]
+OPTION = re.compile(r"^(\w+)\. (.*)$", re.MULTILINE)
+BOLD = re.compile(r"\*\*(.+?)\*\*")
 QUESTION = re.compile(r"(?:the following question:|So, the answer is: [^\n]*\.\")\n\n")
 """What stands before the question in a system prompt."""
 HEARD = re.compile(r"^(?:SYSTEM|ASSISTANT): ", re.MULTILINE)
@@ -70,7 +71,7 @@ class ScriptedUser:
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
         """Give the reply word by word."""
         options = parse_options(UserOptions, request.options)
-        mute = chance(request.seed, "mute") < options.mute
+        mute = uniform(request.seed, "mute") < options.mute
         said = "Answer: none of them" if mute else reply(request)
         async with aclosing(type_reply(said, request, options, self._sleep)) as deltas:
             async for delta in deltas:
@@ -89,11 +90,11 @@ def reply(request: Request) -> str:
     last = request.messages[-1].text if request.messages else ""
     if IQA in system:
         begins = not HEARD.search(system)
-        over = IQA_MUST_ANSWER in system or (not begins and chance(seed, "over") < ANSWERS)
+        over = IQA_MUST_ANSWER in system or (not begins and uniform(seed, "over") < ANSWERS)
         return f"{IQA} {_answer(system, system, seed)}" if over else _says(system, seed, begins=begins)
     if BEGINS[0] in last:
         return _says(system, seed, begins=True, whole=BEGINS[1] in last)
-    if MUST_ANSWER in last or (MAY_ANSWER in last and chance(seed, "over") < ANSWERS):
+    if MUST_ANSWER in last or (MAY_ANSWER in last and uniform(seed, "over") < ANSWERS):
         return f"Answer: {_answer(system, last, seed)}"
     return _says(system, seed, begins=False)
 
@@ -102,24 +103,24 @@ def _says(system: str, seed: str, *, begins: bool, whole: bool = False) -> str:
     if not begins:
         return _one(FOLLOW_UPS, seed, "follow-up")
     words = QUESTION.split(system)[-1].split()
-    whole = whole or chance(seed, "whole") < ANSWERS
+    whole = whole or uniform(seed, "whole") < ANSWERS
     return _one(OPENINGS, seed, "opening").format(" ".join(words if whole else words[:SHORT_WORDS])) or "Hello there"
 
 
 def _answer(system: str, talk: str, seed: str) -> str:
     """The option that the chatbot set in bold last, often; otherwise any."""
     question, *_ = HEARD.split(QUESTION.split(system)[-1])
-    found = choices.find(question)
-    if found is None:
+    options = dict(OPTION.findall(question))
+    if not options:
         return "42"
     last_message = HEARD.split(talk)[-1].partition(RULE)[0]
-    bold = FINAL.findall(last_message)[-1:]
-    taken = SimulatorQuestion("", found.options).key(bold[0]) if bold else None
-    return taken if taken and chance(seed, "follows") < FOLLOWS else _one(tuple(found.options), seed, "answer")
+    bold = BOLD.findall(last_message)[-1:]
+    taken = SimulatorQuestion("", options).key(bold[0]) if bold else None
+    return taken if taken and uniform(seed, "follows") < FOLLOWS else _one(tuple(options), seed, "answer")
 
 
 def _one(options: Sequence[str], seed: str, slot: str) -> str:
-    return options[int(chance(seed, slot) * len(options))]
+    return options[int(uniform(seed, slot) * len(options))]
 
 
 def _value(schema: Mapping[str, Any], seed: str) -> Any:
@@ -137,6 +138,6 @@ def _value(schema: Mapping[str, Any], seed: str) -> Any:
             return True
         case "integer" | "number":
             low = schema.get("minimum", 0)
-            return low + int(chance(seed, "number") * (schema.get("maximum", low + 100) - low + 1))
+            return low + int(uniform(seed, "number") * (schema.get("maximum", low + 100) - low + 1))
         case _:
             return _one(WORDS, seed, "words")

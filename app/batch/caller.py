@@ -171,4 +171,5 @@ def with_seed(request: Request, sample: Sample) -> Request:
     """The request with the chance of its own that backends draw from which play a model."""
     seed = f"{sample.key}:{sample.number}:{len(sample.texts)}"
     asked = request.model, request.messages, request.temperature, request.max_tokens, request.options
-    return Request(*asked, seed=seed, schema=request.schema)  # a third of the time of `replace`
+    # a third of the time of `replace`
+    return Request(*asked, seed=seed, schema=request.schema, problem=request.problem)

@@ -52,7 +52,7 @@ ORDERS: Mapping[str, str] = {
     "listed": "in the order of the list",
     "latin_square": "in the order of a Latin square",
 }
-PLAYED: Mapping[str, str] = {"scripted": "Scripted tutor, built into Parley: needs no key, and is sometimes wrong"}
+PLAYED: Mapping[str, str] = {"scripted": "Scripted stand-in: fixed replies, no key, and sometimes wrong"}
 """Titles of backends that ask no server."""
 
 

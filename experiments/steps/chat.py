@@ -193,7 +193,8 @@ class ChatStep(AnsweringStep):
             returned = returned_messages(place.facts)
             held = [event for event in messages_of(place.facts) if event.seq not in returned]
             said = prompt(place, name, held, problem_in_prompt=self.problem_in_prompt)
-            return (PendingTask("reply", place.path, {"model": name, "messages": said, **stopped}),)
+            data = {"model": name, "messages": said, "problem": place.problem, **stopped}
+            return (PendingTask("reply", place.path, data),)
         stops = waits == "failed" and self.on_failure.action == "stop" and self._given_up(place)
         if not stops or gives_back(_last_failed(place.facts)):
             return ()

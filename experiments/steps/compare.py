@@ -249,7 +249,8 @@ class CompareStep(Step):
     def _job(self, place: Location, slot: str, model: str, past: Sequence[reading.Pair], stopped: Data) -> PendingTask:
         said = [event for pair in past for event in pair if event is not None]
         messages = prompt(place, model, said, problem_in_prompt=self.problem_in_prompt)
-        return PendingTask("reply", place.path, {"model": model, "messages": messages, **stopped}, slot)
+        data = {"model": model, "messages": messages, "problem": place.scope.problem, **stopped}
+        return PendingTask("reply", place.path, data, slot)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
         """The events of a message, a retry, a stop, a vote, or the end of the conversation."""

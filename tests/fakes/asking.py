@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from app.backends import registry, scripted_user, tutor
+from app.backends import registry, scripted, scripted_user
 from app.backends.base import Backend, Delta, PromptMessage, ReasoningEnd, Request, TextDelta
 from app.backends.guard import guarded_stream
 from app.config.model_servers import Server
 from app.config.settings import Settings
+from problems.problem import Problem
 from tests.fakes.model_faults import reply_to
 
 
@@ -29,7 +30,8 @@ class Patience:
 
 
 ASKED = (PromptMessage("system", "You are a helpful tutor."), PromptMessage("user", "What is 7+(8-3)x2?"))
-REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1")
+ABOUT = Problem("sum-1", "What is 7+(8-3)x2?", "What is 7+(8-3)x2?", "sums", answer="the-answer-that-no-server-is-sent")
+REQUEST = Request(model="tutor-1", messages=ASKED, temperature=0.7, max_tokens=400, seed="s1", problem=ABOUT)
 PATIENT = Patience()
 HASTY = Patience(0.5, 0.5, 1.5, 5_000)
 ONE_LIMIT = {
@@ -104,7 +106,7 @@ def whole_reply(way: Way) -> str:
     """What REQUEST is answered with."""
     if way.backend == "scripted-user":
         return scripted_user.reply(REQUEST)
-    return tutor.reply(ASKED, seed="s1") if way.backend == "scripted" else reply_to(ASKED[-1].text)
+    return scripted.reply(REQUEST, 0.25) if way.backend == "scripted" else reply_to(ASKED[-1].text)
 
 
 async def no_time(seconds: float) -> None:

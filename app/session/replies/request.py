@@ -84,6 +84,7 @@ def request_for(study: Study, job: Data, name: str, seed: str) -> Request:
         options=model.options,
         seed=seed,
         schema=job.get("schema"),
+        problem=job.get("problem"),
     )
 
 

@@ -1,0 +1,95 @@
+"""The scripted model: answers wrong as often as a study asks for, in the form that is asked for."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.ai_alone.methods.answer_extraction import extracted
+from app.ai_alone.methods.base import MethodContext
+from app.ai_alone.methods.registry import METHODS, RELEASED
+from app.backends.base import PromptMessage, Request
+from app.backends.model_ref import ModelRef
+from app.backends.scripted import reply
+from experiments.study.sections.ai_alone import AiAloneSpec
+from experiments.study.sections.model_spec import ModelSpec
+from problems.problem import Option, Problem
+
+OPTIONS = tuple(
+    Option(key, text, text) for key, text in zip("ABCD", ("17", r"\(x^2\)", "**20**", "the sum"), strict=True)
+)
+CHOICE = Problem("q-1", "What is 4x3+5?", "What is 4x3+5?", "sums", OPTIONS, "A")
+NUMBER = Problem("q-2", "What is 4x3+5?", "What is 4x3+5?", "sums", answer="17")
+PROBLEMS = st.sampled_from([None, CHOICE, NUMBER, replace(CHOICE, answer=None), replace(NUMBER, answer=None)])
+MODEL = ModelRef("m", ModelSpec(backend="scripted"))
+
+
+def asked(*texts, problem=CHOICE, seed="s", **more):
+    roles = ("user", "assistant")
+    return Request(
+        "m",
+        tuple(PromptMessage(roles[n % 2], text) for n, text in enumerate(texts)),
+        seed=seed,
+        problem=problem,
+        **more,
+    )
+
+
+@given(st.lists(st.text(max_size=80), max_size=6), st.text(max_size=5), st.floats(0, 1), PROBLEMS)
+def test_it_always_has_something_to_say_and_the_same_each_time(texts, seed, wrong, problem):
+    request = asked(*texts, seed=seed, problem=problem)
+    assert reply(request, wrong).strip()
+    assert reply(request, wrong) == reply(request, wrong)
+
+
+@pytest.mark.parametrize(("problem", "right"), [(CHOICE, "**A. 17**"), (NUMBER, "**17**")])
+def test_it_is_wrong_about_as_often_as_asked(problem, right):
+    replies = [reply(asked("Help?", seed=str(seed), problem=problem), 0.25) for seed in range(400)]
+    assert 70 < sum(right not in text for text in replies) < 130
+    assert all(right in reply(asked("Help?", seed=str(seed), problem=problem), 0) for seed in range(20))
+    assert not any(right in reply(asked("Help?", seed=str(seed), problem=problem), 1) for seed in range(20))
+
+
+@given(st.text(max_size=5))
+def test_an_answer_is_repeated_when_asked_again(seed):
+    first = reply(asked("Help?", seed=seed), 0.5)
+    again = reply(asked("Help?", first, "Are you sure?", seed=f"{seed} again"), 0.5)
+    assert first.split("**")[1] == again.split("**")[1]
+
+
+def test_a_problem_without_an_answer_and_no_problem_get_a_remark():
+    assert all("**" not in reply(asked("Hi", problem=one), 0) for one in (None, replace(NUMBER, answer=None)))
+
+
+@pytest.mark.parametrize("name", RELEASED)
+def test_every_method_of_ai_alone_reads_an_answer_right_at_the_rate(name):
+    method = METHODS.find(name)
+    terms = MethodContext(MODEL, AiAloneSpec(), MODEL, {"sums": (CHOICE,) * 5})
+
+    def result(seed, wrong):
+        texts = []
+        while (found := method.read(CHOICE, texts)) is None:
+            request = method.ask(terms, CHOICE, texts).request
+            texts.append(reply(replace(request, problem=CHOICE, seed=f"{seed}:{len(texts)}"), wrong))
+        return found
+
+    assert all(result(seed, 0).right for seed in range(20))
+    found = [result(seed, 0.25) for seed in range(200)]
+    assert {one.kind for one in found} == {"answered"}
+    assert 25 < sum(not one.right for one in found) < 75
+
+
+def test_a_reply_without_an_answer_is_extracted_as_none():
+    text = MethodContext(MODEL, AiAloneSpec(), MODEL).alone.prompts.extraction.replace("{{reply}}", "I do not know.")
+    assert extracted(reply(asked(text), 0)).attempted is False
+
+
+def test_json_of_a_schema_is_given_where_one_is_asked_for():
+    properties = {"safe": {"type": "boolean"}, "kind": {"enum": ["a", "b"]}, "score": {"type": "integer", "maximum": 3}}
+    schema = {"type": "object", "properties": properties}
+    found = json.loads(reply(asked("Judge this.", schema=schema), 0))
+    assert found["safe"] in (True, False)
+    assert found["kind"] in ("a", "b")
+    assert 0 <= found["score"] <= 3
