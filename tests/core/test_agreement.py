@@ -143,9 +143,11 @@ def test_the_interval_of_the_published_alpha_counts_raters(shared: Path) -> None
     assert errors == pytest.approx([(0.0127**2 + 0.0176**2) ** 0.5, 0.0176], abs=1e-4)
 
 
-def test_one_conversation_has_no_interval_and_equal_ratings_no_alpha() -> None:
-    alone, _, _ = marks_of(["1", "1", "1", "2"], list("abca"), ["No", "Yes", "Yes", "Unsure"])
-    assert "needs 2 conversations" in alpha_interval(alone, "nominal").why
+def test_neither_one_conversation_nor_equal_ratings_have_an_alpha() -> None:
+    one = {"item_id": ["1", "1", "1", "2"], "rater_id": list("abca"), "Q_overall": ["No", "Yes", "Yes", "Unsure"]}
+    (none,) = agreement(pd.DataFrame(one), ("Q_overall",), "dices-350")[:1]
+    assert none.estimates == ()  # it would be 0 whatever was rated
+    assert "Q_overall" in none.note
     mixed = {"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4}
     mixed |= {"Q3_bias_overall": ["No", "No", "Yes", "Yes"]}
     found = agreement(pd.DataFrame(mixed), ("Q_overall", "Q3_bias_overall"), "dices-350")
@@ -159,7 +161,7 @@ def test_one_conversation_has_no_interval_and_equal_ratings_no_alpha() -> None:
     assert agreement(unsure, ("Q_overall",), "dices-350")[0].estimates
     assert "All ratings are equal" in dichotomy(unsure, ("Q_overall",), "dices-350")[0].note
     once = equal[::2]
-    assert "No conversation has two ratings" in agreement(once, ("Q_overall",), "dices-350")[0].note
+    assert "two conversations" in agreement(once, ("Q_overall",), "dices-350")[0].note
     assert agreement(equal[:0], ("Q_overall",), "dices-350") == ()
 
 

@@ -10,6 +10,7 @@ The interval counts raters as well as conversations: a jackknife over both (jack
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -73,12 +74,15 @@ def marks_of(
 
 
 def alpha_interval(marks: Marks, metric: Metric, *, raters_vary: bool = True) -> Interval:
-    """Alpha with its interval over raters and conversations, or over conversations alone if the raters are given."""
+    """Alpha with its interval over raters and conversations, or over conversations alone if the raters are given.
+
+    NaN where fewer than two conversations have two ratings: of one, alpha is 0 whatever was rated.
+    """
     several = marks.sum(axis=(0, 1)) > 1
     paired = marks[:, :, several]
     counts = paired.sum(axis=1, dtype=np.float64)
     tables = pairs(counts)
-    value = float(alphas(tables.sum(axis=-1), metric))
+    value = float(alphas(tables.sum(axis=-1), metric)) if counts.shape[-1] > 1 else math.nan
     if counts.shape[-1] < FEWEST:
         return Interval(value, why=f"An interval needs {FEWEST} conversations that several people rated.")
     replicates = [alphas(leave_each_out(tables), metric)]
@@ -139,10 +143,11 @@ def _without(ratings: pd.DataFrame, columns: tuple[str, ...], method: str) -> st
     equal: list[str] = []
     for column in columns:
         counts = counted(ratings, column, method)
-        if counts.size and np.isnan(alpha(counts)):
-            (equal if (counts.sum(axis=1) > 1).any() else alone).append(column)
+        paired = np.count_nonzero(counts.sum(axis=1) > 1)
+        if counts.size and (paired < 2 or np.isnan(alpha(counts))):
+            (equal if paired > 1 else alone).append(column)
     said = [f"All ratings are equal, so there is no alpha: {', '.join(equal)}."] if equal else []
-    said += [f"No conversation has two ratings, so there is no alpha: {', '.join(alone)}."] if alone else []
+    said += [f"Alpha needs two conversations with two ratings: {', '.join(alone)}."] if alone else []
     return " ".join(said)
 
 
