@@ -54,6 +54,7 @@ WRONG = re.compile(r"(?:best_)?(?:incorrect|wrong)_answer_?\d*|distractor_?\d*|(
 """The name of a column with a wrong option, or with a list of them, beside one with the right option."""
 LIST = re.compile(r"(?:incorrect|wrong)_answers|distractors")
 RIGHT = ("1", "true")
+MOST_PLACES = 5
 ORDERED = (
     "the right option always stands at the same place in this table, so each item's options have an order of their "
     "own, which follows from its id"
@@ -208,7 +209,26 @@ def understand(table: Table, given: Mapping[str, Any], name: str) -> Items:
     if not table.rows:
         faults.append("there is no item below the names of the columns")
     places, problems = (tuple(where for where, _ in read), tuple(problem for _, problem in read))
-    return Items(columns, problems, notes, tuple(faults), places)
+    return Items(columns, problems, (*notes, *_doubts(read, columns)), tuple(faults), places)
+
+
+def _doubts(read: Sequence[tuple[str, Problem]], columns: ColumnMap) -> Iterator[str]:
+    """What can be used and is seldom meant."""
+    alike = [where for where, problem in read if _has_equal_options(problem)]
+    if alike:
+        yield f"two options read the same: {_some(alike)}"
+    unanswered = [where for where, problem in read if problem.options and problem.answer is None]
+    if columns.answer and unanswered:
+        yield f"no answer is marked as right: {_some(unanswered)}"
+
+
+def _has_equal_options(problem: Problem) -> bool:
+    return len({option.text.strip().casefold() for option in problem.options}) < len(problem.options)
+
+
+def _some(places: Sequence[str]) -> str:
+    more = len(places) - MOST_PLACES
+    return ", ".join(places[:MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
 
 
 def recognised(there: Sequence[str], given: ColumnMap) -> ColumnMap:

@@ -274,3 +274,15 @@ def test_a_pool_that_contradicts_itself_is_refused(pool: dict[str, Any], tmp_pat
     (tmp_path / "x.csv").write_text("question\nWhy?\n")
     with pytest.raises(ProblemError):
         load_pool(pool, "quiz", tmp_path)
+
+
+def test_options_that_read_the_same_and_a_missing_answer_are_noted() -> None:
+    rows = [{"question": f"{at}?", "options": ["1", "2"], "answer": "A"} for at in range(4)]
+    rows[1] |= {"options": ["1", " 1"]}
+    rows[3] |= {"answer": ""}
+    notes = items(*rows).notes
+    assert [(note.partition(":")[0], note.count(",")) for note in notes] == [
+        ("two options read the same", 0),
+        ("no answer is marked as right", 0),
+    ]
+    assert items(rows[0]).notes == ()
