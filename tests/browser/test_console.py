@@ -97,6 +97,7 @@ def walk_through(ada: AtConsole, participants: Process, context: BrowserContext)
     ada.press("decide-piloted")
     ada.reads("study-title", "pilot")
     ada.open("Preview")
+    ada.quiet()  # the decision's answer paints this tab as well
     ada.choose("walk-step", "background")
     ada.choose("walk-where", "condition: direct-to-AI")
     ada.page.keyboard.press("Escape")

@@ -13,6 +13,8 @@ from storage.datasets.deposits import examine, open_export
 from tests.fakes.repositories.deposited import FAKES, download, repository
 from tests.readers.conftest import ExportOf, RunReader
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def folders(export_of: ExportOf, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:

@@ -24,6 +24,8 @@ from storage.schemas.registry import schema
 from tests.fakes.databases import export, fill_by
 from tests.fakes.once import database_of
 
+pytestmark = pytest.mark.nightly
+
 WHITE, BLACK, NATIVE = "White", "Black or African American", "American Indian or Alaska Native"
 LATINE, EAST = "LatinX, Latino, Hispanic or Spanish Origin", "East or South-East Asian"
 SOUTH = "Indian subcontinent (including Bangladesh, Bhutan, India, Maldives, Nepal, Pakistan, and Sri Lanka)"
