@@ -28,11 +28,10 @@ from app.session.service import SessionService
 from app.studies.loader import INSTRUMENTS, PROTOCOLS, read_yaml
 from app.web.participant.api import ParticipantApi
 from app.web.participant.session_cookie import SessionCookie
-from docs import asvs, studies
+from docs import studies
 from docs.annotators import annotators
 from docs.figures import figures
 from docs.methods import methods
-from docs.promises import promises
 from docs.rooms import drawn
 from docs.servers import listed
 from docs.tables import about, keys, table
@@ -115,14 +114,13 @@ def files() -> dict[Path, str]:
         "reference/commands.md": commands_page,
         "reference/annotators.md": lambda: _page("Annotators", annotators()),
         "reference/figures.md": lambda: _page("Figures", figures()),
-        "reference/promises.md": lambda: _page("Promises", promises()),
         "decisions/index.md": decisions_page,
         "gallery/index.md": lambda: NOTE + studies.gallery(),
     }
     makers |= {f"reference/columns/{name}.md": partial(_columns_of, name) for name in schemas()}
     makers |= {f"reference/columns/{tidy.NAME}.md": _tidy_columns}
     makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in studies.entries()}
-    made = {DOCS / name: make() for name, make in makers.items()} | {DOCS.parent / asvs.FILE: asvs.security()}
+    made = {DOCS / name: make() for name, make in makers.items()}
     return made | {
         MAP: drawn(MAP.read_text(encoding="utf-8")),
         OPERATOR: listed(OPERATOR.read_text(encoding="utf-8")),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -43,7 +42,6 @@ REFERRED = {
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
-TESTS = Path(__file__).parents[1] / "tests"
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
@@ -63,19 +61,6 @@ def filled(page: str, name: str, text: str) -> str:
     begin, end = f"<!-- {name}: made by docs.generate -->", f"<!-- end of {name} -->"
     start, stop = page.index(begin), page.index(end)
     return f"{page[:start]}{begin}\n\n{text}\n\n{page[stop:]}"
-
-
-def tests(names: Iterable[str]) -> str:
-    """A cell with tests, each by its name and file; raises LookupError for one that does not exist."""
-    return "<br>".join(f"`{name}` ({path})" for path, name in map(_existing, names))
-
-
-def _existing(test: str) -> tuple[str, str]:
-    path, _, name = test.partition("::")
-    source = (TESTS / path).read_text(encoding="utf-8")
-    if not re.search(rf"^\s*(async def|def|class) {name}\b|^{name} = ", source, re.MULTILINE):
-        raise LookupError(f"there is no test {test}")
-    return path, name
 
 
 def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:

@@ -17,16 +17,10 @@ from app.bots.preview_session import offline
 from app.cli.commands import command
 from app.cli.common import StudyFile, err, out, settings_in_use, with_saved
 from app.clock import SystemClock
-from app.documents.block import DocumentPicture
-from app.documents.markdown import markdown
 from app.errors import SettingsError
-from app.privacy.consent_form import consent_check
-from app.privacy.data_protection_summary import data_protection_summary
-from app.privacy.facts import gather
-from app.privacy.irb_annex import irb_annex
-from app.privacy.processing_record import processing_record
+from app.privacy.document import data_protection_document
 from app.privacy.screens import START, Arm, walk_every_arm
-from app.privacy.screenshots import WIDTHS, picture_sessions, pictures_of, require_playwright, stage, take
+from app.privacy.screenshots import WIDTHS, file_of, picture_sessions, require_playwright, stage, take
 from app.studies.loader import load_study
 from experiments.errors import suggestion
 from experiments.study.study import Study
@@ -51,10 +45,9 @@ def privacy(
         str, typer.Option(metavar="LANGUAGE", help="The language of the pictures. Default: the study's main language.")
     ] = "",
 ) -> None:
-    """The check of the consent form, the record of processing (GDPR Art. 30), a data-protection summary, and an annex
-    for an ethics board (IRB), as Markdown.
+    """One document in Markdown for a record of processing (GDPR Art. 30), those who ask, and an ethics board (IRB).
 
-    What neither the study (`privacy:`) nor the settings say is called missing. A run that was stopped goes on.
+    What neither the study (`privacy:`) nor the settings say is called not stated. A run that was stopped goes on.
     """
     found = load_study(study)
     if language and language not in found.file.offered:
@@ -72,20 +65,21 @@ def privacy(
         err.print("Stopped. The same command takes the pictures that are missing.")
         raise typer.Exit(INTERRUPTED) from None
     minutes = asyncio.run(estimate_by_simulation(found, SIMULATED, REPLY_TOKENS)).typical_minutes
-    facts = gather(found, with_saved(settings)[0], minutes, SystemClock().now_us(), version(DISTRIBUTION))
-    documents = {
-        "consent-check": consent_check(facts),
-        "record-of-processing": processing_record(facts),
-        "data-protection-summary": data_protection_summary(facts),
-        "irb-annex": irb_annex(facts, arms, pictures),
-    }
-    for name, blocks in documents.items():
-        (folder / f"{name}.md").write_text(markdown(blocks), encoding="utf-8")
-        out.print(f"{folder / name}.md", highlight=False, markup=False, soft_wrap=True)
-    out.print('Read them: what is called "Not stated" is for you to write.')
+    text = data_protection_document(
+        found,
+        with_saved(settings)[0],
+        minutes=minutes,
+        made_us=SystemClock().now_us(),
+        parley=version(DISTRIBUTION),
+        arms=arms,
+        pictures=pictures,
+    )
+    file = folder / "data-protection.md"
+    file.write_text(text, encoding="utf-8")
+    out.print(f'{file}: what is called "Not stated" is for you to write.', highlight=False, markup=False)
 
 
-def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], dict[str, tuple[DocumentPicture, ...]]]:
+def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], dict[str, list[str]]]:
     """The screens of every arm, and their pictures by the screens' names; raises SettingsError without Chromium."""
     own = replace(offline(study), picture_files=study.picture_files)
     arms = asyncio.run(walk_every_arm(own, language))
@@ -99,5 +93,6 @@ def _screens(study: Study, language: str, folder: Path) -> tuple[Sequence[Arm], 
         task = bar.add_task("Pictures of screens", total=(1 + len(screens)) * len(WIDTHS))
         for _ in take(here, own, streams, into, language):
             bar.advance(task)
-    titles = {START: "The start page"} | {seen.name: seen.title for seen in screens}
-    return arms, {name: pictures_of(into, folder, name, title) for name, title in titles.items()}
+    names = (START, *(seen.name for seen in screens))
+    paths = {name: [file_of(into, name, width) for width in WIDTHS] for name in names}
+    return arms, {name: [file.relative_to(folder).as_posix() for file in files] for name, files in paths.items()}

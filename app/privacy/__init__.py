@@ -1,1 +1,1 @@
-"""Data-protection and ethics documents of a study, made from its file, the settings, and pictures of its screens."""
+"""The data-protection document of a study, with a picture of every screen."""

@@ -7,6 +7,7 @@ is not taken again, so a run that was stopped goes on.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import threading
 import time
@@ -23,9 +24,7 @@ from app.bots.preview_session import dated
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
-from app.documents.block import DocumentPicture
 from app.errors import SettingsError
-from app.privacy.browser import chromium
 from app.privacy.screens import START, SeenScreen
 from app.session.service import Sessions
 from app.web.participant.session_cookie import SessionCookie
@@ -38,6 +37,8 @@ from storage.registers.studies import Studies
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ON_A_MAC = Path("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome")
 WIDTHS = (1280, 390)
 HEIGHT = 800
 INSTALL = f"Pictures of screens need a package that is not installed: {install_line('screenshots')}"
@@ -55,6 +56,17 @@ QUIET = {
     "public_url": None,
 }
 """Settings of the deployment that must not apply here: nobody is alerted, and no proxy is in front."""
+
+
+def chromium() -> str | None:
+    """Its path, or None if there is none."""
+    return first_of(NAMES, ON_A_MAC)
+
+
+def first_of(names: tuple[str, ...], on_a_mac: Path) -> str | None:
+    """The path of the first of these programs, or that of an application on a Mac; None if there is none."""
+    found = next(filter(None, map(shutil.which, names)), None)
+    return str(on_a_mac) if found is None and on_a_mac.is_file() else found
 
 
 def require_playwright() -> None:
@@ -81,15 +93,6 @@ async def picture_sessions(database: Database, study: Study, screens: Sequence[S
 def file_of(folder: Path, name: str, width: int) -> Path:
     """The file of a screen's picture."""
     return folder / f"{name}-{width}.png"
-
-
-def pictures_of(folder: Path, base: Path, name: str, title: str) -> tuple[DocumentPicture, ...]:
-    """The pictures of a screen, for a document in `base`."""
-    return tuple(
-        DocumentPicture(file, file.relative_to(base).as_posix(), f"{title}, {width} pixels wide", width)
-        for width in WIDTHS
-        for file in (file_of(folder, name, width),)
-    )
 
 
 def take(stage: Stage, study: Study, streams: Mapping[str, str], folder: Path, language: str) -> Iterator[Path]:

@@ -11,8 +11,6 @@ from typing import Literal
 from experiments.events import Action, Fact, PendingTask
 from experiments.session.disclosures import disclosures
 from experiments.session.state import Location
-from experiments.study.consent.check import quotation_faults
-from experiments.study.consent.elements import ElementName
 from experiments.study.fields import Checkbox, Field
 from experiments.study.screen import Panel, TextBlock
 from experiments.study.step import Step, step
@@ -36,9 +34,6 @@ class ConsentStep(Step):
     decline: str = "I do not agree"
     """The label of a second button, by which the session ends with the outcome `no_consent`. No such button if it is
     empty."""
-    covers: dict[ElementName, str] | None = None
-    """Sentences of the text, word for word, that say what `parley check` does not find in it: `controller`, `purpose`,
-    `procedure`, `duration`, `storage_period`, `withdrawal`, `rights`, `contact` or `ai`."""
 
     def questions_asked(self) -> tuple[Field, ...]:
         """The box."""
@@ -61,10 +56,10 @@ class ConsentStep(Step):
         return (PendingTask("finish", place.path, {"outcome": "no_consent"}),) if _declined(place) else ()
 
     def faults(self, models: Sequence[str]) -> Sequence[str]:
-        """Errors: a time limit would let the study continue without consent, or `covers` quotes what is not there."""
+        """Errors: a time limit would let the study continue without consent."""
         passes = self.time_limit is not None and self.time_limit.on_expiry == "continue"
         waiting = ["`time_limit`: a participant who waits would go on without having agreed; write `on_expiry: end`"]
-        return [*(waiting if passes else ()), *quotation_faults(self.text, self.covers or {})]
+        return waiting if passes else []
 
     def ends(self) -> Mapping[str, str]:
         """No consent, where it can be declined."""

@@ -22,7 +22,7 @@ from experiments.study.template import SLOT
 NOT_READ = frozenset(
     {"type", "chat", "code", "id", "model", "models", "name", "loop", "scale", "scales", "edition", "step", "stop_code"}
     | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
-    | {"advice", "continue_with", "instrument", "item", "rate_each", "tolerance", "covers"}
+    | {"advice", "continue_with", "instrument", "item", "rate_each", "tolerance"}
 )
 """Keys of steps and questions whose values are names, references or codes."""
 WORD = re.compile(r"[^\W\d_]{2,}")

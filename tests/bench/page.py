@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
-from app.privacy.browser import chromium
+from app.privacy.screenshots import chromium
 from app.web.security import FOREVER
 from tests.bench import report
 from tests.bench.load import servers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.privacy.browser import chromium, first_of
+from app.privacy.screenshots import chromium, first_of
 
 FIREFOX = ("firefox-esr", "firefox")
 MAC_FIREFOX = Path("/Applications/Firefox.app/Contents/MacOS/firefox")

@@ -1,4 +1,4 @@
-"""Pictures of a study's screens: of all, in both widths, shown by the annex; and a run that was stopped goes on."""
+"""Pictures of a study's screens: of all, in both widths, shown by the document; and a run that was stopped goes on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _pictures(folder: Path) -> dict[Path, int]:
     return {file: file.stat().st_mtime_ns for file in folder.rglob("*.png")}
 
 
-def test_every_screen_is_pictured_once_in_both_widths_and_shown_by_the_annex(tmp_path: Path) -> None:
+def test_every_screen_is_pictured_once_in_both_widths_and_shown_by_the_document(tmp_path: Path) -> None:
     (tmp_path / "tiny.yaml").write_text(STUDY, encoding="utf-8")
     first = _pictures(tmp_path)
     assert len(first) == PICTURES * len(WIDTHS)
@@ -46,8 +46,8 @@ def test_every_screen_is_pictured_once_in_both_widths_and_shown_by_the_annex(tmp
         with Image.open(file) as picture:
             assert picture.width == int(file.stem.rpartition("-")[2])
             assert len(picture.convert("RGB").getcolors(1_000_000) or range(99)) > 20, f"{file.name} is blank"
-    annex = (tmp_path / "papers" / "irb-annex.md").read_text(encoding="utf-8")
-    links = [part.partition(">")[0] for part in annex.split("](<")[1:]]
+    document = (tmp_path / "papers" / "data-protection.md").read_text(encoding="utf-8")
+    links = [part.partition(">")[0] for part in document.split("](<")[1:]]
     assert {tmp_path / "papers" / link for link in links} == first.keys()
     assert len(links) == len(first)
 

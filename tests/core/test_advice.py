@@ -10,9 +10,8 @@ from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
-from tests.fakes.consent import form
 
-CONSENT = {"step": "consent", "text": form(), "decline": ""}
+CONSENT = {"step": "consent", "text": "Please agree.", "decline": ""}
 ASKED = {
     "questions": [{"type": "single_choice", "name": "a", "text": "A?", "options": ["x", "y"]}],
     "correct_answers": {"a": "x"},

@@ -16,7 +16,6 @@ from experiments.study.resolve import resolve
 from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study
 from problems.problem import Option, Problem
-from tests.fakes.consent import form
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = (Option("A", "1", "1"), Option("B", "2", "2"))
@@ -68,7 +67,7 @@ def study_of(plan: dict[str, Any], *, right: str | None = "A", attention: bool =
         "factors": {"arm": ["ai", "none"]},
         "plan": plan,
         "flow": [
-            {"step": "consent", "text": form()},
+            {"step": "consent", "text": "Please agree."},
             {"step": "survey", "id": "start", "questions": [AGE, WORDS]},
             *([ATTENTION] if attention else []),
             QUESTIONS,

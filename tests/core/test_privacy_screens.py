@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from app.bots.preview_session import offline
 from app.privacy.screens import Arm, arms, walk_every_arm
 from app.studies.loader import load_study
+from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from tests.core.test_consent_elements import consent, study_of
+
+
+def study_of(*flow: dict[str, Any], **keys: Any) -> Study:
+    return resolve({"study": "small", "title": "Small", "flow": [*flow, {"step": "finish"}], **keys}, {}, {})
+
+
+def consent(text: str) -> dict[str, Any]:
+    return {"step": "consent", "text": text, "checkbox": "Yes."}
 
 
 def walked(study: Study, language: str = "en") -> tuple[Arm, ...]:

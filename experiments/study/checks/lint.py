@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from experiments.study.checks.embed_check import embed_advice
 from experiments.study.checks.plan_check import plan_advice
-from experiments.study.consent.check import consent_advice
 from experiments.study.fields import Number
 from experiments.study.schema import Loop, Node, Phase
 from experiments.study.step import Step
@@ -57,7 +56,7 @@ def advice(study: Study, minutes: float | None) -> list[str]:
         *_quoted(study),
         *plan_advice(study),
         *embed_advice(study),
-        *consent_advice(study),
+        *_consent_first(study),
         *_unbounded(steps),
     ]
     if "prolific" in study.file.recruitment.channels:
@@ -161,6 +160,19 @@ def _unbounded(steps: Sequence[_At]) -> Iterator[str]:
                     f"{at.where}: {question.name!r} has no `minimum`. A typing error such as -4 screens a participant "
                     "out for good; what is outside of `minimum` and `maximum` is asked again instead."
                 )
+
+
+def _consent_first(study: Study) -> Iterator[str]:
+    """Whether there is a consent form, before the first reply of a model."""
+    forms = [number for number, (_, step) in enumerate(study.steps) if step.step == "consent"]
+    if not forms and "prolific" not in study.file.recruitment.channels:  # _consent says it with Prolific's reason
+        yield (
+            "flow: there is no consent form, so it is not recorded that participants agree. Start the flow with "
+            "`{step: consent, text: ...}`."
+        )
+    for path, step in study.steps[: forms[0]] if forms else ():
+        if step.asks_models(tuple(study.file.models)):
+            yield f"{path}: a model replies before the consent form. Move the form before {step.id!r}."
 
 
 def _consent(steps: Sequence[_At]) -> Iterator[str]:

@@ -1,0 +1,140 @@
+"""The data-protection document of a study: a template, filled from the study and the settings. Nothing is guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.backends import registry as backends
+from app.config.settings import Settings
+from app.privacy.screens import Arm
+from experiments.session.disclosures import disclosures
+from experiments.session.telemetry import disclosure
+from experiments.study.sections.dataset_info import DatasetInfo
+from experiments.study.sections.model_spec import ModelSpec
+from experiments.study.sections.privacy import Operator, PrivacyInfo
+from experiments.study.study import Study
+from experiments.study.template import names
+from storage.db.database_url import sqlite_path
+from storage.reports.person_readme import PARTS
+
+HERE = "this machine"
+MOST_PROBLEMS = 50
+"""So many problems of a pool are in the document."""
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+    autoescape=False,  # noqa: S701  (Markdown, no HTML)
+)
+TEMPLATES.filters |= {
+    "cell": lambda text: " ".join(str(text).split()).replace("|", "\\|") or "–",
+    "quoted": lambda text: "\n".join(f"> {line}".rstrip() for line in str(text).strip().splitlines()),
+    "stated": lambda text, key: text or f"Not stated: write it here, or into the study file ({key}).",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelServer:
+    """A server that models of the study are requested from. `host` is empty if the settings do not have it."""
+
+    name: str
+    host: str
+    models: tuple[str, ...]
+    annotators: tuple[str, ...]
+    operator: Operator
+
+
+def data_protection_document(
+    study: Study,
+    settings: Settings,
+    *,
+    minutes: float | None,
+    made_us: int,
+    parley: str,
+    arms: Sequence[Arm] = (),
+    pictures: Mapping[str, Sequence[str]] | None = None,
+) -> str:
+    """The document in Markdown. `minutes` is the median of simulated participants; `pictures` are the paths of each
+    screen's pictures by its name."""
+    file, info = study.file, study.file.privacy or PrivacyInfo()
+    systems = [model.system for model in file.models.values()]
+    texts = [text for one in systems for text in ([one] if isinstance(one, str) else one.pick.values())]
+    database = settings.database_url
+    return TEMPLATES.get_template("privacy.md.j2").render(
+        study=study,
+        file=file,
+        info=info,
+        published=file.dataset or DatasetInfo(),
+        hosting=info.hosting or Operator(),
+        servers=list(_servers(study, settings)),
+        recruiters=[name for name in file.recruitment.channels if name not in ("lab", "open")],
+        recipients={one.name: one for one in info.recipients},
+        alerts=list(_alerts(settings)),
+        database=f"an SQLite file on {HERE}" if sqlite_path(database) else f"PostgreSQL at {_host(database)}",
+        encrypted=settings.address.startswith("https://"),
+        parts=PARTS,
+        telemetry=disclosure(study),
+        disclosures=disclosures(study),
+        talks=any(step.asks_models(tuple(file.models)) for _, step in study.steps),
+        prompt_values=list(dict.fromkeys(name for text in texts for name in names(text))),
+        most_problems=MOST_PROBLEMS,
+        minutes=minutes,
+        date=f"{datetime.fromtimestamp(made_us / 1e6, UTC):%Y-%m-%d}",
+        parley=parley,
+        arms=arms,
+        pictures=pictures or {},
+    )
+
+
+def _alerts(settings: Settings) -> Iterator[str]:
+    if hook := settings.alert_webhook_url:
+        yield f"the webhook at {urlsplit(hook.get_secret_value()).hostname}"
+    if settings.alert_mail_to:
+        yield f"mail to {settings.alert_mail_to} by {settings.smtp_host}"
+
+
+def _servers(study: Study, settings: Settings) -> Iterator[ModelServer]:
+    models: dict[str, list[str]] = {}
+    for name, spec in study.file.models.items():
+        if backends.asks_servers(spec.backend):
+            models.setdefault(spec.server or spec.backend, []).append(name)
+    annotators: dict[str, list[str]] = {}
+    for name, annotator in (study.file.annotators or {}).items():
+        if server := _annotators_server(annotator.model, study.file.models):
+            annotators.setdefault(server, []).append(name)
+    known = study.file.privacy.model_servers if study.file.privacy else {}
+    for name in dict.fromkeys((*models, *annotators)):
+        used = tuple(models.get(name, ())), tuple(annotators.get(name, ()))
+        yield ModelServer(name, _server_host(name, settings), *used, known.get(name, Operator()))
+
+
+def _annotators_server(model: str, models: dict[str, ModelSpec]) -> str:
+    """The server of an annotator's model: that of a model of the study, or `backend:name@server`."""
+    if spec := models.get(model):
+        return (spec.server or spec.backend) if backends.asks_servers(spec.backend) else ""
+    backend, _, rest = model.partition(":")
+    server = rest.rpartition("@")[2] if "@" in rest else backend
+    return server if rest and backends.asks_servers(backend) else ""
+
+
+def _server_host(name: str, settings: Settings) -> str:
+    own = {"openai": settings.openai_base_url, "anthropic": settings.anthropic_base_url}
+    server = settings.find_server(name)
+    return _host(server.url if server else own.get(name) or "")
+
+
+def _host(url: str) -> str:
+    host = urlsplit(url).hostname or ""
+    try:
+        return HERE if host == "localhost" or ip_address(host).is_loopback else host
+    except ValueError:
+        return host
