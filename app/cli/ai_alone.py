@@ -1,4 +1,4 @@
-"""The commands that ask models a study's questions without participants, and score the replies."""
+"""`parley ai-alone`: models are asked a study's questions without participants, and their replies are scored."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from io import TextIOWrapper
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.table import Table
 
 from app.ai_alone.methods import registry
 from app.ai_alone.plan import AiAloneRequest, cells, settings_of
 from app.ai_alone.scoring import score
-from app.batch.cost_estimate import CostEstimate, estimate
+from app.batch.cost_estimate import estimate
 from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
 from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
@@ -26,85 +22,78 @@ from app.cli.commands import group
 from app.cli.common import (
     STDOUT,
     AsJson,
+    Concurrency,
+    CostLimit,
+    DryRun,
+    ReplyTokens,
     StudyName,
-    err,
+    ToFile,
     existing_database,
     finish,
     name_of,
-    out,
-    print_json,
+    option,
     settings_in_use,
 )
+from app.cli.printing import err, out, say, show
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
-from storage.ai_alone.answers import MethodProgress, longer_than_a_letter, method_progress, sum_of, usual_answers
+from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
 from storage.ai_alone.cells import save_cells
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
-alone = group("ai-alone")
-
+commands = group("ai-alone")
 Models = Annotated[
     list[str] | None,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help="A model of the study, or BACKEND:NAME[@SERVER]. Can be repeated. Default: all for participants.",
+    option(
+        "--model MODEL",
+        "A model of the study, or BACKEND:NAME[@SERVER]. Can be repeated. Default: all for participants.",
     ),
 ]
 Methods = Annotated[
     list[str] | None,
-    typer.Option(
-        "--method",
-        metavar="METHOD",
-        help="How to ask (`parley ai-alone methods` lists all). Can be repeated. Default: the three of ChatBench.",
+    option(
+        "--method METHOD",
+        "How to ask (`parley ai-alone methods` lists all). Can be repeated. Default: the three of ChatBench.",
     ),
 ]
-Datasets = Annotated[
-    list[str] | None,
-    typer.Option("--dataset", metavar="NAME", help="Only questions of this dataset. Can be repeated."),
+Datasets = Annotated[list[str] | None, option("--dataset NAME", "Only questions of this dataset. Can be repeated.")]
+PerMinute = Annotated[
+    float | None, option("--requests-per-minute N", "Limit of calls per minute and model.", min=0.001)
+]
+TokensPerMinute = Annotated[
+    float | None, option("--tokens-per-minute N", "Limit of tokens per minute and model.", min=1)
 ]
 
 
-@alone.command(name="run")
+@commands.command("run")
 def run_(
     study: StudyName,
     model: Models = None,
     method: Methods = None,
-    repeats: Annotated[int, typer.Option(metavar="N", help="How often to ask each question.", min=1)] = 50,
+    repeats: Annotated[int, option("--repeats N", "How often to ask each question.", min=1)] = 50,
     dataset: Datasets = None,
     problems: Annotated[
-        int | None,
-        typer.Option("--max-problems", metavar="N", help="Only the first N questions of each dataset.", min=1),
+        int | None, option("--max-problems N", "Only the first N questions of each dataset.", min=1)
     ] = None,
     extractor: Annotated[
         str,
-        typer.Option(metavar="MODEL", help="The model that extracts answers from free text. Default: the study's."),
+        option("--extractor MODEL", "The model that extracts answers from free text. Default: the study's."),
     ] = "",
-    concurrency: Annotated[
-        int, typer.Option(metavar="N", help="Calls at a time, for each backend and server.", min=1)
-    ] = CONCURRENCY,
-    requests_per_minute: Annotated[
-        float | None, typer.Option(metavar="N", help="Limit of calls per minute and model.", min=0.001)
-    ] = None,
-    tokens_per_minute: Annotated[
-        float | None, typer.Option(metavar="N", help="Limit of tokens per minute and model.", min=1)
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="AMOUNT", help="Limit of the cost, in the study's currency.", min=0)
-    ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Make no calls; estimate calls, tokens and cost.")] = False,
-    reply_tokens: Annotated[
-        int, typer.Option(metavar="N", help="With --dry-run: the assumed length of replies, in tokens.", min=1)
-    ] = 300,
+    concurrency: Concurrency = CONCURRENCY,
+    requests_per_minute: PerMinute = None,
+    tokens_per_minute: TokensPerMinute = None,
+    budget: CostLimit = None,
+    dry_run: DryRun = False,
+    reply_tokens: ReplyTokens = 300,
     as_json: AsJson = False,
 ) -> None:
     """Ask models a study's questions and score the replies. Stored replies are not asked for again.
 
-    The same command continues a run that was stopped, killed or ended by its budget.
+    The same command continues a run that was stopped, killed or ended by its budget. With --dry-run no call is made:
+    calls, tokens and cost are estimated.
     """
     settings = settings_in_use()
     database = open_database(settings.database_url)
@@ -117,68 +106,64 @@ def run_(
         most=problems,
         extractor=extractor,
     )
-    planned = cells(found, request)
-    labels = list(dict.fromkeys(cell.terms.asked.label for cell in planned))
-    data = {
-        "hash": found.hash,
-        "models": labels,
-        "methods": list(request.methods),
-        "repeats": repeats,
-        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
-    }
-    plan = RunPlan(found.name, "alone", planned, data)
+    plan = _plan(found, request)
     if dry_run:
         would = estimate(database, plan, reply_tokens)
-        if as_json:
-            print_json({**asdict(would), "cost": would.cost, "currency": found.file.currency})
-        else:
-            _show_estimate(would, found.file.currency, reply_tokens)
+        show({**asdict(would), "cost": would.cost, "currency": found.file.currency}, as_json)
         return
     Studies(database).register(found)
-    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
+    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(plan.cells)))
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
     messages = err if as_json else out
     with ProgressDisplay(messages).showing() as display:
         ended = finish(run(database, settings, plan, limits, display))
     show_summary(messages, ended)
     score(database, found.name)
-    _show(database, found.name, as_json=as_json)
+    _show(database, found.name, as_json)
     if ended.why != DONE or ended.failed:
         raise typer.Exit(1)
 
 
-@alone.command(name="score")
+def _plan(study: Study, request: AiAloneRequest) -> RunPlan:
+    planned = cells(study, request)
+    data = {
+        "hash": study.hash,
+        "models": list(dict.fromkeys(cell.terms.asked.label for cell in planned)),
+        "methods": list(request.methods),
+        "repeats": request.repeats,
+        "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
+    }
+    return RunPlan(study.name, "alone", planned, data)
+
+
+@commands.command("score")
 def score_(study: StudyName, as_json: AsJson = False) -> None:
     """Score the stored replies again, without a call."""
-    database = existing_database(settings_in_use())
+    database = existing_database()
     name = _study_with_runs(database, study)
-    count = score(database, name)
-    if not as_json:
-        out.print(f"{count:,} samples of {escape(name)} were scored again.", highlight=False)
-    _show(database, name, as_json=as_json)
+    score(database, name)
+    _show(database, name, as_json)
 
 
-@alone.command(name="status")
+@commands.command("status")
 def status(study: StudyName, as_json: AsJson = False) -> None:
     """Show samples, accuracy and errors by model, method and dataset."""
-    database = existing_database(settings_in_use())
-    _show(database, _study_with_runs(database, study), whole=True, as_json=as_json)
+    database = existing_database()
+    _show(database, _study_with_runs(database, study), as_json)
 
 
-@alone.command(name="advice")
+@commands.command("advice")
 def advice(
     study: StudyName,
-    model: Annotated[str, typer.Option("--model", metavar="MODEL", help="The model, as `status` names it.")],
-    method: Annotated[str, typer.Option("--method", metavar="METHOD", help="The method.")] = "free_text",
-    to: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="The csv file to write; `-` for standard output.")
-    ] = STDOUT,
+    model: Annotated[str, option("--model MODEL", "The model, as `status` names it.")],
+    method: Annotated[str, option("--method METHOD", "The method.")] = "free_text",
+    to: ToFile = STDOUT,
 ) -> None:
-    """Write a model's usual answer to each question, as `id` and `advice`, for the protocol advice-taking.
+    """Write a model's usual answer to each question as csv, `id` and `advice`, for the protocol advice-taking.
 
     The usual answer is the most frequent one. Questions to which no answer could be read are left out.
     """
-    database = existing_database(settings_in_use())
+    database = existing_database()
     name = _study_with_runs(database, study)
     found = usual_answers(database, name, model, method)
     if not found:
@@ -198,16 +183,13 @@ def advice(
         return
     with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    out.print(f"{to}: {how_many(len(found), 'answer')}.", markup=False, highlight=False)
+    say(f"{to}: {len(found):,} answers.")
 
 
-@alone.command(name="methods")
-def methods() -> None:
+@commands.command("methods")
+def methods(as_json: AsJson = False) -> None:
     """List the methods by which models are asked."""
-    for name in registry.names():
-        what, _, rest = registry.about(name).partition("\n\n")
-        out.print(f"[bold]{name}[/bold]  {escape(_flat(what))}", highlight=False)
-        out.print(f"  [dim]{escape(_flat(rest))}[/dim]", highlight=False)
+    show({name: {"about": " ".join(registry.about(name).split())} for name in registry.names()}, as_json)
 
 
 def _study(database: Database, reference: str) -> Study:
@@ -237,61 +219,29 @@ def _listed(given: Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.strip() for text in given or () for word in text.split(",") if word.strip()))
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _show_estimate(would: CostEstimate, currency: str, reply_tokens: int) -> None:
-    table = _table("model", "calls", "tokens read", "tokens written", "cost")
-    for one in would.models:
-        numbers = (one.calls, one.prompt_tokens, one.completion_tokens)
-        cost = "no price" if one.cost is None else f"{one.cost:,.2f} {currency}"
-        table.add_row(escape(one.label), *(f"{number:,}" for number in numbers), escape(cost))
-    out.print(table)
-    stored = f", of which {would.stored:,} are stored" if would.stored else ""
-    out.print(
-        f"{how_many(would.samples, 'sample')}{stored}: at most {how_many(would.left, 'call')}, with replies of "
-        f"{reply_tokens} tokens. "
-        "No call was made.",
-        highlight=False,
-    )
-
-
-def _show(database: Database, study: str, *, whole: bool = False, as_json: bool = False) -> None:
-    """Show results by model and method, and if `whole` by dataset; JSON always has datasets."""
+def _show(database: Database, study: str, as_json: bool) -> None:
+    """Show results by model, method and dataset."""
     progress = method_progress(database, study)
     if as_json:
-        print_json([asdict(one) for one in progress])
+        show(progress, as_json)
         return
-    priced = any(one.cost is not None for one in progress)
-    table = _table("", "samples", "accuracy", "invalid", "refused", "failed", *(["cost"] if priced else []))
-    found: dict[str, dict[str, list[MethodProgress]]] = {}
-    for one in progress:
-        found.setdefault(one.model, {}).setdefault(one.name, []).append(one)
-    for model, methods in found.items():
-        table.add_row(f"[bold]{escape(model)}[/bold]")
-        for method, parts in methods.items():
-            table.add_row(f" {escape(method)}", *_cells(sum_of(parts))[: len(table.columns) - 1])
-            for one in parts if whole else ():
-                table.add_row(f"  {escape(one.dataset)}", *_cells(one)[: len(table.columns) - 1], style="dim")
-    out.print(table)
-    for (model, method), number in longer_than_a_letter(database, study).items():
-        longer = (
-            f"{how_many(number, 'answer')} of {model} by {method}: the reply was longer than a letter, and its first"
+    longer = longer_than_a_letter(database, study)
+    rows = [
+        {
+            "model": one.model,
+            "method": one.name,
+            "dataset": one.dataset,
+            "wanted": one.wanted,
+            "samples": sum(one.outcomes.values()) - one.outcomes.get("failed", 0),
+            "accuracy": one.right / one.counted if one.counted else None,
+            **{kind: one.outcomes.get(kind, 0) for kind in ("unparsed", "refused", "failed")},
+            "cost": one.cost,
+        }
+        for one in progress
+    ]
+    show(rows, as_json)
+    for (model, method), number in longer.items():
+        say(
+            f"{number:,} answers of {model} by {method}: the reply was longer than a letter, and its first character "
+            "was taken (ChatBench's rule); look at them: parley show calls"
         )
-        out.print(f"{longer} character was taken (ChatBench's rule); look at them: parley model-calls", highlight=False)
-
-
-def _table(*names: str) -> Table:
-    table = Table(*names, box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
-    return table
-
-
-def _cells(one: MethodProgress) -> tuple[str, ...]:
-    there = sum(one.outcomes.values()) - one.outcomes.get("failed", 0)
-    accuracy = f"{one.right / one.counted:.3f}" if one.counted else ""
-    counts = (f"{one.outcomes.get(kind, 0):,}" for kind in ("unparsed", "refused", "failed"))
-    cost = "" if one.cost is None else f"{one.cost:,.4f}"
-    return f"{there:,} of {one.wanted:,}", accuracy, *counts, cost

@@ -12,7 +12,8 @@ from app.alerts.channels import Channel, channels_of
 from app.alerts.lifecycle import Notice
 from app.alerts.text import alert_json, link, since, what_happened, what_to_do
 from app.cli.commands import command
-from app.cli.common import AsJson, existing_database, finish, out, print_json, settings_in_use
+from app.cli.common import AsJson, existing_database, finish, settings_in_use
+from app.cli.printing import out, print_json
 from app.clock import SystemClock
 from app.config.settings import Settings, env_name
 from app.errors import NotDelivered, SettingsError

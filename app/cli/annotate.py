@@ -1,20 +1,15 @@
-"""The commands that annotate finished conversations with models, and show the progress."""
+"""`parley annotate`: models annotate finished conversations."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
 from pydantic import ValidationError
-from rich.table import Table
-from rich.text import Text
 
 from app.annotation.annotators.registry import ANNOTATORS, annotators
 from app.annotation.run import (
-    AnnotationPlan,
-    AnnotationResults,
     Wanted,
     collect_results,
     describe_plan,
@@ -23,27 +18,27 @@ from app.annotation.run import (
     save_annotations,
 )
 from app.backends.model_ref import parse_model_ref
-from app.batch.cost_estimate import CostEstimate, estimate
+from app.batch.cost_estimate import estimate
 from app.batch.plan import RunLimits, RunPlan
 from app.batch.progress_display import ProgressDisplay, show_summary
 from app.batch.runner import run
-from app.cli.commands import Group, group
+from app.cli.commands import group
 from app.cli.common import (
     AsJson,
+    Concurrency,
+    CostLimit,
+    DryRun,
     OriginOption,
     StudyName,
-    err,
     existing_database,
     finish,
     name_of,
-    out,
-    print_json,
+    option,
     settings_in_use,
 )
-from app.cli.session_actions import act_on
-from app.config.settings import Settings
+from app.cli.printing import err, out, show
+from app.cli.session import act_on
 from app.errors import AnnotatorUnknown
-from app.session.service import AnnotationCount
 from app.studies.loader import load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
@@ -51,26 +46,15 @@ from experiments.study.sections.annotators import AnnotatorsFile, AnnotatorSpec
 from experiments.study.study import Study
 from problems.errors import ParleyError
 from storage.ai_alone.annotation_progress import annotated_by
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
 
-RUN = "run"
 REPLY_TOKENS = 60
 """About what an annotation takes, for `--dry-run`."""
 MOST_WHYS = 5
 
-
-class _Annotate(Group):
-    """`parley annotate STUDY` is `parley annotate run STUDY`: a first word that is not a command is a study."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command, which is `run` unless another one is named."""
-        return super().resolve_command(ctx, args if args and args[0] in self.commands else [RUN, *args])
-
-
-commands = group("annotate", cls=_Annotate)
+commands = group("annotate")
 
 
 def _annotator_names() -> str:
@@ -83,69 +67,71 @@ def _annotator_names() -> str:
 
 With = Annotated[
     str,
-    typer.Option(
-        "--annotator",
-        metavar="NAME,...",
-        help=f"Annotators, separated by commas: {_annotator_names()}, the study's own, or those of --annotators-file.",
+    option(
+        "--annotator NAME,...",
+        f"Annotators, separated by commas: {_annotator_names()}, the study's own, or those of --annotators-file.",
     ),
 ]
-From = Annotated[
-    Path | None,
-    typer.Option("--annotators-file", metavar="FILE", help="A YAML file with `annotators:`, as in a study file."),
-]
+From = Annotated[Path | None, option("--annotators-file FILE", "A YAML file with `annotators:`, as in a study file.")]
 ModelOption = Annotated[
     str,
-    typer.Option(
-        "--model",
-        metavar="MODEL",
-        help="A model of the study, or BACKEND:NAME[@SERVER]. An annotator of your own can name its model.",
+    option(
+        "--model MODEL",
+        "A model of the study, or BACKEND:NAME[@SERVER]. An annotator of your own can name its model.",
     ),
 ]
 
 
-@commands.command(RUN)
+@commands.command("run")
 def run_(
     study: StudyName,
     names: With = "",
     model: ModelOption = "",
     file: From = None,
     origin: OriginOption = None,
-    concurrency: Annotated[int, typer.Option(metavar="N", min=1, help="Calls at a time, for each server.")] = 32,
-    budget: Annotated[
-        float | None, typer.Option(metavar="AMOUNT", min=0, help="Limit of the cost, by the study's prices.")
-    ] = None,
-    dry: Annotated[bool, typer.Option("--dry-run", help="Make no calls; estimate calls, tokens and cost.")] = False,
+    concurrency: Concurrency = 32,
+    budget: CostLimit = None,
+    dry_run: DryRun = False,
 ) -> None:
-    """Annotate every finished conversation that has no annotation yet, and store the results as events."""
+    """Annotate every finished conversation that has no annotation yet, and store the results as events.
+
+    With --dry-run no call is made: calls, tokens and cost are estimated.
+    """
     settings = settings_in_use()
     database = existing_database(settings)
     name, target = name_of(study), study_of(database, study)
-    whose_origin = origin_of(database, name, origin)
-    plan = plan_annotations(database, name, whose_origin, _requested(target, names, model, file))
-    _tell_plan(plan, name, whose_origin)
-    asking = RunPlan(
-        name, "annotate", plan.cells, describe_plan(target.hash if target is not None else "", plan, whose_origin)
-    )
-    if dry:
-        _tell_estimate(estimate(database, asking, REPLY_TOKENS))
+    whose = origin_of(database, name, origin)
+    plan = plan_annotations(database, name, whose, _requested(target, names, model, file))
+    left_out = [{"annotator": who, "conversations": count, "why": why} for (who, why), count in plan.lacking.items()]
+    planned = {"study": name, "origin": whose, "to_request": len(plan.cells), "need_no_call": len(plan.known)}
+    show({**planned, "left_out": left_out}, False)
+    asking = RunPlan(name, "annotate", plan.cells, describe_plan(target.hash if target else "", plan, whose))
+    if dry_run:
+        would = estimate(database, asking, REPLY_TOKENS)
+        show({**asdict(would), "cost": would.cost, "without_price": would.unpriced}, False)
         return
     run_name = ""
     if plan.cells:
         save_annotations(database, name, plan)
-        run_name = _run_annotations(database, settings, asking, RunLimits(concurrency=concurrency, budget=budget))
+        with ProgressDisplay(err).showing() as display:
+            limits = RunLimits(concurrency=concurrency, budget=budget)
+            ended = finish(run(database, settings, asking, limits, display))
+        show_summary(out, ended)
+        run_name = ended.run
     found = collect_results(database, plan, run_name)
     done = act_on(database, lambda sessions: sessions.annotate(name, found.annotations))
     forget_unparsable(database, name, plan)
-    _tell_found(found, done)
+    unparsed = sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]
+    counts = {"new": done.new, "stored_before": done.known, "of_withdrawn_participants": done.gone}
+    counts |= {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
+    whys = [{"annotator": who, "unparsed": count, "why": why} for (who, why), count in unparsed]
+    show({**counts, "not_asked_yet": found.missing, "why": whys}, False)
 
 
-def _run_annotations(database: Database, settings: Settings, plan: RunPlan, limits: RunLimits) -> str:
-    """Ask for the missing annotations, and return the name of the run."""
-    display = ProgressDisplay(err)
-    with display.showing():
-        ended = finish(run(database, settings, plan, limits, display))
-    show_summary(out, ended)
-    return ended.run
+@commands.command("status")
+def status(study: StudyName, as_json: AsJson = False) -> None:
+    """Show the number of annotations by annotator, model and outcome."""
+    show(annotated_by(existing_database(), name_of(study)), as_json)
 
 
 def study_of(database: Database, study: str) -> Study | None:
@@ -182,53 +168,3 @@ def _requested(study: Study | None, names: str, model: str, file: Path | None) -
             )
         found.append((annotator, parse_model_ref(study, model_name)))
     return found
-
-
-def _tell_plan(plan: AnnotationPlan, study: str, origin: str) -> None:
-    out.print(f"{study}: {how_many(len(plan.cells), 'annotation')} to request, origin {origin}", highlight=False)
-    if plan.known:
-        out.print(f"  {len(plan.known):,} need no call", highlight=False)
-    for (name, why), number in plan.lacking.items():
-        out.print(f"  {name}: {how_many(number, 'conversation')} left out: {why}", highlight=False, markup=False)
-
-
-def _tell_estimate(found: CostEstimate) -> None:
-    tokens = f"{found.prompt_tokens:,} prompt tokens, about {found.completion_tokens:,} completion tokens"
-    out.print(
-        f"  {how_many(found.left, 'call')}, {how_many(found.stored, 'reply', 'replies')} stored; {tokens}",
-        highlight=False,
-    )
-    unpriced = f", without {', '.join(found.unpriced)} (no price)" if found.unpriced else ""
-    out.print(f"  cost about {found.cost:,.4f}{unpriced}", highlight=False, markup=False)
-
-
-def _tell_found(found: AnnotationResults, done: AnnotationCount) -> None:
-    out.print(f"{done.new:,} new annotations, {done.known:,} stored before", highlight=False)
-    counts = {"unparsed": sum(found.unparsed.values()), "refused": found.refused, "failed": found.failed}
-    counts |= {"not asked yet": found.missing, "of withdrawn participants": done.gone}
-    for word, number in counts.items():
-        if number:
-            out.print(f"  {word}: {number:,}", highlight=False)
-    for (name, why), number in sorted(found.unparsed.items(), key=lambda item: -item[1])[:MOST_WHYS]:
-        out.print(f"    {name}: {number:,} x {why}", highlight=False, markup=False)
-
-
-@commands.command()
-def status(study: StudyName, as_json: AsJson = False) -> None:
-    """Show the number of annotations by annotator, model and outcome."""
-    database = existing_database(settings_in_use())
-    found = annotated_by(database, name_of(study))
-    if as_json:
-        print_json([asdict(one) for one in found])
-        return
-    table = Table(title="Annotations", title_justify="left")
-    columns = ("asked", "annotated", "unparsed", "refused", "failed", "not yet", "cost")
-    for name in ("annotator", "model"):
-        table.add_column(name)
-    for name in columns:
-        table.add_column(name, justify="right")
-    for one in found:
-        counts = (one.asked, one.annotated, one.unparsed, one.refused, one.failed, one.missing)
-        cost = "" if one.cost is None else f"{one.cost:,.2f}"
-        table.add_row(Text(one.annotator), Text(one.model or "(no model)"), *(f"{count:,}" for count in counts), cost)
-    out.print(table if found else "Nothing has been annotated yet.")

@@ -33,76 +33,67 @@ STARTING, STARTING_CONSOLE = "Starting Parley ...", "Starting the console ..."
 PANELS = {
     "Make a study": {
         "demo": Entry("study", "Try the demo study in a browser, without an API key.", STARTING),
-        "new": Entry("study_versions", "Create a study from one that comes with Parley."),
-        "items": Entry("items", "Show how a table of your questions is understood."),
+        "new": Entry("publish", "Create a study from one that comes with Parley."),
         "check": Entry("study", "Check a study file, and show its structure."),
         "models": Entry("models", "Test the connection to the models of a study."),
         "preview": Entry("preview", "Print a link to take part yourself, from any step."),
         "simulate": Entry("simulate", "Run simulated participants through a study."),
-        "translations": Entry("translations", "Print the texts of a study that lack a translation."),
-        "schema": Entry("study", "Print the JSON Schema of study files, for editors."),
-        "power": Entry("power", "Compute the power of a trial by simulating it."),
-        "preregister": Entry("trials", "Write the preregistration of a trial, and record it."),
-        "privacy": Entry("privacy", "Write data-protection documents, and an annex for an IRB."),
-        "publish": Entry("study_versions", "Publish a study version for new sessions."),
-        "versions": Entry("study_versions", "List the published versions of a study."),
-        "diff": Entry("study_versions", "Show what changed between two versions of a study."),
+        "trial": Entry("power", "Plan a trial: power, preregistration, looks, reasons."),
+        "publish": Entry("publish", "Publish a study version for new sessions."),
     },
     "Run a study": {
         "up": Entry("up", "Serve participants and the console together.", STARTING),
         "serve": Entry("study", "Serve studies to participants.", STARTING),
         "console": Entry("console", "Serve the researchers' console.", STARTING_CONSOLE),
         "rehearse": Entry("rehearse", "Send simulated participants through the running server."),
-        "pilot": Entry("recruitment", "Let participants start, as a pilot."),
-        "open": Entry("recruitment", "Let participants start, and count their data."),
-        "pause": Entry("recruitment", "Stop new sessions for a while; running sessions continue."),
-        "close": Entry("recruitment", "Stop new sessions for good; running sessions continue."),
-        "quota": Entry("recruitment", "Set or show the participant quota of a study or cell."),
-        "budget": Entry("costs", "Set or show the model budget of a study or cell."),
-        "links": Entry("participants", "Create personal or signed links for participants."),
-        "release-places": Entry("participants", "Free the places of returned Prolific submissions."),
+        "recruit": Entry("recruit", "Open, pause or close a study; quotas, budgets, links."),
         "payments": Entry("payments", "Write payment files: bonuses, approvals, an overview."),
     },
     "Watch a study": {
+        "show": Entry("show_results", "Show what there is: status, costs, calls, versions, ..."),
+        "session": Entry("session", "Add a note to a session, or exclude it from the data."),
+        "person": Entry("people", "Export, erase or withdraw one person's data."),
         "alerts": Entry("alerts", "List open alerts, or send a test alert."),
-        "status": Entry("recruitment", "Show the sessions of a study by outcome and by cell."),
-        "costs": Entry("costs", "Show the cost of model calls, and the budget left."),
-        "model-calls": Entry("model_calls", "Show a study's model calls: time, outcome and errors."),
-        "screen-times": Entry("screen_times", "Show the time that participants spent on each screen."),
-        "look": Entry("trials", "Take a planned look at a trial's outcomes."),
-        "deviations": Entry("trials", "List, or explain, deviations from a preregistered plan."),
-        "note": Entry("notes", "Add a note to a session."),
-        "exclude": Entry("notes", "Exclude a session from the data, or include it again."),
-        "withdraw": Entry("participants", "Erase a participant's data."),
-        "person": Entry("people", "Export one person's data, or delete their recruiter ID."),
-        "retention": Entry("people", "Delete recruiter IDs and data whose period has passed."),
     },
     "Data and analysis": {
         "export": Entry("datasets", "Export a study's data as csv or JSON, with a codebook."),
         "deposit": Entry("deposit", "Deposit an export at the Hugging Face Hub or Zenodo."),
-        "metadata": Entry("metadata", "Record or show the publication metadata of a dataset."),
+        "metadata": Entry("metadata", "Record the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
-        "integrity": Entry("integrity", "Show evidence on how texts came about."),
-        "blinding": Entry("blinding", "Check blinding: replies that name a model, and guesses."),
-        "verify": Entry("participants", "Recompute all assignments and draws from seeds."),
-        "import": Entry("datasets", "Import the files of a released dataset."),
-        "validate": Entry("datasets", "Validate dataset files against their released schema."),
-        "annotate": Entry("annotator_validation", "Annotate conversations with a model, and check agreement."),
+        "import": Entry("datasets", "Import, or check, the files of a released dataset."),
+        "annotate": Entry("annotation_checks", "Annotate conversations with a model, and check agreement."),
         "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
-        "simulator-quality": Entry("simulator_quality", "Compare simulated users with people."),
     },
     "Operate": {
+        "privacy": Entry("privacy", "Write data-protection documents, and an annex for an IRB."),
         "doctor": Entry("doctor", "Look for what is wrong on this machine."),
-        "settings": Entry("study", "List every setting with its value."),
-        "user": Entry("accounts", "Manage the accounts of the console."),
-        "backup": Entry("database", "Back up an SQLite database while Parley runs."),
-        "restore": Entry("database", "Restore a backup of an SQLite database."),
-        "db": Entry("database", "Maintain the database: migrate, rebuild, verify."),
+        "accounts": Entry("accounts", "Manage the accounts of the console."),
+        "db": Entry("database", "Maintain the database: back up, migrate, rebuild, verify."),
     },
 }
 """Every command, in the order of `parley --help`."""
 COMMANDS = {name: entry for panel in PANELS.values() for name, entry in panel.items()}
 MODULES = tuple(sorted({entry.module for entry in COMMANDS.values()}))
+SHOWN = {
+    "status": "The sessions of a study by outcome and by cell.",
+    "quotas": "The participant quotas of a study and its cells.",
+    "costs": "The cost of model calls, and the budgets.",
+    "calls": "A study's model calls: time, outcome and errors.",
+    "screens": "The time that participants spent on each screen.",
+    "versions": "The published versions of a study, the newest first.",
+    "diff": "What changed between two versions of a study.",
+    "draws": "Whether all assignments and draws follow from their seeds.",
+    "metadata": "The recorded publication metadata of a dataset.",
+    "deviations": "Deviations from a preregistered plan, with reasons.",
+    "integrity": "Evidence on how texts came about.",
+    "blinding": "Whether blinding held: replies that name a model, guesses.",
+    "simulators": "Simulated users compared with people.",
+    "items": "How a table of your questions is understood.",
+    "translations": "The texts of a study that lack a translation.",
+    "schema": "The JSON Schema of study files, for editors.",
+    "settings": "Every setting with its value.",
+}
+"""What `parley show` shows, in the order of its help."""
 
 
 def panel_of(name: str) -> str:
@@ -151,7 +142,10 @@ class _Parley(Group):
         """The command that is to run."""
         entry = COMMANDS.get(args[0])
         if entry is None and not args[0].startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+            near = did_you_mean(args[0], COMMANDS)
+            if args[0] in SHOWN:
+                near = f" Did you mean 'show {args[0]}'?"
+            ctx.fail(f"No such command {args[0]!r}.{near}")
         if entry is not None and args[0] not in self.commands:
             if entry.starting and "--help" not in args and not ctx.resilient_parsing:  # nor for shell completion
                 typer.echo(entry.starting, err=True)
@@ -185,9 +179,9 @@ def command(name: str) -> Callable[[Function], Function]:
     return register
 
 
-def group(name: str, cls: type[Group] = Group) -> typer.Typer:
+def group(name: str) -> typer.Typer:
     """Register a group of commands of this name, to which its module adds them."""
-    made = _Typer(cls=cls, no_args_is_help=True, rich_markup_mode="markdown")
+    made = _Typer(cls=Group, no_args_is_help=True, rich_markup_mode="markdown")
     app.add_typer(made, name=name, help=COMMANDS[name].does, rich_help_panel=panel_of(name))
     return made
 

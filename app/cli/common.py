@@ -1,119 +1,107 @@
-"""What the commands share: where they write, the settings in use, and options that several of them have."""
+"""What the commands share: arguments and options that several of them have, the settings in use, and the database."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import math
-import re
-from collections.abc import Coroutine, Mapping
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from app.cli.logging_setup import set_up
-from app.cli.safe_console import EscapingConsole
+from app.cli.printing import err
 from app.config import settings as configuration
 from app.config.saved_servers import with_saved_servers
+from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid
 from app.studies.loader import find, read_yaml
+from experiments.study.cells import parse_cell
+from experiments.study.study import Study
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
 from storage.db.private_files import unwritable
 from storage.errors import StorageError
-from storage.registers.origins import REHEARSAL, Origin
+from storage.registers.origins import Origin
+from storage.registers.participants import Participants
+from storage.registers.studies import Studies
 
 Result = TypeVar("Result")
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="The study's name, or its file.")]
-StudyFile = Annotated[
-    str, typer.Argument(metavar="STUDY", help="A study file, or the name of a study that comes with Parley.")
-]
+STDOUT = Path("-")
+"""In place of a file to write."""
+INTERRUPTED = 130
+"""The exit status after Ctrl-C."""
+
+
+def option(names: str, about: str, **more: Any) -> Any:
+    """An option by its names and what stands for its value, as in `-n --count N`; a flag has no such word."""
+    words = names.split()
+    metavar = next((word for word in words if not word.startswith("-")), None)
+    return typer.Option(*(word for word in words if word.startswith("-")), metavar=metavar, help=about, **more)
+
+
+def argument(metavar: str, about: str, **more: Any) -> Any:
+    """An argument by what stands for its value."""
+    return typer.Argument(metavar=metavar, help=about, **more)
+
+
+StudyName = Annotated[str, argument("STUDY", "The study's name, or its file.")]
+StudyFile = Annotated[str, argument("STUDY", "A study file, or the name of a study that comes with Parley.")]
 StudiesToServe = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="STUDY",
-        help="Study files, or names of studies that come with Parley or are published in the database.",
-    ),
+    argument("STUDY", "Study files, or names of studies that come with Parley or are published in the database."),
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="FACTOR=VALUE", help="Only this value of a factor, as in `condition=answer-first`. Can be repeated."
-    ),
+    option("--where FACTOR=VALUE", "Only this value of a factor, as in `condition=answer-first`. Can be repeated."),
 ]
 OriginOption = Annotated[
     Origin | None,
-    typer.Option(
-        metavar="ORIGIN",
-        help="Only sessions of this origin: person, import, bot, pilot or rehearsal. Default: the first of person, "
-        "import and bot that the study has.",
+    option(
+        "--origin ORIGIN",
+        "Only sessions of this origin: person, import, bot, pilot or rehearsal. Default: the first of person, import "
+        "and bot that the study has.",
     ),
 ]
 Host = Annotated[
     str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="The address to listen on; 0.0.0.0 opens it to the network. Default: PARLEY_HOST.",
+    option(
+        "--host ADDRESS",
+        "The address to listen on; 0.0.0.0 opens it to the network. Default: PARLEY_HOST.",
         show_default=False,
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(
-        metavar="PORT", help="The port to listen on. Default: the setting.", min=0, max=65_535, show_default=False
-    ),
+    option("--port PORT", "The port to listen on. Default: the setting.", min=0, max=65_535, show_default=False),
 ]
 DatabaseAddress = Annotated[
-    str | None,
-    typer.Option("--database", metavar="URL", help="The database. Default: PARLEY_DATABASE_URL.", show_default=False),
+    str | None, option("--database URL", "The database. Default: PARLEY_DATABASE_URL.", show_default=False)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-STDOUT = Path("-")
-"""In place of a file to write."""
-out = EscapingConsole()
-err = EscapingConsole(stderr=True)
-_COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+AsJson = Annotated[bool, option("--json", "Print JSON instead of a table.")]
+Yes = Annotated[bool, option("--yes", "Ask for no confirmation.")]
+Seed = Annotated[str, option("--seed SEED", "The same seed gives the same result, another seed another.")]
+Language = Annotated[str, option("--language LANGUAGE", "A language of the study, such as `de`.")]
+DryRun = Annotated[bool, option("--dry-run", "Only show what would be done.")]
+ReplyTokens = Annotated[
+    int, option("--reply-tokens N", "For the estimate of costs: the assumed length of replies, in tokens.", min=1)
+]
+Concurrency = Annotated[int, option("--concurrency N", "Calls at a time, for each server.", min=1)]
+CostLimit = Annotated[float | None, option("--budget AMOUNT", "Limit of the cost, in the study's currency.", min=0)]
+ToFile = Annotated[Path, option("-o --out FILE", "The file to write; `-` for standard output.")]
+ProlificExport = Annotated[
+    Path | None,
+    option(
+        "--prolific-export FILE",
+        "Prolific's export of the study, a csv file: tells who completed it, and whose submission was returned.",
+    ),
+]
 
 
-def print_json(value: Any) -> None:
-    """Print a value as JSON, which is then all that the command prints to standard output.
-
-    Times are ISO 8601 in UTC, and a number that is not finite is null. Characters that would command a terminal are
-    escaped.
-    """
-    text = json.dumps(_jsonable(value), indent=2, ensure_ascii=False, allow_nan=False)
-    print(_COMMANDS_TERMINAL.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
-
-
-def _jsonable(value: Any) -> Any:
-    match value:
-        case Mapping():
-            return {str(name): _jsonable(part) for name, part in value.items()}
-        case list() | tuple():
-            return [_jsonable(part) for part in value]
-        case float() if not math.isfinite(value):
-            return None
-        case Decimal():
-            return float(value)
-        case Path():
-            return str(value)
-        case _:
-            return value
-
-
-def print_rehearsal(origin: str | None) -> None:
-    """Print a banner above what is shown of a rehearsal."""
-    if origin == Origin.REHEARSAL:
-        out.print(f"[black on yellow] REHEARSAL [/black on yellow] [yellow]{REHEARSAL}[/yellow]")
-
-
-def iso(us: int | None) -> str | None:
-    """A time in microseconds since 1970 as ISO 8601."""
-    return None if us is None else datetime.fromtimestamp(us / 1e6, UTC).isoformat(timespec="milliseconds")
+def cell_of(study: Study, where: list[str] | None) -> dict[str, str]:
+    """The cell that `--where` names."""
+    return parse_cell(where or (), study.factors, study.pools)
 
 
 def require_folder(file: Path | None) -> None:
@@ -131,17 +119,18 @@ def settings_in_use(**given: Any) -> Settings:
     """The settings, overridden by what the command line has `given`, with a warning for each unknown variable; raises
     SettingsError."""
     for warning in configuration.unknown(configuration.names_in_use()):
-        err.print(f"[yellow]{warning}[/yellow]")
+        err.print(warning, style="yellow", markup=False)
     settings = configuration.load(**{name: value for name, value in given.items() if value is not None})
     set_up(settings)
     return settings
 
 
-def existing_database(settings: Settings) -> Database:
+def existing_database(settings: Settings | None = None) -> Database:
     """The database, for commands that read or change what is there; raises StorageError if its file does not exist.
 
     Commands that begin something (serve, publish, import, ...) open a new database instead: `open_database`.
     """
+    settings = settings or settings_in_use()
     file = sqlite_path(settings.database_url)
     if file is not None and not _exists(file):
         raise StorageError(
@@ -150,6 +139,19 @@ def existing_database(settings: Settings) -> Database:
             "serve`, `console`, `publish`, `simulate` or `import`."
         )
     return open_database(settings.database_url)
+
+
+def published_study(study: str) -> tuple[Database, Study]:
+    """The database, and the newest version in it of a study given by its name or file; raises StorageError."""
+    database = existing_database()
+    return database, Studies(database).newest(name_of(study))
+
+
+def participants() -> tuple[Database, Participants]:
+    """The database, and the recruiters' IDs in it."""
+    settings = settings_in_use()
+    database = existing_database(settings)
+    return database, Participants(database, secret_for(settings, database))
 
 
 def _exists(file: Path) -> bool:

@@ -6,8 +6,9 @@ import logging
 
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import DatabaseAddress, Host, Port, out, settings_in_use
+from app.cli.common import DatabaseAddress, Host, Port, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
+from app.cli.printing import say
 from app.config.settings import Settings
 from app.doctor.disk import unwritable_drafts
 from storage.db.database_url import redact_password
@@ -22,8 +23,8 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
     settings = settings_in_use(host=host, console_port=port, database_url=database)
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    out.print(f"The console is at [bold]{settings.console_address}[/bold]  (stop it with Ctrl-C)")
-    out.print(f"  data: {redact_password(settings.database_url)}", highlight=False)
+    say(f"The console is at {settings.console_address}  (stop it with Ctrl-C)", "bold")
+    say(f"  data: {redact_password(settings.database_url)}")
     invite_first(settings, opened)
     serve_console(settings, opened)
 

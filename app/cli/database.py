@@ -1,4 +1,4 @@
-"""The commands that maintain the database: backup, restore, migrate, rebuild, verify."""
+"""`parley db`: backup, restore, migrate, rebuild, verify."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import TaskProgressColumn
 
-from app.cli.commands import command, group
-from app.cli.common import err, existing_database, out, settings_in_use
+from app.cli.commands import group
+from app.cli.common import argument, existing_database, option, settings_in_use
+from app.cli.printing import progress_bar, say, warn
 from app.clock import SystemClock
 from app.config.secret import load_secret
 from storage.accounts.secret_fingerprint import adopt_secret
@@ -23,28 +24,22 @@ from storage.db.engine import open_database
 from storage.log.projections import differences, rebuild
 from storage.migrations.migrate import migrate, migration_status
 
-db = group("db")
-
-
-def _now() -> str:
-    """The time for a file's name."""
-    return datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+commands = group("db")
 
 
 def _beside(file: Path, why: str) -> Path:
-    return file.with_name(f"{file.stem}-{why}-{_now()}{file.suffix}")
+    return file.with_name(f"{file.stem}-{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}{file.suffix}")
 
 
 @contextmanager
 def _copying(what: str) -> Iterator[OnProgress]:
     """Show a progress bar."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with progress_bar(TaskProgressColumn()) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _backup_summary(checked: BackupCheck) -> str:
+def _summary(checked: BackupCheck) -> str:
     """What a database has: sessions, events, studies, and the newest event."""
     held = f"{how_many(checked.sessions, 'session')} and {how_many(checked.facts, 'event')}"
     if checked.last_us is None:
@@ -53,87 +48,79 @@ def _backup_summary(checked: BackupCheck) -> str:
     return f"{held} of {', '.join(checked.studies)}, the newest of {newest:%Y-%m-%d %H:%M} UTC"
 
 
-@command("backup")
+@commands.command("backup")
 def backup(
     to: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="FILE", help="The file to write. Default: beside the database, with the time in its name."
-        ),
+        argument("[FILE]", "The file to write. Default: beside the database, with the time in its name."),
     ] = None,
 ) -> None:
-    """The backup is checked for damage. For PostgreSQL use pg_dump."""
+    """Back up an SQLite database while Parley runs. The backup is checked for damage. For PostgreSQL use pg_dump.
+
+    Keep the secret too, in another place: without it no session can continue and no ID can be read.
+    """
     file = sqlite_file(settings_in_use().database_url)
     with _copying("copying") as on_progress:
         made = back_up(file, to or _beside(file, "backup"), on_progress)
-    out.print(f"{made.file}: {made.bytes:,} bytes, {_backup_summary(made)}, no damage")
-    out.print(
-        "[dim]Keep the secret too, in another place: without it no session can continue and no ID can be read.[/dim]"
-    )
+    say(f"{made.file}: {made.bytes:,} bytes, {_summary(made)}, no damage")
 
 
-@command("restore")
+@commands.command("restore")
 def restore(
     backup: Annotated[
-        Path,
-        typer.Argument(metavar="FILE", help="A backup of `parley backup`, with its checksum FILE.sha256 beside it."),
+        Path, argument("FILE", "A backup of `parley db backup`, with its checksum FILE.sha256 beside it.")
     ],
     unsummed: Annotated[
         bool,
-        typer.Option(
-            "--without-checksum", help="Accept a backup without a checksum, made by an older version or another tool."
-        ),
+        option("--without-checksum", "Accept a backup without a checksum, made by an older version or another tool."),
     ] = False,
 ) -> None:
-    """Stop Parley first. The present database is kept beside the restored one."""
+    """Restore a backup of an SQLite database. Stop Parley first. The present database is kept beside it."""
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as on_progress:
         done = put_back(backup, file, _beside(file, "before-restore"), on_progress, unsummed=unsummed)
-    out.print(f"{file}: restored, with {_backup_summary(done.checked)}")
+    say(f"{file}: restored, with {_summary(done.checked)}")
     if done.aside:
-        out.print(f"The database from before is now {done.aside}", highlight=False)
+        say(f"The database from before is now {done.aside}")
     if not done.summed:
-        out.print(
-            "[yellow]The backup had no checksum. SQLite finds no damage, but it would not notice a changed "
-            "text.[/yellow] `parley db verify` and `parley verify STUDY` compare the tables with the event log."
+        warn(
+            "The backup had no checksum. SQLite finds no damage, but it would not notice a changed text. `parley db "
+            "verify` and `parley show draws STUDY` compare the tables with the event log."
         )
     if done.withdrawn is None:
-        out.print(
-            "[yellow]The database from before is too damaged to list withdrawals since then: repeat them.[/yellow]"
-        )
+        warn("The database from before is too damaged to list withdrawals since then: repeat them.")
     elif done.withdrawn:
-        out.print(
-            "[yellow]These sessions were withdrawn after the backup and are restored: withdraw them again.[/yellow]"
+        warn(
+            "These sessions were withdrawn after the backup and are restored: withdraw them again: "
+            + ", ".join(done.withdrawn)
         )
-    for stream in done.withdrawn or ():
-        out.print(f"  {stream}", highlight=False)
 
 
-@db.command(name="migrate")
-def db_migrate() -> None:
+@commands.command("migrate")
+def migrate_() -> None:
     """Migrate the database to the tables of this version. Stop every process that uses it first."""
     url = settings_in_use().database_url
     with _copying("backing up") as on_progress:
-        done = migrate(url, _before(url), on_progress, on_backup=_print_backup)
+        done = migrate(url, _before(url), on_progress, on_backup=_say_backup)
     for revision in done.revisions:
-        out.print(f"Migrated to revision {revision}.", highlight=False)
+        say(f"Migrated to revision {revision}.")
     if done.rebuilt is not None:
-        out.print(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
+        say(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
     if not done.revisions and done.rebuilt is None:
-        out.print("There is nothing to migrate.")
+        say("There is nothing to migrate.")
 
 
-def _print_backup(file: Path) -> None:
+def _say_backup(file: Path) -> None:
     """Name the backup before anything is changed, so that it is known whatever fails later."""
-    out.print(f"Backup of the database from before, for `parley restore`: {file}", highlight=False)
+    say(f"Backup of the database from before, for `parley db restore`: {file}")
 
 
 def _before(url: str) -> Callable[[str], Path]:
     return lambda revision: _beside(sqlite_file(url), f"revision-{revision}")
 
 
-@db.command(name="accept-secret")
-def db_new_secret() -> None:
+@commands.command("accept-secret")
+def accept_secret() -> None:
     """Accept the present secret in place of the earlier one, if that one is lost.
 
     Running sessions cannot continue afterwards, and the recruiters' IDs stored so far can never be read.
@@ -141,42 +128,42 @@ def db_new_secret() -> None:
     settings = settings_in_use()
     database = open_database(settings.database_url)
     adopt_secret(database, load_secret(settings), SystemClock().now_us)
-    out.print("This database now accepts the present secret. Keep it.")
+    say("This database now accepts the present secret. Keep it.")
 
 
-@db.command(name="status")
-def db_status() -> None:
+@commands.command("status")
+def status() -> None:
     """Show the revision of the tables; exits with 1 if they need to be migrated or rebuilt."""
     found = migration_status(settings_in_use().database_url)
     if found.revision is None:
-        out.print("The database is empty. The first start creates its tables.")
+        say("The database is empty. The first start creates its tables.")
         return
-    out.print(f"Revision {found.revision}.", highlight=False)
+    say(f"Revision {found.revision}.")
     if found.waiting:
-        out.print(f"[yellow]Needs migration to {', '.join(found.waiting)}[/yellow]: parley db migrate", highlight=False)
+        warn(f"Needs migration to {', '.join(found.waiting)}: parley db migrate")
     for name in found.outdated:
-        out.print(f"[yellow]The table {name} is of an older version[/yellow]: parley db rebuild", highlight=False)
+        warn(f"The table {name} is of an older version: parley db rebuild")
     if found.waiting or found.outdated:
         raise typer.Exit(1)
 
 
-@db.command(name="rebuild")
-def db_rebuild() -> None:
+@commands.command("rebuild")
+def rebuild_() -> None:
     """Rebuild the released tables from the event log. Stop every process that uses the database first."""
     url = settings_in_use().database_url
     must_be_unused(url)
     count = rebuild(open_database(url, outdated=True))
-    out.print(f"The released tables were rebuilt from {how_many(count, 'session')}.")
+    say(f"The released tables were rebuilt from {how_many(count, 'session')}.")
 
 
-@db.command(name="verify")
-def db_verify() -> None:
+@commands.command("verify")
+def verify() -> None:
     """Compare the released tables with the event log; prints the differences, and exits with 1 if there are any."""
     count = 0
-    for sentence in differences(existing_database(settings_in_use())):
-        out.print(sentence, markup=False, highlight=False)
+    for sentence in differences(existing_database()):
+        say(sentence)
         count += 1
     if count:
-        out.print(f"[red]{how_many(count, 'difference')}.[/red] `parley db rebuild` rebuilds the tables.")
+        warn(f"{how_many(count, 'difference')}. `parley db rebuild` rebuilds the tables.")
         raise typer.Exit(1)
-    out.print("The released tables match the event log.")
+    say("The released tables match the event log.")

@@ -1,29 +1,33 @@
-"""The commands that import, validate and export datasets."""
+"""The commands that import, check and export datasets."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import DownloadColumn, TaskID
 
 from app.cli.commands import command
 from app.cli.common import (
+    INTERRUPTED,
     STDOUT,
     OriginOption,
+    ProlificExport,
     StudyName,
     Where,
-    err,
+    argument,
     existing_database,
     name_of,
-    out,
-    print_rehearsal,
+    option,
     settings_in_use,
 )
+from app.cli.printing import err, progress_bar, say, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -34,11 +38,13 @@ from storage.accounts.roles import TERMINAL
 from storage.datasets.describe.editable_files import NEW, new_beside_edited
 from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
-from storage.datasets.exports.chatbench_filter import Statuses, read_statuses
+from storage.datasets.exports.chatbench_filter import read_statuses
 from storage.datasets.exports.exporter import export, stream
-from storage.datasets.exports.finetuning import NAME, SHARE, TRAIN, TrainSplit, export_examples, stream_examples
+from storage.datasets.exports.finetuning import NAME as FINETUNING
+from storage.datasets.exports.finetuning import SHARE, TRAIN, TrainSplit, export_examples, stream_examples
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
+from storage.datasets.exports.preview import export_options
 from storage.datasets.exports.recruiter_ids import refuse_shared_folder, write_recruiter_ids
 from storage.datasets.exports.screening import MODES
 from storage.datasets.exports.session_filter import SessionFilter, moment_of
@@ -56,23 +62,22 @@ from storage.schemas.registry import schemas
 
 PROLIFIC = "prolific"
 
-SchemaName = Annotated[str, typer.Argument(metavar="SCHEMA", help=f"The dataset: {', '.join(sorted(schemas()))}.")]
-Paths = Annotated[
-    list[Path],
-    typer.Argument(metavar="PATH", help="Files of the release, or the folder that has them."),
-]
-
 
 @command("import")
 def import_(
-    schema: SchemaName,
-    paths: Paths,
-    study: Annotated[
-        str, typer.Option(metavar="NAME", help="The name of the study to import into. Default: the schema's.")
-    ] = "",
+    schema: Annotated[str, argument("SCHEMA", f"The dataset: {', '.join(sorted(schemas()))}.")],
+    paths: Annotated[list[Path], argument("PATH", "Files of the release, or the folder that has them.")],
+    study: Annotated[str, option("--study NAME", "The name of the study to import into. Default: the schema's.")] = "",
+    check: Annotated[
+        bool,
+        option("--check", "Import nothing; print every cell that deviates from the schema, and exit with 1 if any."),
+    ] = False,
 ) -> None:
     """The files become sessions of a study. If one of them has an error, nothing is imported."""
-    database, name = _database(), study or schema
+    if check:
+        _check(schema, paths)
+        return
+    database, name = open_database(settings_in_use().database_url), study or schema
     own = Studies(database).has(name)
     if own and not study:
         raise StorageError(
@@ -84,22 +89,15 @@ def import_(
             done = import_files(database, schema, paths, name, progress)
     except KeyboardInterrupt:
         err.print("Stopped. Nothing was imported.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(INTERRUPTED) from None
     for file in done:
-        count = f"{file.new:,} new" if file.new else "all imported before"
-        rows = (
-            f"{how_many(file.rows, 'row')}, {count}" if file.rows else "it has no rows, so nothing was imported from it"
-        )
-        out.print(f"{file.path}: {rows}", highlight=False, soft_wrap=True)
-    if not any(file.rows for file in done):
-        return
-    origin = " --origin import" if own else ""
-    out.print(f"[dim]To write them again: parley export {name} --schema {schema}{origin} -o FOLDER[/dim]")
+        say(f"{file.path}: {how_many(file.rows, 'row')}, {file.new:,} new")
+    if any(file.rows for file in done):
+        origin = " --origin import" if own else ""
+        say(f"To write them again: parley export {name} --schema {schema}{origin} -o FOLDER", "dim")
 
 
-@command("validate")
-def validate(schema: SchemaName, paths: Paths) -> None:
-    """Prints every cell that deviates from the schema, and exits with 1 if there is one."""
+def _check(schema: str, paths: Sequence[Path]) -> None:
     count = files = 0
     with _reading() as progress:
         for item in deviations(schema, paths, progress):
@@ -107,164 +105,202 @@ def validate(schema: SchemaName, paths: Paths) -> None:
                 files += 1
                 continue
             count += 1
-            out.print(str(item), markup=False, highlight=False, soft_wrap=True)
+            say(str(item))
+    say(f"{how_many(count, 'deviation')} from {schema} in {how_many(files, 'file')}.")
     if count:
-        word = "deviation" if count == 1 else "deviations"
-        out.print(f"[red]{count:,} {word}[/red] from {schema} in {files} {_files(files)}.")
         raise typer.Exit(1)
-    out.print(f"No deviations from {schema} in {files} {_files(files)}.")
 
 
-def _files(count: int) -> str:
-    return "file" if count == 1 else "files"
+class _Target(NamedTuple):
+    """Where an export goes: a folder or standard output, with what is written besides."""
+
+    to: Path
+    file: str
+    split: TrainSplit
+    zipped: bool
+    ids: Path | None
+
+
+SchemaOption = Annotated[
+    str,
+    option(
+        "--schema SCHEMA",
+        f"The format of a released dataset: {', '.join(sorted(schemas()))}; {TIDY}, for plain tables of everything, of "
+        f"any study; or {FINETUNING}, for training examples. Default: all formats of the study, and {TIDY}.",
+    ),
+]
+ToOption = Annotated[
+    Path | None,
+    option(
+        "-o --out FOLDER",
+        "The folder to write; `-` for standard output. Default: STUDY-DATE/SCHEMA. Without --schema, it has a "
+        "folder for each.",
+    ),
+]
+FileOption = Annotated[str, option("--file NAME", "With `-o -`: the file to print. Default: the first one.")]
+SafeOption = Annotated[
+    bool, option("--safe-for-spreadsheets", "Escape cells that a spreadsheet would run as formulas.")
+]
+FormatsOption = Annotated[
+    list[str] | None,
+    option("--format FORMAT", f"Also write each file in this format: {', '.join(FORMATS)}. Can be repeated."),
+]
+ZippedOption = Annotated[bool, option("--zip", "Also write the folder as one zip file.")]
+SinceOption = Annotated[str, option("--since TIME", "Only sessions started at this date or time (UTC) or later.")]
+UntilOption = Annotated[
+    str, option("--until TIME", "Only sessions started up to this date, or before this time (UTC).")
+]
+CompleteOption = Annotated[bool, option("--complete", "Only complete sessions.")]
+LanguageOption = Annotated[str, option("--language LANGUAGE", "Only sessions in this language, such as `de`.")]
+WithExcludedOption = Annotated[bool, option("--with-excluded", "Also sessions that a researcher excluded.")]
+PartOption = Annotated[
+    str,
+    option(
+        "--part PART",
+        "The part of the release, such as `pilot_1_no_incentives`: the only one to write of an imported release, "
+        "and the folder for a study's own sessions. Default: all, and the first.",
+    ),
+]
+UserOption = Annotated[str, option("--user KIND", "Only simulated users of this kind, such as `two_step`.")]
+TrainOption = Annotated[
+    float,
+    option("--train-share SHARE", f"With {FINETUNING}: the share of questions for training.", min=0, max=1),
+]
+SeedOption = Annotated[str, option("--seed SEED", f"With {FINETUNING}: the seed of that split.")]
+ScreenOption = Annotated[
+    str,
+    option(
+        f"--screen {'|'.join(MODES)}",
+        "Screen free text for personal data, such as addresses and phone numbers: `mark` lists the rows, `mask` "
+        "replaces what is found. README.md counts it.",
+    ),
+]
+WithoutOption = Annotated[
+    list[str] | None, option("--without COLUMN", "Leave this column out of every file. Can be repeated.")
+]
+RoundedOption = Annotated[
+    list[str] | None,
+    option(
+        "--round-down COLUMN=WIDTH",
+        "Round the numbers of a column down to multiples of a width, as in `age=10`. Can be repeated.",
+    ),
+]
+IdsOption = Annotated[
+    Path | None,
+    option(
+        "--recruiter-ids FILE",
+        "Also write the recruiters' IDs of these sessions to this file, outside of the folder. It is recorded in "
+        "the audit log.",
+    ),
+]
 
 
 @command("export")
 def export_(
     study: StudyName,
-    schema: Annotated[
-        str,
-        typer.Option(
-            metavar="SCHEMA",
-            help=f"The format of a released dataset: {', '.join(sorted(schemas()))}; {TIDY}, for plain tables of "
-            f"everything, for any study; or {NAME}, for training examples.",
-        ),
-    ],
-    to: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="The folder to write; `-` for standard output.")
-    ],
+    schema: SchemaOption = "",
+    to: ToOption = None,
     origin: OriginOption = None,
-    file: Annotated[
-        str, typer.Option(metavar="NAME", help="With `-o -`: the file to print. Default: the first one.")
-    ] = "",
-    status: Annotated[
-        Path | None,
-        typer.Option(
-            "--prolific-export",
-            metavar="FILE",
-            help="Prolific's export of the study: decides who counts as complete in the filtered file.",
-        ),
-    ] = None,
-    safe: Annotated[
-        bool,
-        typer.Option("--safe-for-spreadsheets", help="Escape cells that a spreadsheet would run as formulas."),
-    ] = False,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help=f"Also write each file in this format: {', '.join(FORMATS)}. Can be given several times.",
-        ),
-    ] = None,
-    zipped: Annotated[bool, typer.Option("--zip", help="Also write the folder as one zip file.")] = False,
+    file: FileOption = "",
+    prolific: ProlificExport = None,
+    safe: SafeOption = False,
+    formats: FormatsOption = None,
+    zipped: ZippedOption = False,
     where: Where = None,
-    since: Annotated[
-        str, typer.Option(metavar="TIME", help="Only sessions started at this date or time (UTC) or later.")
-    ] = "",
-    until: Annotated[
-        str, typer.Option(metavar="TIME", help="Only sessions started up to this date, or before this time (UTC).")
-    ] = "",
-    complete: Annotated[bool, typer.Option("--complete", help="Only complete sessions.")] = False,
-    language: Annotated[
-        str, typer.Option(metavar="LANGUAGE", help="Only sessions in this language, such as `de`.")
-    ] = "",
-    with_excluded: Annotated[
-        bool, typer.Option("--with-excluded", help="Also sessions that a researcher excluded.")
-    ] = False,
-    part: Annotated[
-        str,
-        typer.Option(
-            metavar="PART",
-            help="The part of the release, such as `pilot_1_no_incentives`: the only one to write of an imported "
-            "release, and the folder for a study's own sessions. Default: all, and the first.",
-        ),
-    ] = "",
-    user: Annotated[
-        str, typer.Option(metavar="KIND", help="Only simulated users of this kind, such as `two_step`.")
-    ] = "",
-    train: Annotated[
-        float,
-        typer.Option(
-            "--train-share", metavar="SHARE", help=f"With {NAME}: the share of questions for training.", min=0, max=1
-        ),
-    ] = SHARE,
-    seed: Annotated[str, typer.Option(metavar="SEED", help=f"With {NAME}: the seed of that split.")] = "1",
-    screen: Annotated[
-        str,
-        typer.Option(
-            metavar="|".join(MODES),
-            help="Screen free text for personal data, such as addresses and phone numbers: `mark` lists the rows, "
-            "`mask` replaces what is found. README.md counts it.",
-        ),
-    ] = "",
-    without: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave this column out of every file. Can be given several times."),
-    ] = None,
-    rounded: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--round-down",
-            metavar="COLUMN=WIDTH",
-            help="Round the numbers of a column down to multiples of a width, as in `age=10`. Can be given several "
-            "times.",
-        ),
-    ] = None,
-    ids: Annotated[
-        Path | None,
-        typer.Option(
-            "--recruiter-ids",
-            metavar="FILE",
-            help="Also write the recruiters' IDs of these sessions to this file, outside of the folder. It is recorded "
-            "in the audit log.",
-        ),
-    ] = None,
+    since: SinceOption = "",
+    until: UntilOption = "",
+    complete: CompleteOption = False,
+    language: LanguageOption = "",
+    with_excluded: WithExcludedOption = False,
+    part: PartOption = "",
+    user: UserOption = "",
+    train: TrainOption = SHARE,
+    seed: SeedOption = "1",
+    screen: ScreenOption = "",
+    without: WithoutOption = None,
+    rounded: RoundedOption = None,
+    ids: IdsOption = None,
 ) -> None:
     """Besides the data, writes a codebook, metadata and checksums."""
+    name = name_of(study)
+    began = (moment_of(since), moment_of(until, end=True))
+    request = ExportRequest(
+        study=name,
+        schema=schema,
+        origin=origin or (Origin.BOT if user else None),
+        safe=safe,
+        selection=SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user),
+        part=part,
+        formats=tuple(formats or ()),
+        screen=_mode(screen),
+        without=tuple(without or ()),
+        rounded=_widths(rounded or ()),
+    )
+    folder = to or Path(f"{name}-{datetime.now(UTC):%Y-%m-%d}", schema)
+    target = _Target(folder, file, TrainSplit(train, seed), zipped, ids)
+    _check_request(request, target)
     settings = settings_in_use()
     database = existing_database(settings)
-    name = name_of(study)
-    statuses = _statuses(settings, database, name, status) if status else None
-    began = (moment_of(since), moment_of(until, end=True))
-    selection = SessionFilter(parse_values(where or ()), *began, complete, language, with_excluded, user)
-    request = ExportRequest(
-        *(name, schema, origin or (Origin.BOT if user else None), statuses, safe, selection, part),
-        *(tuple(formats or ()), _mode(screen, schema, to)),
-        *(tuple(without or ()), _widths(rounded or ())),
-    )
-    if formats and (schema == NAME or to == STDOUT):
-        raise StorageError(
-            "--format writes copies beside the files of a released schema, in a folder. Leave it out for standard "
-            f"output and for {NAME}"
-        )
-    _check_schema(request, to, ids)
+    if prolific is not None:
+        people = Participants(database, secret_for(settings, database))
+        found = read_statuses(prolific, lambda id_: people.find(name, ParticipantId(PROLIFIC, id_)))
+        request = replace(request, statuses=found)
+        if found.unknown:
+            warn(f"{found.unknown} IDs of Prolific's export belong to no session of this study.")
     _record_peek(database, request)
-    if schema == NAME:
-        _examples(database, request, to, file, TrainSplit(train, seed))
+    if schema:
+        _export(settings, database, request, target)
         return
-    if to == STDOUT:
-        stream(database, request, sys.stdout.buffer, file)
-        return
-    if ids is not None:
-        refuse_shared_folder(ids, to)
-    exported = export(database, request, to)
-    print_rehearsal(exported.origin)
-    _print_export(exported, statuses)
-    if ids is not None:
-        _recruiter_ids(settings, database, request, ids)
-    if zipped:
-        out.print(f"{zip_export(to)}", highlight=False)
+    for each in _schemas_of(database, request):
+        _export(settings, database, replace(request, schema=each), target._replace(to=folder / each))
 
 
-def _check_schema(request: ExportRequest, to: Path, ids: Path | None) -> None:
-    known = (*schemas(), TIDY, NAME)
-    if request.schema not in known:
+def _schemas_of(database: Database, request: ExportRequest) -> Sequence[str]:
+    """The released formats that a study's sessions have, and tidy; raises StorageError if it has no data."""
+    found = export_options(database, request.study).schemas
+    if request.origin is None and found:
+        return next(iter(found.values()))
+    return found.get(request.origin or "", (TIDY,))
+
+
+def _export(settings: Settings, database: Database, request: ExportRequest, target: _Target) -> None:
+    """Export one schema, and say what was written."""
+    if request.schema == FINETUNING:
+        _export_examples(database, request, target)
+        return
+    if target.to == STDOUT:
+        stream(database, request, sys.stdout.buffer, target.file)
+        return
+    if target.ids is not None:
+        refuse_shared_folder(target.ids, target.to)
+    exported = export(database, request, target.to)
+    warn_of_rehearsal(exported.origin)
+    _say_exported(exported)
+    if target.ids is not None:
+        Accounts(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
+        people = Participants(database, secret_for(settings, database))
+        count = write_recruiter_ids(database, people, request, target.ids)
+        say(f"{target.ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")
+    if target.zipped:
+        say(f"{zip_export(target.to)}")
+
+
+def _check_request(request: ExportRequest, target: _Target) -> None:
+    """Raise StorageError for an unknown schema, and for options that do not go together."""
+    known = (*schemas(), TIDY, FINETUNING)
+    if request.schema and request.schema not in known:
         raise StorageError(f"no schema is called {request.schema!r}{suggestion(request.schema, known)}")
-    if request.schema == NAME and (request.without or request.rounded):
-        raise StorageError(f"--without and --round-down go with the export of a released dataset or of {TIDY}")
-    if ids is not None and (to == STDOUT or request.schema == NAME):
-        raise StorageError("--recruiter-ids goes with the export of a released dataset or of tidy into a folder")
+    streamed, examples = target.to == STDOUT, request.schema == FINETUNING
+    if streamed and not request.schema:
+        raise StorageError("-o - prints one file: name its --schema")
+    if request.formats and (examples or streamed):
+        raise StorageError(f"--format goes with an export into a folder, and not with {FINETUNING}")
+    if examples and (request.without or request.rounded or request.screen):
+        raise StorageError(f"--without, --round-down and --screen do not go with {FINETUNING}")
+    if streamed and request.screen == "mark":
+        raise StorageError("--screen mark goes with an export into a folder")
+    if target.ids is not None and (streamed or examples or not request.schema):
+        raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
 
 
 def _record_peek(database: Database, request: ExportRequest) -> None:
@@ -275,16 +311,13 @@ def _record_peek(database: Database, request: ExportRequest) -> None:
 
     if peek(database, request.study, TERMINAL, "export", "", SystemClock().now_us()):
         err.print(
-            "[yellow]The study is preregistered and not over: this export is recorded as an unplanned look at its "
-            "outcomes. The report states it.[/yellow]"
+            "The study is preregistered and not over: this export is recorded as an unplanned look at its outcomes. "
+            "The report states it.",
+            style="yellow",
         )
 
 
-def _mode(screen: str, schema: str, to: Path) -> Literal["", "mark", "mask"]:
-    if screen and (schema == NAME or (to == STDOUT and screen == "mark")):
-        raise StorageError(
-            f"--screen goes with the export of a released dataset or of {TIDY}, and `mark` only into a folder"
-        )
+def _mode(screen: str) -> Literal["", "mark", "mask"]:
     known: dict[str, Literal["", "mark", "mask"]] = {"": "", **{mode: mode for mode in MODES}}
     if screen not in known:
         raise StorageError(f"--screen {screen!r}{suggestion(screen, MODES)}")
@@ -302,74 +335,45 @@ def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
     return tuple(found)
 
 
-def _recruiter_ids(settings: Settings, database: Database, request: ExportRequest, file: Path) -> None:
-    """Record it in the audit log, then write the recruiters' IDs."""
-    Accounts(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
-    count = write_recruiter_ids(database, Participants(database, secret_for(settings, database)), request, file)
-    out.print(f"{file}: {count:,} recruiter IDs. They identify people: do not publish this file.", highlight=False)
-
-
-def _examples(database: Database, request: ExportRequest, to: Path, file: str, split: TrainSplit) -> None:
-    """Write examples for the fine-tuning of a user simulator, and print how many."""
-    if to == STDOUT:
-        stream_examples(database, request, sys.stdout.buffer, split, file or TRAIN)
+def _export_examples(database: Database, request: ExportRequest, target: _Target) -> None:
+    """Write examples for the fine-tuning of a user simulator."""
+    if target.to == STDOUT:
+        stream_examples(database, request, sys.stdout.buffer, target.split, target.file or TRAIN)
         return
-    written = export_examples(database, request, to, split)
+    written = export_examples(database, request, target.to, target.split)
     for one in written.exported.files:
-        about = f"{how_many(one.rows, 'example')} from {how_many(written.questions[one.path], 'question')}"
-        out.print(f"{to / one.path}: {about}", highlight=False)
-    out.print(f"[dim]{how_many(written.exported.sessions, 'session')} of origin {written.exported.origin}[/dim]")
+        questions = how_many(written.questions[one.path], "question")
+        say(f"{target.to / one.path}: {how_many(one.rows, 'example')} from {questions}")
     for why, number in sorted(written.left_out.items()):
-        out.print(f"  left out: {how_many(number, 'conversation')} {why}", highlight=False)
+        say(f"  left out: {how_many(number, 'conversation')} {why}")
 
 
-def _print_export(exported: ExportManifest, statuses: Statuses | None) -> None:
+def _say_exported(exported: ExportManifest) -> None:
     for file in exported.files:
         for path in (file.path, *(copy.path for copy in file.copies)):
-            out.print(f"{exported.folder / path}: {how_many(file.rows, 'row')}", highlight=False)
-    out.print(
-        f"[dim]{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them[/dim]"
-    )
+            say(f"{exported.folder / path}: {how_many(file.rows, 'row')}")
+    say(f"{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them", "dim")
     for name in new_beside_edited(exported.folder):
-        out.print(
-            f"[yellow]{name} was changed by hand and is kept; the new text is in {name}{NEW}.[/yellow] "
-            "Copy what you need from it, then delete it.",
-            highlight=False,
-        )
+        warn(f"{name} was changed by hand and is kept; the new text is in {name}{NEW}. Copy what you need from it.")
     for why, number in exported.selected.left_out if exported.selected else ():
-        out.print(f"  left out: {number:,} {why}", highlight=False)
+        say(f"  left out: {number:,} {why}")
     for kept in exported.filtered:
-        out.print(
-            f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}",
-            highlight=False,
-        )
-    if statuses and statuses.unknown:
-        out.print(f"[yellow]{statuses.unknown} IDs of Prolific's export belong to no session of this study.[/yellow]")
-    _print_screening(exported)
-    cells = sum(sum(file.formulas.values()) for file in exported.files)
-    if cells and not exported.safe:
-        out.print(
-            f"[yellow]{cells:,} cells would run as formulas in a spreadsheet[/yellow] (README.md lists the columns); "
-            "`--safe-for-spreadsheets` escapes them."
-        )
-
-
-def _print_screening(exported: ExportManifest) -> None:
+        say(f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}")
     if exported.screening:
         found = how_many(sum(one.number for one in exported.personal), "item")
-        out.print(f"{found} of personal data {exported.screening}ed; README.md lists the columns.", highlight=False)
-
-
-def _statuses(settings: Settings, database: Database, study: str, path: Path) -> Statuses:
-    people = Participants(database, secret_for(settings, database))
-    return read_statuses(path, lambda id_: people.find(study, ParticipantId(PROLIFIC, id_)))
+        say(f"{found} of personal data {exported.screening}ed; README.md lists the columns.")
+    cells = sum(sum(file.formulas.values()) for file in exported.files)
+    if cells and not exported.safe:
+        warn(
+            f"{cells:,} cells would run as formulas in a spreadsheet (README.md lists the columns); "
+            "`--safe-for-spreadsheets` escapes them."
+        )
 
 
 @contextmanager
 def _reading() -> Iterator[Callable[[Path, int], None]]:
     """Show a progress bar for each file that is read."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with progress_bar(DownloadColumn()) as bar:
         tasks: dict[Path, TaskID] = {}
 
         def progress(path: Path, done: int) -> None:
@@ -378,7 +382,3 @@ def _reading() -> Iterator[Callable[[Path, int], None]]:
             bar.update(tasks[path], completed=done)
 
         yield progress
-
-
-def _database() -> Database:
-    return open_database(settings_in_use().database_url)

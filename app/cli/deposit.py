@@ -12,7 +12,8 @@ import typer
 from pydantic import SecretStr
 
 from app.cli.commands import command
-from app.cli.common import AsJson, out, print_json, settings_in_use
+from app.cli.common import AsJson, settings_in_use
+from app.cli.printing import out, print_json
 from app.clock import SystemClock
 from app.config.settings import env_name
 from app.deposit import HuggingFace, Zenodo

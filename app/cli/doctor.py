@@ -13,9 +13,10 @@ import typer
 from rich.markup import escape
 
 from app.cli.commands import command
-from app.cli.common import AsJson, finish, out, print_json, with_saved
+from app.cli.common import AsJson, finish, with_saved
 from app.cli.http_server import require_free_port
 from app.cli.logging_setup import set_up
+from app.cli.printing import out, print_json
 from app.config import settings as configuration
 from app.config.settings import Settings, env_name, reachable_url
 from app.doctor.addresses import connects

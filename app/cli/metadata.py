@@ -1,66 +1,38 @@
-"""The command for the publication metadata of a study's data."""
+"""The command that records the publication metadata of a study's data."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import typer
 from pydantic import BaseModel, ValidationError
 
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, existing_database, name_of, out, print_json, settings_in_use
+from app.cli.common import StudyName, argument, existing_database, name_of
+from app.cli.printing import say
+from app.cli.show import require_known
 from app.clock import SystemClock
 from app.studies.loader import read_yaml
-from experiments.errors import StudyError, suggestion
+from experiments.errors import StudyError
 from experiments.study.checks.validation_errors import issues_of
 from experiments.study.sections.dataset_info import DatasetInfo
-from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.registers.publication_metadata import dataset_info_of, record_dataset_info
-from storage.registers.studies import Studies
-from storage.yaml_text import yaml_text
+from storage.registers.publication_metadata import record_dataset_info
 
 
 @command("metadata")
-def metadata_(
+def metadata(
     study: StudyName,
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="A YAML file with the key `dataset`, such as the study file."),
-    ] = None,
-    as_json: AsJson = False,
+    file: Annotated[Path, argument("FILE", "A YAML file with the key `dataset`, such as the study file.")],
 ) -> None:
-    """With a file: records its `dataset:` as the metadata of the study's data, whatever version is published.
+    """Its `dataset:` describes the study's data from the next export on, whatever version is published.
 
-    Without one: prints the recorded metadata. Works for imported data as well.
+    Works for imported data as well. `parley show metadata` prints what is recorded.
     """
-    database = existing_database(settings_in_use())
-    name = name_of(study)
-    _check_exists(database, name)
-    if file is not None:
-        new = record_dataset_info(database, name, _read(file), by="researcher", at_us=SystemClock().now_us())
-        done = "recorded" if new else "recorded already"
-        out.print(f"The publication metadata of {name} are {done}; its next export has them.", highlight=False)
-        return
-    info = dataset_info_of(database, name)
-    if as_json:
-        print_json(_given_values(info))
-    elif info is None:
-        out.print(f"{name} has no publication metadata: parley metadata {name} FILE", highlight=False)
-    else:
-        out.print(yaml_text({"dataset": _given_values(info)}), markup=False, highlight=False, soft_wrap=True, end="")
-
-
-def _given_values(info: DatasetInfo | None) -> dict[str, Any]:
-    """The metadata that are given."""
-    return info.model_dump(mode="json", exclude_defaults=True) if info else {}
-
-
-def _check_exists(database: Database, name: str) -> None:
-    known = Studies(database).names()
-    if name not in known:
-        raise StorageError(f"the database has no study {name!r}{suggestion(name, known)}")
+    database, name = existing_database(), name_of(study)
+    require_known(database, name)
+    new = record_dataset_info(database, name, _read(file), by="researcher", at_us=SystemClock().now_us())
+    say(f"The publication metadata of {name} are recorded{'' if new else ' already'}.")
 
 
 class _DatasetFile(BaseModel):

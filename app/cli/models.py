@@ -1,4 +1,4 @@
-"""The commands about the models of a study: whether they reply."""
+"""The command that tests the models of a study: whether they reply."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from rich.text import Text
 from app.backends.model_ref import ModelRef, parse_model_ref
 from app.calls.caller import Attempt
 from app.calls.model_pool import ModelPool
-from app.cli.commands import group
-from app.cli.common import AsJson, finish, out, print_json, settings_in_use, with_saved
+from app.cli.commands import command
+from app.cli.common import AsJson, argument, finish, settings_in_use, with_saved
+from app.cli.printing import out, show
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.replies.buffer import ReplyBuffer
@@ -21,24 +22,22 @@ from app.session.replies.model_check import UNOPENED, check_model, settings_of
 from app.studies.loader import load_study
 from experiments.study.study import Study
 
-models = group("models")
 
-
-@models.command("test")
-def send_test(
+@command("models")
+def models(
     study: Annotated[
         str,
-        typer.Argument(
-            metavar="STUDY",
-            help="A study file, or the name of a study that comes with Parley. Without a study: the first model, as "
+        argument(
+            "STUDY",
+            "A study file, or the name of a study that comes with Parley. Without a study: the first model, as "
             "BACKEND:NAME[@SERVER].",
         ),
     ],
     model: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[MODEL]...",
-            help="Models of the study by name, or any as BACKEND:NAME[@SERVER]. Default: all of the study.",
+        argument(
+            "[MODEL]...",
+            "Models of the study by name, or any as BACKEND:NAME[@SERVER]. Default: all of the study.",
             show_default=False,
         ),
     ] = None,
@@ -52,10 +51,11 @@ def send_test(
     """
     settings = with_saved(settings_in_use())[0]
     found, refs = _study_and_models(study, model or [])
-    attempts = finish(_tried(settings, refs, found.file.currency if found else "", shown=not as_json))
+    currency = found.file.currency if found else None
+    rows = finish(_test(settings, refs, currency, shown=not as_json))
     if as_json:
-        print_json([_row(ref, attempt, found, settings) for ref, attempt in zip(refs, attempts, strict=True)])
-    if any(attempt.result.error for attempt in attempts):
+        show(rows, as_json)
+    if any(row["error"] for row in rows):
         raise typer.Exit(2)
 
 
@@ -67,22 +67,26 @@ def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, li
     return study, [parse_model_ref(study, name) for name in dict.fromkeys(more or study.file.models)]
 
 
-async def _tried(settings: Settings, refs: Sequence[ModelRef], currency: str, *, shown: bool) -> list[Attempt]:
-    """The attempts, one model after another."""
+async def _test(
+    settings: Settings, refs: Sequence[ModelRef], currency: str | None, *, shown: bool
+) -> list[Mapping[str, Any]]:
+    """Test one model after another."""
     clock = SystemClock()
     pool = ModelPool(settings, clock, asyncio.sleep)
-    attempts = []
+    rows = []
     try:
         for ref in refs:
             reply = ReplyBuffer()
             follower = asyncio.create_task(_print_reply(ref, reply)) if shown else None
-            attempts.append(await check_model(pool, ref, settings, clock, reply))
+            rows.append(_row(ref, await check_model(pool, ref, settings, clock, reply), currency, settings))
             if follower is not None:
                 await follower
-                _print_result(ref, attempts[-1], currency, settings)
+                show(
+                    {name: value for name, value in rows[-1].items() if value and name not in ("model", "reply")}, False
+                )
     finally:
         await pool.close()
-    return attempts
+    return rows
 
 
 async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
@@ -93,25 +97,7 @@ async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
     out.print("" if reply.text else "no reply")
 
 
-def _print_result(ref: ModelRef, attempt: Attempt, currency: str, settings: Settings) -> None:
-    result, end = attempt.result, attempt.result.end
-    if (error := result.error) is not None:
-        out.print(Text(f"  {error} ({error.reason})", "red"))
-        if set_by := settings_of(ref.model, settings):
-            out.print(Text(f"  Its address and key are set by {' and '.join(set_by)}.", "dim"))
-        return
-    first_us = result.total_us if result.first_token_us is None else result.first_token_us
-    counts = (end.prompt_tokens, end.completion_tokens)
-    tokens = "tokens not counted" if None in counts else f"{counts[0]} + {counts[1]} tokens"
-    free = "cost unknown" if ref.model.price else "no price"
-    cost = free if attempt.cost is None else f"{attempt.cost:.6f} {currency}"
-    parts = (f"first token {first_us / 1e6:.2f} s", f"whole reply {result.total_us / 1e6:.2f} s")
-    out.print(Text(f"  {', '.join((*parts, end.model or 'no version named', tokens, cost))}", "dim"))
-    if result.unopened:
-        out.print(Text(f"  {UNOPENED}", "yellow"))
-
-
-def _row(ref: ModelRef, attempt: Attempt, study: Study | None, settings: Settings) -> Mapping[str, Any]:
+def _row(ref: ModelRef, attempt: Attempt, currency: str | None, settings: Settings) -> Mapping[str, Any]:
     """What is known of a test; times in seconds, and null for what is not known."""
     result, end, error = attempt.result, attempt.result.end, attempt.result.error
     first_us = result.first_token_us
@@ -127,7 +113,7 @@ def _row(ref: ModelRef, attempt: Attempt, study: Study | None, settings: Setting
         "prompt_tokens": end.prompt_tokens,
         "completion_tokens": end.completion_tokens,
         "cost": attempt.cost,
-        "currency": study.file.currency if study and ref.model.price else None,
+        "currency": currency if ref.model.price else None,
         "reason": error.reason if error else None,
         "error": str(error) if error else None,
         "advice": [UNOPENED] if result.unopened else [],

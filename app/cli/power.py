@@ -1,30 +1,26 @@
-"""The command that computes the power of a trial by simulating it."""
+"""`parley trial power`: the power of a trial, by simulating it."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
 
 from app.bots.dry_run import DryRunResult, estimate_by_simulation
-from app.cli.commands import command
-from app.cli.common import AsJson, err, existing_database, out, print_json, require_folder, settings_in_use
+from app.cli.common import INTERRUPTED, AsJson, argument, existing_database, option, require_folder
+from app.cli.printing import err, progress_bar, show, warn
+from app.cli.trials import commands
 from app.clock import SystemClock
 from app.errors import TrialError
 from app.studies.loader import load_study
+from experiments.errors import suggestion
 from experiments.study.study import Study
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.engine import Database
 from storage.db.private_files import writing
 from storage.registers.origins import ORIGINS, Origin
@@ -32,79 +28,70 @@ from storage.registers.origins import ORIGINS, Origin
 if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes as long as all other imports
     from app.analysis.trial.outcomes import TrialData
     from app.analysis.trial.power import ParticipantsNeeded, PowerPoint
-    from app.analysis.trial.power_plan import HypothesisPower, Pilot, PowerOptions
+    from app.analysis.trial.power_plan import HypothesisPower, Pilot
     from experiments.study.sections.plan import Hypothesis, Plan
 
 TRIED, REPLY_TOKENS = 20, 300
 """Simulated participants who try the study, and the assumed length of replies in tokens."""
-INTERRUPTED = 130
-"""The exit status after Ctrl-C."""
+SHARES = ("icc_participant", "icc_question", "covariate_r2", "dropout")
+ASSUMED = ("baseline", "sd", *SHARES)
 
 
-@command("power")
-def power_(
-    study: Annotated[
-        str, typer.Argument(metavar="STUDY", help="A study file with a `plan:`, or the name of a study of Parley's.")
-    ],
-    hypotheses: Annotated[
-        list[str] | None,
-        typer.Option("--hypothesis", metavar="ID", help="Only this hypothesis. Can be repeated. Default: all primary."),
-    ] = None,
-    source: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="DATA",
-            help="Take the assumptions from this study's sessions in the database (`pilot`, `person`, `bot`), or from "
-            "an imported ChatBench release by the name of its study, such as `chatbench`.",
-        ),
-    ] = "",
-    baseline: Annotated[float | None, typer.Option(metavar="MEAN", help="The control's mean, or its share.")] = None,
-    sd: Annotated[float | None, typer.Option(metavar="SD", help="The standard deviation of numeric answers.")] = None,
-    icc_participant: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="The share of the variance that is between participants."),
-    ] = None,
-    icc_question: Annotated[
-        float | None,
-        typer.Option(metavar="SHARE", min=0, max=1, help="The share of the variance that is between questions."),
-    ] = None,
-    dropout: Annotated[
-        float | None, typer.Option(metavar="SHARE", min=0, max=1, help="The share of participants who drop out.")
-    ] = None,
-    covariate_r2: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE", min=0, max=1, help="The share of the variance that the plan's covariates explain."
-        ),
-    ] = None,
-    answers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Answers of each participant. Default: as the study asks.")
-    ] = None,
-    questions: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Number of questions. Default: as simulated people get.")
-    ] = None,
-    sizes: Annotated[
-        list[int] | None,
-        typer.Option("-n", "--participants", metavar="N", min=4, help="A number of participants. Can be repeated."),
-    ] = None,
-    effects: Annotated[
-        list[float] | None,
-        typer.Option("--effect", metavar="EFFECT", help="A true effect, in the outcome's unit. Can be repeated."),
-    ] = None,
-    runs: Annotated[int, typer.Option(metavar="N", min=20, max=1_000_000, help="Simulated trials a point.")] = 1000,
-    seed: Annotated[int, typer.Option(metavar="SEED", min=0, help="The same seed gives the same numbers.")] = 1,
+Hypotheses = Annotated[
+    list[str] | None,
+    option("--hypothesis ID", "Only this hypothesis. Can be repeated. Default: all primary."),
+]
+Source = Annotated[
+    str,
+    option(
+        "--from DATA",
+        "Take the assumptions from this study's sessions in the database (`pilot`, `person`, `bot`), or from an "
+        "imported ChatBench release by the name of its study, such as `chatbench`.",
+    ),
+]
+Assumptions = Annotated[
+    list[str] | None,
+    option(
+        "--assume NAME=VALUE",
+        "Assume this value, as in `sd=1.5`; can be repeated. baseline: the control's mean, or its share; sd: the "
+        "standard deviation of numeric answers; icc_participant and icc_question: the share of the variance between "
+        "participants and between questions; covariate_r2: the share that the plan's covariates explain; dropout: the "
+        "share of participants who drop out.",
+    ),
+]
+Answers = Annotated[int | None, option("--answers N", "Answers of a participant. Default: as the study asks.", min=1)]
+Questions = Annotated[
+    int | None, option("--questions N", "Number of questions. Default: as simulated people get.", min=1)
+]
+Sizes = Annotated[list[int] | None, option("-n --participants N", "A number of participants. Can be repeated.", min=4)]
+Effects = Annotated[
+    list[float] | None, option("--effect EFFECT", "A true effect, in the outcome's unit. Can be repeated.")
+]
+Reward = Annotated[float | None, option("--reward AMOUNT", "What a participant is paid, for the cost.", min=0)]
+
+
+@commands.command("power")
+def power(
+    study: Annotated[str, argument("STUDY", "A study file with a `plan:`, or the name of a study of Parley's.")],
+    hypotheses: Hypotheses = None,
+    source: Source = "",
+    assume: Assumptions = None,
+    answers: Answers = None,
+    questions: Questions = None,
+    sizes: Sizes = None,
+    effects: Effects = None,
+    runs: Annotated[int, option("--runs N", "Simulated trials a point.", min=20, max=1_000_000)] = 1000,
+    seed: Annotated[int, option("--seed SEED", "The same seed gives the same numbers.", min=0)] = 1,
     workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, max=256, help="Processes. Default: one for each core.")
+        int | None, option("--workers N", "Processes. Default: one for each core.", min=1, max=256)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep the finished points of an earlier run.")] = False,
-    reward: Annotated[
-        float | None, typer.Option(metavar="AMOUNT", min=0, help="What a participant is paid, for the cost.")
-    ] = None,
-    to: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Also write a figure, as SVG.")] = None,
+    resume: Annotated[bool, option("--resume", "Keep the finished points of an earlier run.")] = False,
+    reward: Reward = None,
+    to: Annotated[Path | None, option("-o --out FILE", "Also write a figure, as SVG.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Trials of the study's design are simulated and analysed as the report does, for a grid of sizes and effects.
+    """Compute the power of a trial: trials of the study's design are simulated and analysed as the report does, for a
+    grid of sizes and effects.
 
     Looks and their early ends are simulated too. Finished points are kept in STUDY-power.jsonl; after Ctrl-C, the same
     command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
@@ -115,11 +102,7 @@ def power_(
     require_folder(to)
     found = load_study(study)
     plan = plan_of(found)
-    given = {
-        "baseline": baseline, "sd": sd, "icc_participant": icc_participant, "icc_question": icc_question,
-        "dropout": dropout, "covariate_r2": covariate_r2,
-    }  # fmt: skip
-    assumed = {name: value for name, value in given.items() if value is not None}
+    assumed = _assumed(assume or ())
     chosen = chosen_hypotheses(plan, hypotheses or ())
     _one_outcome(chosen, assumed)
     trial, tried = _try_out(found, plan)
@@ -127,22 +110,42 @@ def power_(
     options = PowerOptions(assumed, answers, questions, tuple(sizes or ()), tuple(effects or ()), runs, seed)
     planned = [plan_power(found, plan, one, tried, pilot, options) for one in chosen]
     results = _run(planned, workers or os.cpu_count() or 1, Path(f"{found.name}-power.jsonl"), resume)
-    costs = _Costs(trial, pilot.minutes or trial.typical_minutes, reward, found.file.currency)
+    costs = _Costs(trial, pilot.minutes or trial.typical_minutes, reward)
     if to is not None:
         _write_figure(results, to)
+    currency = found.file.currency
     if as_json:
-        print_json(_as_data(found, results, costs, options))
+        whole = {"study": found.name, "hash": found.hash, "runs": options.runs, "seed": options.seed}
+        hypotheses_ = [_hypothesis_data(one, costs) for one in results]
+        show({**whole, "currency": currency, "without_price": trial.unpriced, "hypotheses": hypotheses_}, as_json)
         return
     for one in results:
-        _print(one, costs)
-    _print_notes(trial, to)
+        show(_summary(one, costs, currency), as_json)
+    if trial.unpriced:
+        warn(f"Costs lack models without a `price`: {', '.join(trial.unpriced)}.")
+
+
+def _assumed(told: Sequence[str]) -> dict[str, float]:
+    """The assumptions of `sd=1.5`; raises TrialError."""
+    found = {}
+    for text in told:
+        name, _, value = text.partition("=")
+        if name not in ASSUMED:
+            raise TrialError(f"--assume {text}: {name!r} is no assumption{suggestion(name, ASSUMED)}")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise TrialError(f"--assume {text}: give a number, as in --assume {name}=0.5") from None
+        if name in SHARES and not 0 <= found[name] <= 1:
+            raise TrialError(f"--assume {text}: a share is from 0 to 1")
+    return found
 
 
 def _one_outcome(chosen: Sequence[Hypothesis], assumed: Mapping[str, float]) -> None:
     """Raise TrialError where a baseline or deviation is given for several outcomes."""
     if len({one.outcome for one in chosen}) > 1 and assumed.keys() & {"baseline", "sd"}:
         raise TrialError(
-            "--baseline and --sd hold for one outcome, and these hypotheses have several. Name one with --hypothesis: "
+            "A baseline and an sd hold for one outcome, and these hypotheses have several. Name one with --hypothesis: "
             f"{', '.join(one.id for one in chosen)}."
         )
 
@@ -167,7 +170,7 @@ def _pilot(study: Study, plan: Plan, source: str) -> Pilot:
 
     if not source:
         return Pilot()
-    database = existing_database(settings_in_use())
+    database = existing_database()
     if why := locked_for(database, study.name, source, "", SystemClock().now_us()):
         raise TrialError(f"--from {source}: {why} Take the assumptions from a pilot: --from pilot")
     if source in ORIGINS:
@@ -188,20 +191,13 @@ def _run(planned: Sequence[HypothesisPower], workers: int, store: Path, resume: 
         store.unlink(missing_ok=True)
     points = [point for one in planned for point in one.grid]
     try:
-        with _bar(len(points)) as advance:
-            results = iter(run_grid(points, workers=workers, store=store, progress=lambda _: advance()))
+        with progress_bar() as bar:
+            task = bar.add_task("Simulating", total=len(points))
+            results = iter(run_grid(points, workers=workers, store=store, progress=lambda _: bar.advance(task)))
     except KeyboardInterrupt:
         err.print(f"Stopped. Finished points are in {store}; the same command with --resume goes on from there.")
         raise typer.Exit(INTERRUPTED) from None
     return [replace(one, points=tuple(next(results) for _ in one.grid)) for one in planned]
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Callable[[], None]]:
-    columns = TextColumn("Simulating"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda: bar.advance(task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +208,6 @@ class _Costs:
     trial: DryRunResult
     minutes: float
     reward: float | None
-    currency: str
 
     def of(self, participants: int) -> dict[str, Any]:
         """Models' cost, hours of participants, and the sum of rewards; None for what is not known."""
@@ -229,11 +224,6 @@ def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
     panels = {one.hypothesis.id: one.points for one in results}
     with writing(to) as file:
         file.write(power_figure(panels, {one.hypothesis.id: one.effects[0] for one in results}).encode())
-
-
-def _as_data(study: Study, results: Sequence[HypothesisPower], costs: _Costs, options: PowerOptions) -> dict[str, Any]:
-    whole = {"study": study.name, "hash": study.hash, "runs": options.runs, "seed": options.seed}
-    return {**whole, "currency": costs.currency, "hypotheses": [_hypothesis_data(one, costs) for one in results]}
 
 
 def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
@@ -257,58 +247,45 @@ def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:
     }
 
 
-def _print(one: HypothesisPower, costs: _Costs) -> None:
-    """Print the powers of a hypothesis, and the numbers of participants for 80 and 90 %."""
-    assumed, design = one.assumed, one.design
-    spread = "" if assumed.sd is None else f", standard deviation {assumed.sd:g}"
-    explained = f", {assumed.covariate_r2:.3g} of it explained by covariates" if design.covariates else ""
-    missing = "; a participant without any answer counts as all wrong" if design.missing == "worst-case" else ""
-    out.print(f"[bold]{escape(one.hypothesis.id)}[/bold]: {escape(one.hypothesis.claim)}", highlight=False)
-    out.print(
-        f"Baseline {assumed.baseline:.3g}{spread}; of the variance {assumed.icc_participant:.3g} between participants, "
-        f"{assumed.icc_question:.3g} between questions{explained}; drop-out {assumed.dropout:.3g}; {design.answers} "
-        f"answers each, {design.questions} questions; alpha {design.alpha:.3g}{missing}.",
-        highlight=False,
-    )
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("participants", justify="right")
-    for effect in one.effects:
-        table.add_column(f"effect {effect:g}" + (" (null)" if effect == one.effects[0] else ""), justify="right")
-    wanted = one.effects[:2][-1]
-    if design.looks is not None:
-        table.add_column(f"mean end, effect {wanted:g}", justify="right")
+def _summary(one: HypothesisPower, costs: _Costs, currency: str) -> dict[str, Any]:
+    """The powers of a hypothesis by size and effect with their intervals, and the participants for 80 and 90 %."""
     by = {(point.participants, point.effect): point for point in one.points}
-    for size in sorted({point.participants for point in one.points}):
-        cells = [_cell(by[size, effect]) for effect in one.effects]
-        looked = [f"{by[size, wanted].mean_participants:,.0f}"] if design.looks is not None else []
-        table.add_row(f"{size:,}", *cells, *looked)
-    out.print(table)
-    for effect, power, need in one.needed():
-        out.print(_need(effect, power, need, costs), highlight=False)
-    out.print()
+    needed = [
+        {
+            "effect": effect,
+            "power": power_,
+            "participants": _participants(need),
+            "currency": currency,
+            **(costs.of(need.participants) if need.participants is not None else {}),
+        }
+        for effect, power_, need in one.needed()
+    ]
+    return {
+        "hypothesis": one.hypothesis.id,
+        "claim": one.hypothesis.claim,
+        "null_effect": one.effects[0],
+        "answers_each": one.design.answers,
+        "questions": one.design.questions,
+        "alpha": one.design.alpha,
+        "assumptions": asdict(one.assumed),
+        "power": [
+            {
+                "participants": size,
+                **{f"effect {effect:g}": _percent(by[size, effect]) for effect in one.effects},
+                "mean end": by[size, one.effects[:2][-1]].mean_participants if one.design.looks else None,
+            }
+            for size in sorted({point.participants for point in one.points})
+        ],
+        "needed": needed,
+    }
 
 
-def _print_notes(trial: DryRunResult, to: Path | None) -> None:
-    if trial.unpriced:
-        out.print(f"[yellow]Costs lack models without a `price`: {escape(', '.join(trial.unpriced))}.[/yellow]")
-    if to is not None:
-        out.print(f"{to}: the figure", highlight=False)
-
-
-def _cell(point: PowerPoint) -> str:
+def _percent(point: PowerPoint) -> str:
     low, high = point.interval
-    return f"{100 * point.power:.1f} % [dim]({100 * low:.1f} to {100 * high:.1f})[/dim]"
+    return f"{100 * point.power:.1f} % ({100 * low:.1f} to {100 * high:.1f})"
 
 
-def _need(effect: float, power: float, need: ParticipantsNeeded, costs: _Costs) -> str:
-    number, aim = need.participants, f"Effect {effect:g}, power {100 * power:.0f} %:"
-    if number is None:
-        return f"{aim} more participants than simulated; give a larger -n."
-    if need.at_most:
-        return f"{aim} at most {how_many(number, 'participant')}, the smallest number simulated; give a smaller -n."
-    cost = costs.of(number)
-    paid = "" if cost["rewards"] is None else f", {cost['rewards']:,.2f} {costs.currency} of rewards"
-    return (
-        f"{aim} [bold]{how_many(number, 'participant')}[/bold], {how_many(round(cost['hours']), 'hour')}, "
-        f"{cost['model_cost']:,.2f} {costs.currency} for models{paid}."
-    )
+def _participants(need: ParticipantsNeeded) -> str:
+    if need.participants is None:
+        return "more than simulated; give a larger -n"
+    return f"at most {need.participants:,}; give a smaller -n" if need.at_most else f"{need.participants:,}"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from app.bots.preview_session import PreviewTarget, advance_to_step
 from app.cli.commands import command
-from app.cli.common import StudyFile, Where, out, settings_in_use
-from app.cli.recruitment import cell_of
-from app.cli.session_actions import act_on
+from app.cli.common import Language, StudyFile, Where, cell_of, option, settings_in_use
+from app.cli.session import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.studies.loader import load_study
@@ -21,18 +18,14 @@ from storage.registers.studies import Studies
 
 
 @command("preview")
-def walk(
+def preview(
     study: StudyFile,
     step: Annotated[
         str,
-        typer.Option(
-            metavar="PATH", help="The step to start at, such as `phase-1/question[*]/answer`. Default: the first one."
-        ),
+        option("--step PATH", "The step to start at, such as `phase-1/question[*]/answer`. Default: the first one."),
     ] = "",
     where: Where = None,
-    language: Annotated[
-        str, typer.Option(metavar="LANGUAGE", help="One of the study's languages. Default: its main language.")
-    ] = "",
+    language: Language = "",
 ) -> None:
     """The link is valid for one hour, and needs `parley serve` over the same database.
 
@@ -50,4 +43,3 @@ def walk(
     Studies(database).register(found)
     stream = act_on(database, lambda sessions: advance_to_step(sessions, found, target))
     print(PreviewLinks(secret_for(settings, database)).link(settings, stream))
-    out.print("Open it in a browser within one hour. The session is marked as pilot data.", style="dim")

@@ -15,7 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from app.bots.dry_run import estimate_by_simulation
 from app.bots.preview_session import offline
 from app.cli.commands import command
-from app.cli.common import StudyFile, err, out, settings_in_use, with_saved
+from app.cli.common import StudyFile, settings_in_use, with_saved
+from app.cli.printing import err, out
 from app.clock import SystemClock
 from app.errors import SettingsError
 from app.privacy.document import data_protection_document

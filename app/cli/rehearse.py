@@ -6,25 +6,33 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Annotated, Any, Literal
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from app.bots.rehearsal_plan import Visit, planned_visits, remaining_visits
 from app.bots.rehearse import Rehearsal, RehearsalProgress, rehearse
 from app.bots.simulate import found_answers
 from app.bots.tendencies import Tendencies
 from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, err, existing_database, name_of, out, print_json, settings_in_use
-from app.cli.study import calls_servers, confirm_cost
+from app.cli.common import (
+    INTERRUPTED,
+    AsJson,
+    Seed,
+    StudyName,
+    Yes,
+    existing_database,
+    name_of,
+    option,
+    settings_in_use,
+)
+from app.cli.printing import progress_bar, say, show
+from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.web.participant.rehearsal_links import HEADER, RehearsalLinks, RehearsedVisitor
 from experiments.session.engine import fold
-from experiments.session.outcomes import status_label
 from experiments.session.seeded_random import pick, uniform
 from experiments.study.screen import Screen
 from experiments.study.study import Study
@@ -37,32 +45,25 @@ from storage.log.rehearsals import RemovedRehearsal, rehearsed_sessions, remove_
 from storage.registers.studies import Studies
 
 LOOK_S = 0.5
-INTERRUPTED = 130
-"""The exit status of a command that was stopped by Ctrl-C."""
 
 
 @command("rehearse")
 def rehearse_(
     study: StudyName,
-    people: Annotated[
-        int, typer.Option("-n", "--people", metavar="N", min=1, max=10_000, help="Number of simulated participants.")
-    ] = 20,
+    count: Annotated[int, option("-n --count N", "Number of simulated participants.", min=1, max=10_000)] = 20,
     speed: Annotated[
-        float, typer.Option(metavar="X", min=0.1, max=1000, help="How many times as fast as people they act.")
+        float, option("--speed X", "How many times as fast as people they act.", min=0.1, max=1000)
     ] = 20.0,
     over: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0, help="They arrive within this time, which the speed divides.")
+        float, option("--over MINUTES", "They arrive within this time, which the speed divides.", min=0)
     ] = 60.0,
-    seed: Annotated[str, typer.Option(metavar="SEED", help="Another seed sends other people.")] = "1",
+    seed: Seed = "1",
     url: Annotated[
-        str | None, typer.Option(metavar="URL", help="The participants' server. Default: the server of the settings.")
+        str | None, option("--url URL", "The participants' server. Default: the server of the settings.")
     ] = None,
-    models: Annotated[
-        Literal["study", "scripted"],
-        typer.Option(metavar="MODELS", help="Who replies: the models of the study, or scripted, which costs nothing."),
-    ] = "study",
-    remove: Annotated[bool, typer.Option("--remove", help="Remove all rehearsed sessions of the study.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask for no confirmation.")] = False,
+    models: ModelsThatReply = "study",
+    remove: Annotated[bool, option("--remove", "Remove all rehearsed sessions of the study.")] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """They arrive, read, type and answer at people's times, divided by the speed; some leave, come back or reload.
@@ -76,26 +77,26 @@ def rehearse_(
     if remove:
         _remove(database, found.name, confirmed=yes, as_json=as_json)
         return
-    address = (url or settings.address).rstrip("/")
-    every = planned_visits(found.name, people, seed, over * 60)
+    every = planned_visits(found.name, count, seed, over * 60)
     links = _Links(RehearsalLinks(secret_for(settings, database)), found, scripted=models == "scripted")
     known = rehearsed_sessions(database, found.name)
     standing = {visit.name: known[links.of(visit).stream] for visit in every if links.of(visit).stream in known}
     visits = remaining_visits(every, standing, {name for name, outcome in standing.items() if outcome is not None})
     if models == "study" and calls_servers(found) and not (yes and as_json):
         confirm_cost(found, len(visits), confirmed=yes)
-    answers = _KnownAnswers(database, links)
-    rehearsal = Rehearsal(address, visits, speed, links.path, links.headers, answers.of)
+    address = (url or settings.address).rstrip("/")
+    rehearsal = Rehearsal(address, visits, speed, links.path, links.headers, _KnownAnswers(database, links).of)
     progress, began_s, stopped = RehearsalProgress(), time.monotonic(), False
     try:
         asyncio.run(_play(rehearsal, progress, found.name))
     except KeyboardInterrupt:
         stopped = True
-    told = _summary(progress, people, people - len(visits), time.monotonic() - began_s, stopped=stopped)
-    if as_json:
-        print_json(told)
-    else:
-        _print_summary(progress, told, found.name)
+    before = {"people": count, "gone_before": count - len(visits)}
+    after = {"seconds": round(time.monotonic() - began_s, 1), "stopped": stopped}
+    show({**before, **_measured(progress), **after}, as_json)
+    if not as_json:
+        say(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
+        say(f"Remove it:  parley rehearse {found.name} --remove")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -145,8 +146,7 @@ class _KnownAnswers:
 async def _play(rehearsal: Rehearsal, progress: RehearsalProgress, study: str) -> None:
     """Rehearse, with a bar of those who are gone."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs a line, with the signed link, for each request
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err) as bar:
+    with progress_bar(transient=False) as bar:
         task = bar.add_task(study, total=len(rehearsal.visits))
 
         async def watch() -> None:
@@ -163,11 +163,9 @@ async def _play(rehearsal: Rehearsal, progress: RehearsalProgress, study: str) -
             bar.update(task, description=f"{study}: {progress.dropped_out} left", completed=progress.done)
 
 
-def _summary(progress: RehearsalProgress, people: int, before: int, seconds: float, *, stopped: bool) -> dict[str, Any]:
+def _measured(progress: RehearsalProgress) -> dict[str, Any]:
     measured = progress.measured
     return {
-        "people": people,
-        "gone_before": before,
         "outcomes": dict(progress.outcomes),
         "dropped_out": progress.dropped_out,
         "came_back": progress.came_back,
@@ -180,32 +178,7 @@ def _summary(progress: RehearsalProgress, people: int, before: int, seconds: flo
         "slowest_page_s": round(measured.slowest_page_s, 3),
         "replies": measured.replies,
         "failed_replies": measured.failed_replies,
-        "seconds": round(seconds, 1),
-        "stopped": stopped,
     }
-
-
-def _print_summary(progress: RehearsalProgress, told: Mapping[str, Any], study: str) -> None:
-    table = Table(show_header=False)
-    if told["gone_before"]:
-        table.add_row("ended or left in an earlier run", f"{told['gone_before']:,}")
-    for outcome, number in progress.outcomes.most_common():
-        table.add_row(status_label(outcome), f"{number:,}")
-    table.add_row("left before the end", f"{progress.dropped_out:,}")
-    for reason, number in progress.gave_up.most_common():
-        table.add_row(f"[red]could not go on: {reason}[/red]", f"{number:,}")
-    table.add_row("came back later; reloads", f"{progress.came_back:,}; {progress.reloaded:,}")
-    table.add_row("clicks; slowest click", f"{told['clicks']:,}; {told['slowest_click_s']:.2f} s")
-    table.add_row("slowest page", f"{told['slowest_page_s']:.2f} s")
-    table.add_row(
-        "refused requests; without a response", f"{told['refused_requests']:,}; {told['requests_without_response']:,}"
-    )
-    table.add_row("replies; failed", f"{told['replies']:,}; {told['failed_replies']:,}")
-    out.print(table, highlight=False)
-    if told["stopped"]:
-        out.print("Stopped. People stand where they were; the same command continues.", markup=False)
-    out.print(f"Look at it: parley status {study} --origin rehearsal, or Monitoring in the console.", markup=False)
-    out.print(f"Remove it:  parley rehearse {study} --remove", markup=False)
 
 
 def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -> None:
@@ -222,12 +195,7 @@ def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -
         clock.now_us(),
         lambda connection, gone: audit.forward(connection, TERMINAL, f"removed a rehearsal: {_removed(gone)}", study),
     )
-    if as_json:
-        print_json(asdict(removed))
-    elif removed.sessions:
-        out.print(f"Removed {_removed(removed)}. Real sessions are as they were.", markup=False, highlight=False)
-    else:
-        out.print(f"{study} has no rehearsed sessions.", markup=False, highlight=False)
+    show(removed, as_json)
 
 
 def _removed(removed: RemovedRehearsal) -> str:

@@ -15,7 +15,8 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.commands import command
-from app.cli.common import STDOUT, StudyName, err, existing_database, name_of, out, require_folder, settings_in_use
+from app.cli.common import STDOUT, StudyName, existing_database, name_of, require_folder, settings_in_use
+from app.cli.printing import err, out
 from app.clock import SystemClock
 from app.errors import FormatUnknown, PublishedUnknown, TrialError
 from experiments.errors import suggestion

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from shlex import quote
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.backends.model_ref import parse_model_ref
 from app.bots.run_many import SimulationRun, StoppedSession, clock_for_each, run_simulations, settings_for
@@ -18,8 +17,9 @@ from app.bots.simulate import arrivals, stream_of
 from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.commands import command
-from app.cli.common import StudyFile, err, out, settings_in_use
-from app.cli.study import calls_servers, confirm_cost
+from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
+from app.cli.printing import progress_bar, say, show, warn
+from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.settings import Settings
 from app.session.service import SessionService
@@ -40,49 +40,40 @@ FIRST = 3
 """If so many sessions stop first, all for one fault of a connection, the others would wait for it just as long."""
 
 
+UserModel = Annotated[
+    str,
+    option("--user-model MODEL", "The model that speaks for the users: one of the study, or BACKEND:NAME[@SERVER]."),
+]
+Personas = Annotated[
+    str, option("--personas FILE", "The personas of the users: a YAML file of texts, or one persona as text.")
+]
+
+
 @command("simulate")
-def simulate_(
+def simulate(
     study: StudyFile,
-    count: Annotated[
-        int, typer.Option("-n", "--count", metavar="N", min=1, max=1_000_000, help="Number of simulated participants.")
-    ] = 10,
-    seed: Annotated[
-        str,
-        typer.Option(metavar="SEED", help="The same seed gives the same sessions; byte for byte if no server is used."),
-    ] = "1",
-    user: Annotated[str, typer.Option(metavar="KIND", help=f"The kind of user: {', '.join(USERS.all())}.")] = "random",
-    user_model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL", help="The model that speaks for the users: one of the study, or BACKEND:NAME[@SERVER]."
-        ),
-    ] = "",
+    count: Annotated[int, option("-n --count N", "Number of simulated participants.", min=1, max=1_000_000)] = 10,
+    seed: Seed = "1",
+    user: Annotated[str, option("--user KIND", f"The kind of user: {', '.join(USERS.all())}.")] = "random",
+    user_model: UserModel = "",
     user_temperature: Annotated[
-        float | None, typer.Option(metavar="T", help=f"Its temperature. Default: {TEMPERATURE:g}.", min=0, max=2)
+        float | None, option("--user-temperature T", f"Its temperature. Default: {TEMPERATURE:g}.", min=0, max=2)
     ] = None,
-    personas: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="The personas of the users: a YAML file of texts, or one persona as text."),
-    ] = "",
-    models: Annotated[
-        Literal["scripted", "study"],
-        typer.Option(
-            metavar="MODELS",
-            help="Who replies: scripted, in place of models at servers, which costs nothing, or the study's models.",
-        ),
-    ] = "scripted",
-    yes: Annotated[bool, typer.Option("--yes", help="Ask for no confirmation.")] = False,
+    personas: Personas = "",
+    models: ModelsThatReply = "scripted",
+    yes: Yes = False,
     concurrency: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            help=f"Sessions at a time. 0: {AT_ONCE} with --models study or a user's model, else 1.",
+        option(
+            "--concurrency N",
+            f"Sessions at a time. 0: {AT_ONCE} with --models study or a user's model, else 1.",
             min=0,
             max=1000,
         ),
     ] = 0,
 ) -> None:
-    """The sessions need no browser and no server.
+    """The sessions need no browser and no server. The same seed gives the same sessions; byte for byte if no server
+    is used.
 
     You can stop at any time: the same command continues where it stopped.
     """
@@ -96,7 +87,7 @@ def simulate_(
     done, database = _Done(), open_database(settings.database_url)
     if paid and not who.scripted and (left := _left(database, crowd)):
         if speaker:
-            out.print(f"The estimate is without {speaker.label}, which speaks for the users.", markup=False)
+            say(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
     before = _usage(database, found)
     try:
@@ -108,16 +99,13 @@ def simulate_(
         if called:
             _print_usage(found, done, before, _usage(database, found))
         database.dispose()
-    if done.unreached:
-        _print_stopped(done, study)
-        raise typer.Exit(1)
-    played = "" if user == "random" else f" by {user}" + (f" with {speaker.label}" if speaker else "")
-    number = count - len(done.stopped)
-    are = f"{'is' if number == 1 else 'are'} complete ({how_many(done.clicks, 'click')})"
-    complete = f"{how_many(number, 'session')} of {found.name}{played} {are}"
-    out.print(f"{complete}, in {redact_password(settings.database_url)}", highlight=False)
+    _print_stopped(done, study)
+    if not done.unreached:
+        complete = how_many(count - len(done.stopped), "complete session")
+        say(
+            f"{complete} of {found.name} ({how_many(done.clicks, 'click')}) in {redact_password(settings.database_url)}"
+        )
     if done.stopped:
-        _print_stopped(done, study)
         raise typer.Exit(1)
 
 
@@ -133,14 +121,13 @@ class _Done:
 async def _play(database: Database, settings: Settings, crowd: SimulationRun, done: _Done) -> None:
     clocks = clock_for_each(crowd.study, crowd.cast)
     runtime = SessionService(database, settings, clocks)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     try:
         runtime.studies.register(crowd.study)
         now_us = SystemClock().now_us()
         record_dataset_info(database, crowd.study.name, crowd.study.file.dataset, by="system", at_us=now_us, once=True)
         for model in crowd.cast.called(crowd.study):
             runtime.check_configured(model)
-        with Progress(*columns, console=err) as bar:
+        with progress_bar(transient=False) as bar:
             task = bar.add_task(f"{crowd.study.name}: simulated sessions", total=crowd.count)
             async with aclosing(run_simulations(runtime, clocks, crowd)) as sessions:
                 async for one in sessions:
@@ -176,28 +163,25 @@ def _print_usage(
     study: Study, done: _Done, before: Mapping[str, ModelCallSummary], after: Mapping[str, ModelCallSummary]
 ) -> None:
     """Print how many sessions have ended or stopped in this run, and the calls, tokens and cost of each model."""
-    out.print(f"{how_many(done.ended, 'session')} ended, {len(done.stopped):,} stopped.", highlight=False)
-    for name, now in after.items():
-        calls, read, written, cost, unknown = (
-            getattr(now, field) - getattr(before.get(name), field, 0)
-            for field in ("calls", "prompt_tokens", "completion_tokens", "cost", "unknown")
-        )
-        if calls:
-            paid = f"{cost:,.4f} {study.file.currency}" + (f" and {unknown:,} of unknown cost" if unknown else "")
-            tokens = f"{read:,} tokens read, {written:,} written"
-            out.print(f"  {name}: {how_many(calls, 'call')}, {tokens}, {paid}", markup=False, highlight=False)
+    fields = ("calls", "prompt_tokens", "completion_tokens", "cost", "unknown")
+    rows = {
+        name: {field: getattr(now, field) - getattr(before.get(name), field, 0) for field in fields}
+        for name, now in after.items()
+    }
+    used_ = {f"{name}, {study.file.currency}": row for name, row in rows.items() if row["calls"]}
+    show({"ended": done.ended, "stopped": len(done.stopped), "models": used_}, False)
 
 
 def _print_stopped(done: _Done, study: str) -> None:
     """Print which sessions stopped and why, if any did."""
     if not done.stopped:
         return
-    out.print(f"[red]{how_many(len(done.stopped), 'session')} stopped[/red]; the same command continues them.")
+    warn(f"{how_many(len(done.stopped), 'session')} stopped; the same command continues them.")
     for one in done.stopped[:MOST_TOLD]:
-        out.print(f"  {one.stream}: {one.why}", markup=False, highlight=False)
+        say(f"  {one.stream}: {one.why}")
     if len(done.stopped) > MOST_TOLD:
-        out.print(f"  and {len(done.stopped) - MOST_TOLD} more; `parley model-calls` shows the calls")
+        say(f"  and {len(done.stopped) - MOST_TOLD} more; `parley show calls` shows the calls")
     if done.unreached:
-        out.print("The first sessions all stopped for this, so no others were begun.", highlight=False)
+        say("The first sessions all stopped for this, so no others were begun.")
     if any(one.unreached for one in done.stopped):
-        out.print(f"Test the models: parley models test {quote(study)}", markup=False, highlight=False, soft_wrap=True)
+        say(f"Test the models: parley models {quote(study)}")

@@ -1,18 +1,18 @@
-"""The commands that check and serve studies."""
+"""The commands that serve and check studies: demo, serve, check."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from statistics import fmean
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
-from rich.markup import escape
+from rich.text import Text
 from rich.tree import Tree
 
 from app.backends.registry import asks_servers
@@ -24,17 +24,16 @@ from app.cli.common import (
     DatabaseAddress,
     Host,
     Port,
+    ReplyTokens,
     StudiesToServe,
     StudyFile,
-    out,
-    print_json,
+    option,
     settings_in_use,
     with_saved,
 )
 from app.cli.http_server import listen, open_when_up, require_free_port
+from app.cli.printing import out, say, show
 from app.cli.study_links import print_links
-from app.cli.translations import print_languages
-from app.config import settings as configuration
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
 from app.studies.loader import find, load_study, shipped
@@ -43,22 +42,28 @@ from app.studies.server_names import named_servers, server_faults
 from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.study.checks.lint import advice
-from experiments.study.json_schema import json_schema
 from experiments.study.study import Study
+from experiments.views.translatable_texts import unused_translations
 from problems.plugins import nowhere
-from storage.datasets.describe.markdown import count as how_many
 from storage.db.database_url import redact_password
 from storage.db.engine import open_database
 from storage.db.file_lock import serving_lock
 from storage.registers.study_versions import status_of_all
 
+ModelsThatReply = Annotated[
+    Literal["scripted", "study"],
+    option(
+        "--models MODELS",
+        "Who replies: scripted, in place of models at servers, which costs nothing, or the study's models.",
+    ),
+]
 ESTIMATED, REPLY_TOKENS = 10, 300
 """How many simulated participants the estimate before a run takes, and the assumed length of replies."""
 
 
 @command("demo")
 def demo(
-    browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
+    browser: Annotated[bool, option("--browser/--no-browser", "Open the page in your browser.")] = True,
     host: Host = None,
     port: Port = None,
     database: DatabaseAddress = None,
@@ -71,9 +76,7 @@ def demo(
 @command("serve")
 def serve(
     studies: StudiesToServe = None,
-    workers: Annotated[
-        int, typer.Option(metavar="N", help="Number of processes, one for each core to use.", min=1, max=64)
-    ] = 1,
+    workers: Annotated[int, option("--workers N", "Number of processes, one for each core to use.", min=1, max=64)] = 1,
     host: Host = None,
     port: Port = None,
     database: DatabaseAddress = None,
@@ -120,9 +123,9 @@ def serve_studies(
     with serving_lock(database):
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
-        out.print(f"Parley is at [bold]{address}[/bold]  (stop it with Ctrl-C)")
+        say(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
         print_links(studies, database, settings, qr=qr)
-        out.print(f"  data: {redact_password(settings.database_url)}", highlight=False)
+        say(f"  data: {redact_password(settings.database_url)}")
         if invite:
             invite_first(settings, database)
         if open_browser and sys.stdout.isatty():
@@ -137,40 +140,50 @@ def serve_studies(
 @command("check")
 def check(
     study: StudyFile,
-    bots: Annotated[
-        int, typer.Option(metavar="N", help="Number of simulated participants that try the study.", min=0)
-    ] = 20,
-    cost: Annotated[bool, typer.Option("--cost", help="Also estimate the cost of the models.")] = False,
-    participants: Annotated[
-        int, typer.Option(metavar="N", help="With --cost: the number of participants.", min=1)
-    ] = 100,
-    reply_tokens: Annotated[
-        int, typer.Option(metavar="N", help="With --cost: the assumed length of replies, in tokens.", min=1)
-    ] = 300,
+    bots: Annotated[int, option("--bots N", "Number of simulated participants that try the study.", min=0)] = 20,
+    cost: Annotated[bool, option("--cost", "Also estimate the cost of the models.")] = False,
+    participants: Annotated[int, option("--participants N", "With --cost: the number of participants.", min=1)] = 100,
+    reply_tokens: ReplyTokens = REPLY_TOKENS,
     as_json: AsJson = False,
 ) -> None:
     """Prints all errors of the file at once; exits with 2 if there is one.
 
-    A model server that the study names and that is neither set nor saved in the console is an error too.
+    A model server that the study names and that is neither set nor saved in the console is an error too. Costs are of
+    as many messages as simulated participants send.
     """
+    try:
+        found = _load_checked(study)
+        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
+    except StudyError as error:
+        if not as_json:
+            raise
+        errors = [{"where": one.where, "what": one.what, "place": one.place} for one in error.found]
+        show({"study": error.name, "errors": errors}, as_json)
+        raise typer.Exit(2) from None
+    minutes = trial.typical_minutes if trial else None
+    data: dict[str, Any] = {
+        "study": found.name,
+        "version": found.file.version,
+        "hash": found.hash,
+        "median_minutes": minutes,
+        "errors": [],
+        "advice": [*advice(found, minutes), *nowhere()],
+        "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
+        "unused_translations": {tag: unused_translations(found, tag) for tag in found.file.offered},
+        **(estimate_costs(found, trial, participants) if trial and cost else {}),
+    }
     if as_json:
-        _check_as_json(study, bots, participants if cost else 0, reply_tokens)
+        show({**data, "steps": list(dict.fromkeys(step.path for step in steps(outline(found))))}, as_json)
         return
-    found = _load_checked(study)
-    tree = Tree(f"[bold]{found.file.title}[/bold]  [dim]{found.name}, version {found.file.version}[/dim]")
+    tree = Tree(Text(f"{found.file.title}  {found.name}, version {found.file.version}", "bold"))
     to_rich_tree(outline(found), tree)
     out.print(tree)
-    print_languages(found, study)
-    minutes = None
-    if bots:
-        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens))
-        minutes = trial.typical_minutes
-        who, took = how_many(bots, "simulated participant"), how_many(round(minutes), "minute")
-        out.print(f"{who} finished it, in [bold]{took}[/bold] (median).")
-        if cost:
-            print_estimate(found, trial, participants, reply_tokens)
-    _advise(found, minutes)
-    out.print(f"[green]No errors.[/green] Hash {found.hash[:12]}.")
+    for title in ("missing_translations", "unused_translations"):
+        data[title] = {tag: len(texts) for tag, texts in data[title].items() if texts}
+    show({name: value for name, value in data.items() if value not in ([], {}, None)}, as_json)
+    if data["missing_translations"]:
+        say(f"To list them: parley show translations {quote(study)} --language LANGUAGE")
+    say("No errors.", "green")
 
 
 def _load_checked(reference: str) -> Study:
@@ -185,69 +198,18 @@ def _load_checked(reference: str) -> Study:
     return study
 
 
-def _check_as_json(reference: str, bots: int, participants: int, reply_tokens: int) -> None:
-    """Print the result of a check as JSON; exits with 2 if there are errors. `participants` is 0 for no estimate."""
-    try:
-        found = _load_checked(reference)
-        trial = asyncio.run(estimate_by_simulation(found, bots, reply_tokens)) if bots else None
-    except StudyError as error:
-        print_json(
-            {
-                "study": error.name,
-                "errors": [{"where": one.where, "what": one.what, "place": one.place} for one in error.found],
-            }
-        )
-        raise typer.Exit(2) from None
-    minutes = trial.typical_minutes if trial else None
-    each = fmean(trial.costs) if trial and participants else None
-    print_json(
-        {
-            "study": found.name,
-            "version": found.file.version,
-            "hash": found.hash,
-            "errors": [],
-            "advice": [*advice(found, minutes), *nowhere()],
-            "steps": list(dict.fromkeys(step.path for step in steps(outline(found)))),
-            "missing_translations": {tag: missing_translations(found, tag) for tag in found.file.offered},
-            "median_minutes": minutes,
-            "calls_per_participant": trial.calls if trial else None,
-            "cost_per_participant": each,
-            "cost": None if each is None else participants * each,
-            "currency": found.file.currency,
-        }
-    )
-
-
-def _advise(study: Study, minutes: float | None) -> None:
-    """Print advice on what is not an error."""
-    found = [*advice(study, minutes), *nowhere()]
-    if found:
-        out.print("[yellow]Advice:[/yellow]")
-    for words in found:
-        out.print(f"  [yellow]-[/yellow] {escape(words)}", highlight=False)
-
-
-def print_estimate(study: Study, trial: DryRunResult, participants: int, reply_tokens: int) -> None:
-    """Print the estimated cost of the models, and its basis."""
-    currency = escape(study.file.currency)
-    for name, calls in sorted(trial.calls.items()):
-        price = study.model(name).price
-        price_text = f"{price.prompt:g} and {price.completion:g} {currency} a million tokens" if price else "no price"
-        out.print(f"  {escape(name)}: {calls:.1f} calls a participant [dim]({price_text})[/dim]", highlight=False)
-    if not trial.calls:
-        out.print("The study calls no model, so it costs nothing.")
-        return
-    if trial.unpriced:
-        out.print(f"[yellow]Not included, as they have no `price`: {escape(', '.join(trial.unpriced))}.[/yellow]")
-    each, most = fmean(trial.costs), max(trial.costs)
-    if not each:
-        return
-    out.print(
-        f"Estimated cost: [bold]{each:,.4f} {currency}[/bold] a participant (at most {most:,.4f}), "
-        f"[bold]{participants * each:,.2f} {currency}[/bold] for {participants:,}. Assumes replies of {reply_tokens} "
-        "tokens, and as many messages as simulated participants send.",
-        highlight=False,
-    )
+def estimate_costs(study: Study, trial: DryRunResult, participants: int) -> dict[str, Any]:
+    """The estimated cost of the models for so many participants, and what it rests on."""
+    each = fmean(trial.costs)
+    return {
+        "calls_per_participant": trial.calls,
+        "cost_per_participant": each,
+        "most_per_participant": max(trial.costs),
+        "participants": participants,
+        "cost": participants * each,
+        "currency": study.file.currency,
+        "without_price": trial.unpriced,
+    }
 
 
 def calls_servers(study: Study) -> bool:
@@ -261,8 +223,8 @@ def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
     Raises ArgumentInvalid if that is not `confirmed` and there is no terminal to ask at.
     """
     trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
-    print_estimate(study, trial, people, REPLY_TOKENS)
-    out.print("This calls the study's models. `--models scripted` costs nothing.", markup=False)
+    show(estimate_costs(study, trial, people), False)
+    say("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:
         return
     if not sys.stdin.isatty():
@@ -271,24 +233,3 @@ def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
             "scripted model: --models scripted"
         )
     typer.confirm("Go on?", abort=True, err=True)
-
-
-@command("schema")
-def schema(
-    protocol: Annotated[bool, typer.Option("--protocol", help="Print the schema of protocol files instead.")] = False,
-) -> None:
-    """An editor that knows the schema completes and checks study files."""
-    print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
-
-
-@command("settings")
-def settings_(as_json: AsJson = False) -> None:
-    """Each setting is an environment variable, or a line in a file `.env`. Secrets are masked."""
-    found = configuration.settings_table(settings_in_use())
-    if as_json:
-        print_json([dict(zip(("variable", "value", "default", "description"), row, strict=True)) for row in found])
-        return
-    for variable, value, default, about in found:
-        changed = "" if value == default else f"  [dim](default: {escape(default) or 'not set'})[/dim]"
-        out.print(f"[bold]{variable}[/bold] = {escape(value) or '[dim]not set[/dim]'}{changed}", highlight=False)
-        out.print(f"    {escape(about)}", highlight=False)

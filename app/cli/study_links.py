@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from ipaddress import ip_address
 
-from app.cli.common import out
+from app.cli.printing import out, say
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.web import qr_code
@@ -33,14 +33,14 @@ def print_links(studies: Sequence[Study], database: Database, settings: Settings
     trials = TrialLinks(secret_for(settings, database))
     for name, study in known.items():
         state = f" ({published[name].state})" if name in published else ""
-        _say(f"  {study.file.title}{state}")
+        say(f"  {study.file.title}{state}")
         links = recruitment_links(study, settings.address)
         for label, link in [*links, *trials.links(name, settings.address)]:
-            _say(f"    {label}: {link}")
+            say(f"    {label}: {link}")
         if not links:
-            _say(f"    Personal links: parley links {name}")
+            say(f"    Personal links: parley recruit links {name}")
     if not known:
-        _say("  No study yet: every study is served as soon as it is published, and piloted or opened.")
+        say("  No study yet: every study is served as soon as it is published, and piloted or opened.")
     if qr and len(known) == 1:
         _print_qr(trials, next(iter(known)), settings)
 
@@ -48,9 +48,9 @@ def print_links(studies: Sequence[Study], database: Database, settings: Settings
 def _print_qr(trials: TrialLinks, study: str, settings: Settings) -> None:
     address = address_for_phones(settings)
     if address is None:
-        _say("  For a link that a phone in your network can open: --host 0.0.0.0")
+        say("  For a link that a phone in your network can open: --host 0.0.0.0")
     elif "utf" in out.encoding.lower():
-        _say(f"  The preview on a phone:\n{qr_code.as_text(trials.link('preview', study, address))}")
+        say(f"  The preview on a phone:\n{qr_code.as_text(trials.link('preview', study, address))}")
 
 
 def own_address() -> str:
@@ -74,7 +74,3 @@ def address_for_phones(settings: Settings, own: Callable[[], str] = own_address)
     if listening.is_loopback:
         return None
     return f"http://{own()}:{settings.port}" if listening.is_unspecified else settings.address
-
-
-def _say(text: str) -> None:
-    out.print(text, highlight=False, markup=False, soft_wrap=True)

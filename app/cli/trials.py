@@ -1,4 +1,4 @@
-"""The commands of a trial: preregister, look, deviations.
+"""`parley trial`: preregister, look, explain.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """
@@ -13,19 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import typer
-from rich.table import Table
-
 from app.bots.preview_session import offline
 from app.bots.simulate import START_US, simulate
-from app.cli.commands import command
-from app.cli.common import AsJson, StudyName, existing_database, iso, name_of, out, print_json, settings_in_use
+from app.cli.commands import group
+from app.cli.common import AsJson, StudyName, argument, existing_database, name_of, option, settings_in_use
+from app.cli.printing import say, show
 from app.clock import SystemClock, VirtualClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.errors import TrialError
 from app.session.service import SessionService
-from app.web.console.formatting import format_time
 from experiments.errors import suggestion
 from experiments.study.study import Study
 from problems.errors import DISTRIBUTION
@@ -33,36 +30,36 @@ from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database, open_database
 from storage.db.private_files import writing
 from storage.registers.origins import Origin
-from storage.registers.plan_events import plan_events, record_preregistration, record_reason
+from storage.registers.plan_events import record_preregistration, record_reason
 from storage.registers.study_versions import current, readable
 from storage.reports.analysis_data import flow
 
 LOOKED = ("hypothesis", "claim", "effect", "low", "high", "p", "sides", "boundary", "crossed", "participants")
+commands = group("trial")
 REPORT, ANALYSIS, FROZEN = "simulated-report.md", "analysis.py", "study.json"
 
 
-@command("preregister")
+@commands.command("preregister")
 def preregister(
     study: StudyName,
     to: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FOLDER", help="The folder for the files. Default: STUDY-preregistration."),
+        Path | None, option("-o --out FOLDER", "The folder for the files. Default: STUDY-preregistration.")
     ] = None,
     simulated: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Simulated participants for the simulated report; 0 for none.")
+        int, option("--simulated N", "Simulated participants for the simulated report; 0 for none.", min=0)
     ] = 60,
     record: Annotated[
-        bool, typer.Option("--record", help="Record that this version is preregistered now, with the files' SHA-256.")
+        bool, option("--record", "Record that this version is preregistered now, with the files' SHA-256.")
     ] = False,
 ) -> None:
-    """Writes the answers to OSF's form and AsPredicted's questions, the frozen study, the analysis code, and a report
-    of simulated data.
+    """Write the preregistration of a trial: the answers to OSF's form and AsPredicted's questions, the frozen study, the
+    analysis code, and a report of simulated data.
 
     STUDY is published (`parley publish`); its current version is meant. Send the texts to a registry, then run the
     command again with `--record`, which keeps what you changed in the folder: from then on each change of the plan or
     the study, each exclusion and an early end is a deviation, and each look at an outcome is recorded.
     """
-    database = existing_database(settings_in_use())
+    database = existing_database()
     found = current(database, name_of(study))
     folder = to or Path(f"{found.name}-preregistration")
     if not (folder / FROZEN).exists():
@@ -76,14 +73,14 @@ def preregister(
     elif (folder / FROZEN).read_text(encoding="utf-8") != f"{found.document}\n":
         raise TrialError(f"{folder} is of another version than the published one. Write it anew: delete it first.")
     files = sorted(file for file in folder.iterdir() if file.is_file())
-    out.print(f"{folder}: {', '.join(file.name for file in files)}", markup=False, highlight=False, soft_wrap=True)
+    say(f"{folder}: {', '.join(file.name for file in files)}")
     if not record:
-        out.print("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
+        say("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
         return
     digests = {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
     now_us = SystemClock().now_us()
     record_preregistration(database, found.name, found.hash, found.file.version, digests, at_us=now_us)
-    out.print(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.", highlight=False)
+    say(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.")
 
 
 def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:
@@ -125,17 +122,16 @@ async def _simulated_report(study: Study, count: int) -> str:
             database.dispose()
 
 
-@command("look")
+@commands.command("look")
 def look_(
     study: StudyName,
-    unblind: Annotated[
-        bool, typer.Option("--unblind", help="Name the groups before the last look; this is recorded.")
-    ] = False,
+    unblind: Annotated[bool, option("--unblind", "Name the groups before the last look; this is recorded.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The next look of the preregistered plan, once enough participants have completed. It is recorded.
+    """Take the next look of the preregistered plan, once enough participants have completed. It is recorded.
 
-    Groups are called A and B until the last look. A crossed boundary advises to stop; you decide (`parley close`).
+    Groups are called A and B until the last look. A crossed boundary advises to stop; you decide (`parley recruit
+    close`).
     """
     from app.analysis.trial.looks import look
 
@@ -145,56 +141,24 @@ def look_(
     secret = secret_for(settings, database)
     taken, found = look(database, name, TERMINAL, SystemClock().now_us(), secret=secret, unblind=unblind)
     groups = "A minus B" if taken.result["blinded"] else "treatment minus control"
-    if as_json:
-        results = [{field: getattr(one, field) for field in LOOKED} for one in found]
-        print_json({"look": taken.number, "complete": taken.complete, "effect": groups, "hypotheses": results})
-        return
-    table = Table("hypothesis", f"effect ({groups})", "interval", "p", "boundary", "participants", "advice")
-    for one in found:
-        boundary = "" if one.boundary is None else f"{one.boundary:.4f}"
-        numbers = (
-            f"{one.effect:.3f}",
-            f"{one.low:.3f} to {one.high:.3f}",
-            f"{one.p:.4f}{', one-sided' if one.sides == 1 else ''}",
-            boundary,
-        )
-        table.add_row(one.hypothesis, *numbers, f"{one.participants:,}", "stop" if one.crossed else "go on")
-    out.print(f"Look {taken.number} at {taken.complete:,} complete participants.", highlight=False)
-    out.print(table)
+    results = [{field: getattr(one, field) for field in LOOKED} for one in found]
+    show({"look": taken.number, "complete": taken.complete, "effect": groups, "hypotheses": results}, as_json)
 
 
-@command("deviations")
-def deviations_(
+@commands.command("explain")
+def explain(
     study: StudyName,
-    explain: Annotated[
-        str, typer.Option(metavar="NAME", help="Give a deviation's reason, with --why. Names are in the list.")
-    ] = "",
-    why: Annotated[str, typer.Option(metavar="TEXT", help="With --explain: the reason.")] = "",
-    as_json: AsJson = False,
+    deviation: Annotated[str, argument("NAME", "A deviation, as `parley show deviations` names it.")],
+    reason: Annotated[str, argument("REASON", "The reason, in a sentence.")],
 ) -> None:
-    """Deviations from the preregistered plan, with dates and reasons: the report states each."""
+    """Give the reason of a deviation from the preregistered plan; the report states it."""
     from app.analysis.trial.deviations import deviations
 
-    database = existing_database(settings_in_use())
+    database = existing_database()
     name = current(database, name_of(study)).name
-    found = deviations(database, name)
-    if explain or why:
-        names = [one.name for one in found]
-        if explain not in names:
-            raise TrialError(f"--explain: {name} has no deviation {explain!r}{suggestion(explain, names)}")
-        if not why.strip():
-            raise TrialError("--why is missing: the reason for the deviation, in a sentence")
-        record_reason(database, name, explain, why.strip(), at_us=SystemClock().now_us())
-        found = deviations(database, name)
-    if as_json:
-        print_json([{"name": one.name, "at": iso(one.at_us), "what": one.what, "reason": one.reason} for one in found])
-        return
-    if not plan_events(database, name).preregistrations:
-        out.print(f"{name} is not preregistered: parley preregister {name}", highlight=False)
-    elif not found:
-        out.print("No deviations.")
-    else:
-        table = Table("name", "when (UTC)", "what", "why")
-        for one in found:
-            table.add_row(one.name, format_time(one.at_us), one.what, one.reason or "no reason given")
-        out.print(table)
+    names = [one.name for one in deviations(database, name)]
+    if deviation not in names:
+        raise TrialError(f"{name} has no deviation {deviation!r}{suggestion(deviation, names)}")
+    if not reason.strip():
+        raise TrialError("The reason is missing: why the study deviates from its plan, in a sentence.")
+    record_reason(database, name, deviation, reason.strip(), at_us=SystemClock().now_us())

@@ -11,14 +11,13 @@ from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from typing import Annotated
 
-import typer
-
 from app.cli.accounts import invite_first
 from app.cli.commands import command
-from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, out, settings_in_use
+from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, settings_in_use
 from app.cli.console import serve_console
 from app.cli.http_server import end_with_parent, how_it_ended, open_when_up, require_free_port
 from app.cli.logging_setup import set_up
+from app.cli.printing import say
 from app.cli.study import load_all, serve_studies
 from app.config.settings import Settings
 from storage.db.engine import open_database
@@ -32,12 +31,12 @@ SETTLED_S = 5
 @command("up")
 def up(
     studies: StudiesToServe = None,
-    browser: Annotated[bool, typer.Option(help="Open the console in your browser.")] = True,
+    browser: Annotated[bool, option("--browser/--no-browser", "Open the console in your browser.")] = True,
     host: Host = None,
     port: Port = None,
     console_port: Annotated[
         int | None,
-        typer.Option(metavar="PORT", help="The console's port. Default: the setting.", min=0, max=65_535),
+        option("--console-port PORT", "The console's port. Default: the setting.", min=0, max=65_535),
     ] = None,
     database: DatabaseAddress = None,
 ) -> None:
@@ -47,7 +46,7 @@ def up(
     require_free_port(settings, "port")
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    out.print(f"The console is at [bold]{settings.console_address}[/bold]")
+    say(f"The console is at {settings.console_address}", "bold")
     page = invite_first(settings, opened) or settings.console_address
     opened.dispose()
     # a process of its own, at a lower priority, so that no export or report slows participants down
@@ -95,7 +94,7 @@ class KeptRunning:
                 return
             how = how_it_ended(self._process)
             log.error("the %s has ended (%s); it is started again in %d s", self._name, how, pause_s)
-            out.print(f"The {self._name} has ended ({how}). It is started again in {pause_s} s.")
+            say(f"The {self._name} has ended ({how}). It is started again in {pause_s} s.")
             if self._stopped.wait(pause_s):
                 return
             self._process = self._begin()

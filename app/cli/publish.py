@@ -1,0 +1,56 @@
+"""The commands that create and publish studies: new, publish."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shlex import quote
+from typing import Annotated
+
+from app.cli.commands import command
+from app.cli.common import StudyFile, argument, option, settings_in_use
+from app.cli.printing import say, warn
+from app.clock import SystemClock
+from app.studies.drafts import create_draft
+from app.studies.loader import load_study, shipped
+from storage.db.engine import open_database
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import publish, versions
+
+SHORT = 12
+"""Characters of a hash that are shown, and enough to name a version."""
+NEXT = {
+    "draft": "No session can start yet. Next: parley recruit pilot {name}, or parley recruit open {name}",
+    "pilot": "New sessions get this version, as pilot data.",
+    "open": "New sessions get this version.",
+    "paused": "The study is paused. New sessions get this version once it is opened again.",
+    "closed": "The study is closed. New sessions get this version if it is opened again.",
+}
+
+
+@command("new")
+def new(
+    folder: Annotated[Path, argument("FOLDER", "The folder to create; its name is the study's name.")],
+    template: Annotated[str, option("--template STUDY", f"The study to copy: {', '.join(shipped())}.")] = "demo",
+) -> None:
+    """Writes FOLDER/study.yaml, with comments, and its other files."""
+    path = create_draft(folder, template)
+    say(f"Created {path}. Next:")
+    for name in ("check", "serve"):
+        say(f"  parley {name} {quote(str(path))}", "bold")
+
+
+@command("publish")
+def publish_(file: StudyFile) -> None:
+    """New sessions get this version; running sessions keep theirs. `dataset:` becomes the metadata of its data."""
+    study = load_study(file)
+    database = open_database(settings_in_use().database_url)
+    twins = [known for known in versions(database, study.name) if known.version == study.file.version]
+    done = publish(database, study, by="researcher", at_us=SystemClock().now_us())
+    label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
+    say(f"{label} is {'published' if done.new else 'the current version already'}.")
+    if any(known.hash != done.hash for known in twins):
+        warn(
+            f"A different file was published as version {study.file.version} before: increase `version:` with each "
+            "change to tell versions apart."
+        )
+    say(NEXT[operations_of(database, study.name).state].format(name=study.name))

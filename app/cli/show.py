@@ -1,0 +1,477 @@
+"""`parley show WHAT`: what only shows something of a study, its calls and sessions, or of this installation."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from inspect import getdoc
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Any, Literal, TextIO, TypeVar
+
+import orjson
+import typer
+
+from app.cli.commands import SHOWN, group
+from app.cli.common import (
+    STDOUT,
+    AsJson,
+    OriginOption,
+    StudyFile,
+    StudyName,
+    argument,
+    existing_database,
+    name_of,
+    option,
+    participants,
+    published_study,
+    settings_in_use,
+)
+from app.cli.printing import err, iso, progress_bar, say, show, warn, warn_of_rehearsal
+from app.clock import SystemClock
+from app.config import settings as configuration
+from app.errors import SettingsError
+from app.i18n.catalogues import catalogue, catalogues, is_supported
+from app.studies.loader import load_study
+from app.studies.page_texts import texts_of_problems
+from app.studies.text_check import TextCheck
+from app.studies.translations import missing_translations
+from app.web.link_problem_texts import problem_rows
+from experiments.errors import StudyError, ValidationIssue, suggestion
+from experiments.session.study_status import EVERYBODY
+from experiments.session.study_status import Where as Cell
+from experiments.study.cells import cell_statuses, wanted_overall
+from experiments.study.json_schema import json_schema
+from experiments.study.study import Study
+from experiments.views.quality_flags import SAME_ID, UNREADABLE_ID
+from experiments.views.screen_measures import ClientMeasures
+from problems.items import table_of, understand
+from storage.db.engine import Database
+from storage.db.private_files import writing
+from storage.errors import StorageError
+from storage.log.seats import SessionCounts, cell_key, counted, query_params
+from storage.payments.retention import RetentionPlan, retention_plan
+from storage.registers.link_problems import link_problems
+from storage.registers.origins import ORIGINS, QUOTAS_APPLY, Origin
+from storage.registers.plan_events import plan_events
+from storage.registers.publication_metadata import dataset_info_of
+from storage.registers.studies import Studies
+from storage.registers.study_status import operations_of
+from storage.registers.study_versions import current, difference, versions
+from storage.reports.costs import Cost, costs, is_simulated, spending
+from storage.reports.model_calls import attempts
+from storage.reports.monitoring.models import used
+from storage.reports.monitoring.sessions import first_origin, flag_counts, session_groups, tally
+from storage.reports.reproducibility import recompute_draws
+from storage.reports.screen_times import ScreenVisit, screens, typical
+from storage.yaml_text import yaml_text
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+SCREEN_COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
+CALL = ("session", "path", "model", "number", "finish_reason", "reason", "cause", "cost")
+"""What the table has of a model call; JSON has all of it."""
+ITEMS_SHOWN, LONGEST = 20, 60
+WIDTH = 10_000
+"""Wide enough that no text is wrapped that the study does not wrap."""
+
+commands = group("show")
+ToFile = Annotated[Path | None, option("-o --out FILE", "Write all rows to a file; `-` for standard output.")]
+
+
+def shown(name: str) -> Callable[[Function], Function]:
+    """Register a function as that which `parley show` does for this name."""
+
+    def register(function: Function) -> Function:
+        text = "\n\n".join(part for part in (SHOWN[name], getdoc(function)) if part)
+        commands.command(name, help=text)(function)
+        return function
+
+    return register
+
+
+@shown("status")
+def status(
+    study: StudyName,
+    origin: Annotated[
+        Origin, option("--origin ORIGIN", "Only sessions of this origin: person, pilot, rehearsal or bot.")
+    ] = Origin.PERSON,
+    as_json: AsJson = False,
+) -> None:
+    """Cells are shown with the number of participants that the quotas want in them, and with their shares.
+
+    Then recruiters' IDs that are unclear, what is due to be deleted, and a trial's looks and deviations.
+    """
+    now_us = SystemClock().now_us()
+    database, found = published_study(study)
+    with database.connect() as connection:
+        hold_s = found.file.session_limits.hold_place_s
+        there = session_groups(connection, query_params(found.name, origin, now_us, hold_s))
+    now, flags = tally(there), flag_counts(there).flags
+    operations = operations_of(database, found.name)
+    caps = operations.quotas_of(found.file.quotas) if origin in QUOTAS_APPLY else ()
+    data = {
+        "study": found.name,
+        "state": operations.state,
+        "reason": operations.closed_reason,
+        "wanted": wanted_overall(caps),
+        "outcomes": now.outcomes,
+        "cells": _cells(found, now, caps),
+        SAME_ID: flags.get(SAME_ID, 0),
+        UNREADABLE_ID: flags.get(UNREADABLE_ID, 0),
+        "link_problems": [
+            {**asdict(one), "why": why, "to_do": to_do}
+            for one, why, to_do in problem_rows(link_problems(database, found.name))
+        ],
+        "retention": _retention(found, now_us).as_json(),
+        "trial": _trial(database, found.name),
+    }
+    if not as_json:
+        warn_of_rehearsal(origin)
+        other = first_origin(database, found.name, (origin, *ORIGINS))
+        if not any(now.outcomes.values()) and other != origin:
+            warn(f"There are no sessions of origin {origin}, but of {other}: --origin {other}")
+    show(data, as_json)
+
+
+def _cells(study: Study, now: SessionCounts, caps: Any) -> dict[str, Any]:
+    """Each cell with its sessions, how many are wanted, and its share beside the planned one."""
+    found = cell_statuses(counted(study, now), caps) if study.factors else ()
+    total = sum(one.complete + one.live for one in found)
+    shares = [(one.complete + one.live) / total if total else None for one in found]
+    return {
+        cell_key(one.values): {
+            **{name: getattr(one, name) for name in ("complete", "live", "wanted")},
+            **{"share": share, "planned": one.planned, "closed": one.shut},
+        }
+        for one, share in zip(found, shares, strict=True)
+    }
+
+
+def _retention(study: Study, now_us: int) -> RetentionPlan:
+    """What a study keeps for a period; the secret, which payments need, is read only if there is a period."""
+    if not study.file.keep_ids_for and not study.file.keep_for:
+        return RetentionPlan(study.name, None, None)
+    return retention_plan(*participants(), study, now_us)
+
+
+def _trial(database: Database, study: str) -> dict[str, Any]:
+    """What is recorded about a trial's plan; empty for a study that is not preregistered."""
+    events = plan_events(database, study)
+    if not events.preregistrations:
+        return {}
+    from app.analysis.trial.deviations import deviations
+
+    unplanned = sum(look.number is None for look in events.looks)
+    return {
+        "preregistered": iso(events.preregistrations[0].at_us),
+        "planned_looks": len(events.looks) - unplanned,
+        "unplanned_looks": unplanned,
+        "deviations": [one.what for one in deviations(database, study)],
+    }
+
+
+@shown("quotas")
+def quotas(study: StudyName, as_json: AsJson = False) -> None:
+    """`parley recruit quota` sets them."""
+    database, found = published_study(study)
+    caps = operations_of(database, found.name).quotas_of(found.file.quotas)
+    show([{"where": held.where, "quota": held.max} for held in caps], as_json)
+
+
+@shown("costs")
+def costs_(
+    study: StudyName,
+    by: Annotated[
+        Literal["model", "condition", "participant"], option("--by", "Group by model, condition or participant.")
+    ] = "model",
+    as_json: AsJson = False,
+) -> None:
+    """The budget bounds the costs of participants, not those of simulated sessions.
+
+    `unknown` counts replies whose cost is not known, as the model has no `price` or the server counted no tokens; a
+    sum is then a lower bound.
+    """
+    database, found = published_study(study)
+    rows = costs(database, found.name, by)
+    with database.connect() as connection:
+        bots = used(connection, found.name, Origin.BOT)
+    budgets = operations_of(database, found.name).budgets
+    data = {
+        "study": found.name,
+        "currency": found.file.currency,
+        "by": by,
+        **budget_of(database, found),
+        "groups": {name: asdict(cost) for name, cost in rows.items()},
+        "total": asdict(sum(rows.values(), Cost())),
+        "simulated_users": asdict(sum((cost for name, cost in rows.items() if is_simulated(name)), Cost())),
+        "simulated_sessions": {"cost": sum(one.cost for one in bots), "unknown": sum(one.unknown for one in bots)},
+        "cells": [{"where": dict(key), **budget_of(database, found, key)} for key in budgets if key],
+    }
+    show(data, as_json)
+
+
+def budget_of(database: Database, study: Study, where: Cell = EVERYBODY) -> dict[str, Any]:
+    """The budget, the part spent, the part reserved for running sessions, and why the study is paused, if it is."""
+    now = operations_of(database, study.name)
+    known = spending(database, study, where, SystemClock().now_us())
+    return {"budget": now.budgets.get(where), "spent": known.spent, "reserved": known.under_way, "paused": now.paused}
+
+
+@shown("calls")
+def calls(
+    study: StudyName,
+    failed: Annotated[bool, option("--failed", "Only failed calls.")] = False,
+    last: Annotated[int, option("--last N", "Show the newest N calls.", min=1)] = 20,
+    to: ToFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """A reply can take several attempts; each of them is a call of its own. A file has all calls, as JSON lines."""
+    database, found = published_study(study)
+    rows = attempts(database, found.name, failed=failed)
+    if to == STDOUT:
+        sys.stdout.buffer.writelines(map(_json_line, rows))
+    elif to is not None:
+        with writing(to) as file:
+            file.writelines(map(_json_line, rows))
+        say(f"{to} has the calls.")
+    else:
+        newest = [{**attempt, "started": iso(attempt["started_us"])} for attempt in deque(rows, maxlen=last)]
+        show(newest if as_json else [_call(one) for one in newest], as_json)
+
+
+def _json_line(attempt: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(dict(attempt), option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _call(attempt: Mapping[str, Any]) -> dict[str, Any]:
+    times = {"first_s": attempt["first_token_us"], "total_s": attempt["total_us"]}
+    seconds = {name: None if us is None else us / 1e6 for name, us in times.items()}
+    return {"started": attempt["started"], **{name: attempt[name] for name in CALL}, **seconds}
+
+
+@shown("screens")
+def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, origin: OriginOption = None) -> None:
+    """Medians by step: time shown, reading and typing; with counts of pastes and of leaving the page.
+
+    `--json` and `-o`, which writes csv, give each screen of each session.
+    """
+    database = existing_database()
+    found = screens(database, name_of(study), origin)
+    if to == STDOUT:
+        _write_screens(found, sys.stdout)
+    elif to is not None:
+        with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
+            _write_screens(found, file)
+        say(f"{to} has the screens.")
+    elif as_json:
+        show([_screen_row(one) for one in found], as_json)
+    else:
+        show([{"path": one.path, "shown": one.shown, **one.medians, **one.sums} for one in typical(found)], as_json)
+
+
+def _screen_row(one: ScreenVisit) -> dict[str, Any]:
+    own = (one.session, one.origin, one.path, one.step, iso(one.shown_us), one.seconds)
+    return dict(zip(SCREEN_COLUMNS, own, strict=False)) | asdict(one.client)
+
+
+def _write_screens(found: Iterable[ScreenVisit], file: TextIO) -> None:
+    writer = csv.DictWriter(file, SCREEN_COLUMNS)
+    writer.writeheader()
+    writer.writerows(map(_screen_row, found))
+
+
+@shown("versions")
+def versions_(study: StudyName, as_json: AsJson = False) -> None:
+    """A version is named by the first characters of its hash."""
+    database = existing_database()
+    name = current(database, name_of(study)).name
+    rows = [
+        {"version": one.version, "hash": one.hash, "published": iso(one.published_us), "current": one.current}
+        for one in versions(database, name)
+    ]
+    show(rows, as_json)
+
+
+@shown("diff")
+def diff(
+    study: Annotated[str, argument("STUDY", "The study's name, or a file to compare with the published version.")],
+    before: Annotated[str | None, option("--before HASH", "The older version.")] = None,
+    after: Annotated[str | None, option("--after HASH", "The newer version.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """For a name: what its current version changed. For a file: what it would change if published."""
+    database = existing_database()
+    name = name_of(study)
+    if name != study and after is None:
+        new, old = load_study(study), _version(database, name, before) or current(database, name)
+    else:
+        new = _version(database, name, after) or current(database, name)
+        old = _version(database, name, before) or _version_before(database, new)
+    found = difference(old, new)
+    data = {"study": new.name, "before": old.hash, "after": new.hash, "diff": found}
+    show(data if as_json else found or "No difference.", as_json)
+
+
+def _version(database: Database, name: str, start: str | None) -> Study | None:
+    """The version whose hash starts so; None without a start; raises SettingsError for no version or several."""
+    if start is None:
+        return None
+    found = [one.hash for one in versions(database, name) if one.hash.startswith(start)]
+    if len(found) != 1:
+        what = "no version of" if not found else "more than one version of"
+        raise SettingsError(f"The hash {start!r} matches {what} {name}. `parley show versions {name}` lists them.")
+    return Studies(database).get(found[0])
+
+
+def _version_before(database: Database, study: Study) -> Study:
+    hashes = [one.hash for one in versions(database, study.name)]
+    earlier = hashes[hashes.index(study.hash) + 1 :] if study.hash in hashes else []
+    if not earlier:
+        raise SettingsError(f"{study.name} has no earlier version. `parley show versions {study.name}` lists them.")
+    return Studies(database).get(earlier[0])
+
+
+@shown("draws")
+def draws(study: StudyName, as_json: AsJson = False) -> None:
+    """Recomputes every assignment and draw, and lists the differences; exits with 1 if there are any."""
+    database, found = published_study(study)
+    with progress_bar() as bar:
+        task = bar.add_task(f"{found.name}: sessions")
+        done = recompute_draws(
+            database, found.name, lambda number, total: bar.update(task, completed=number, total=total)
+        )
+    show({"study": found.name, **asdict(done)}, as_json)
+    if done.differences:
+        raise typer.Exit(1)
+
+
+@shown("metadata")
+def metadata(study: StudyName, as_json: AsJson = False) -> None:
+    """`parley publish` and `parley metadata` record them. Works for imported data as well."""
+    database, name = existing_database(), name_of(study)
+    require_known(database, name)
+    info = dataset_info_of(database, name)
+    given = info.model_dump(mode="json", exclude_defaults=True) if info else {}
+    show(given if as_json else yaml_text({"dataset": given}).rstrip(), as_json)
+
+
+def require_known(database: Database, study: str) -> None:
+    """Raise StorageError for a study of which the database has nothing."""
+    known = Studies(database).names()
+    if study not in known:
+        raise StorageError(f"the database has no study {study!r}{suggestion(study, known)}")
+
+
+@shown("items")
+def items(
+    path: Annotated[
+        Path,
+        argument(
+            "FILE",
+            "A table (.csv, .xlsx, .jsonl, .json or .parquet), or a folder of tables or of Markdown.",
+            exists=True,
+        ),
+    ],
+    column: Annotated[
+        list[str] | None,
+        option(
+            "--column PART=NAME",
+            "The column that holds a part, as in `question=Frage` or `options=A,B,C`. Parts: question, options, "
+            "answer, id, dataset, tags. Also `sheet=NAME` of a workbook, and `answers_from=0` or 1. Can be repeated. "
+            "Default: recognised by their names.",
+        ),
+    ] = None,
+    every: Annotated[bool, option("--all", f"Show all rows, not only {ITEMS_SHOWN}.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Shows each row of a table as an item of a study: question, options, answer and tags.
+
+    Rows that cannot be used are listed with the reason, and the exit code is 2. The last lines are what the study file
+    needs.
+    """
+    given = _columns(column or [])
+    found = understand(table_of(path, given), given, path.stem)
+    checked = TextCheck()
+    for text in texts_of_problems("", found.problems):
+        checked.add(text, [path if path.is_dir() else path.parent])
+    found = replace(found, faults=(*found.faults, *map(str, checked.faults)))
+    pool = {"path": str(path), "columns": found.columns.to_json()}
+    data = {
+        "columns": pool["columns"],
+        "notes": found.notes,
+        "errors": found.faults,
+        "pictures": {key: picture.to_json() for key, picture in checked.by_key.items()},
+        "items": [problem.to_json() for problem in found.problems],
+    }
+    if not as_json:
+        del data["columns"]
+        rows = found.problems if every else found.problems[:ITEMS_SHOWN]
+        data["items"] = [
+            {
+                "id": one.id,
+                "question": _cut(one.text),
+                "options": "\n".join(f"{choice.key}. {_cut(choice.text)}" for choice in one.options),
+                "answer": one.answer,
+                "tags": one.tags,
+            }
+            for one in rows
+        ]
+        data["rows"] = len(found.problems)
+    show(data, as_json)
+    if not as_json and not found.faults:
+        say(f"\nIn the study file:\n\n{yaml_text({'problems': {'questions': pool}}).rstrip()}")
+    if found.faults:
+        raise typer.Exit(2)
+
+
+def _columns(told: list[str]) -> dict[str, Any]:
+    """The columns as options name them."""
+    columns: dict[str, Any] = {}
+    for one in told:
+        part, equals, name = one.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"--column {one!r} is no pair; write PART=NAME, such as question=Frage.")
+        several = part == "tags" or (part == "options" and "," in name)
+        columns[part] = [cell.strip() for cell in name.split(",")] if several else name
+    return columns
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
+@shown("translations")
+def translations(
+    study: StudyFile,
+    language: Annotated[str, option("-l --language LANGUAGE", "The language to translate into, such as `de`.")],
+) -> None:
+    """Prints a YAML file to fill in."""
+    if not is_supported(language):
+        what = f"Parley has no texts in the language {language!r}{suggestion(language, catalogues())}"
+        raise StudyError(study, [ValidationIssue("--language", what)])
+    wanted = missing_translations(load_study(study), language)
+    if wanted:
+        print(yaml_text(dict.fromkeys(wanted, ""), WIDTH), end="")
+    counted_ = f"{len(wanted)} texts of {study} have no translation into {language} ({catalogue(language).name})."
+    err.print(counted_, markup=False)
+
+
+@shown("schema")
+def schema(
+    protocol: Annotated[bool, option("--protocol", "Print the schema of protocol files instead.")] = False,
+) -> None:
+    """An editor that knows the schema completes and checks study files."""
+    print(json.dumps(json_schema("protocol" if protocol else "study"), indent=2, ensure_ascii=False))
+
+
+@shown("settings")
+def settings_(as_json: AsJson = False) -> None:
+    """Each setting is an environment variable, or a line in a file `.env`. Secrets are masked."""
+    names = ("variable", "value", "default", "description")
+    rows = configuration.settings_table(settings_in_use())
+    show([dict(zip(names, row, strict=True)) for row in rows], as_json)
