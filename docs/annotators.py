@@ -15,7 +15,7 @@ NONE = Conversation("", ConversationRef(), ())
 def annotators() -> str:
     """Every annotator that comes with Parley."""
     text = (
-        "`parley annotate STUDY --annotator NAME` asks a model about finished conversations. A field that holds an "
+        "`parley annotate run STUDY --annotator NAME` asks a model about finished conversations. A field that holds an "
         "answer to the question also accepts the question's options.\n"
     )
     for name, kind in ANNOTATORS.all().items():

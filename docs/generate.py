@@ -180,7 +180,7 @@ def openapi() -> dict[str, Any]:
 def study_page() -> str:
     """The keys of a study file and of a protocol file."""
     study, protocol = parts.models()["study"], parts.models()["protocol"]
-    text = "A study file is YAML with these keys. `parley schema` prints them as a JSON Schema for editors.\n\n"
+    text = "A study file is YAML with these keys. `parley show schema` prints them as a JSON Schema for editors.\n\n"
     text += keys(study, leave_out=("schema_",))
     for title, model in STUDY_PARTS:
         text += f"\n## {title}\n\n{about(model)}\n\n{keys(model)}"
@@ -344,7 +344,9 @@ def _column(column: Column) -> tuple[str, ...]:
 
 def settings_page() -> str:
     """Every setting."""
-    text = "Set them in the environment or in a file `.env`; the environment wins. `parley settings` prints them.\n\n"
+    text = (
+        "Set them in the environment or in a file `.env`; the environment wins. `parley show settings` prints them.\n\n"
+    )
     rows = (
         (f"`{env_name(name)}`", "" if info.default in (None, {}) else f"`{info.default}`", info.description or "")
         for name, info in Settings.model_fields.items()

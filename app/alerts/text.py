@@ -62,21 +62,21 @@ def what_to_do(alert: Alert) -> str:
     match key.kind:
         case "models":
             reasons = ", ".join(f"{name} ({number})" for name, number in data["reasons"].items())
-            return (
-                f"Errors: {reasons}. Details: `parley model-calls {key.study} --failed`. Test it: `parley models test`."
-            )
+            return f"Errors: {reasons}. Details: `parley show calls {key.study} --failed`. Test it: `parley models`."
         case "stuck":
             return "Look at these sessions. Participants who left without ending count too, until their place is freed."
         case "budget":
             spent = "Nobody new can start" if data["committed"] >= data["budget"] else "At 100 % nobody new can start"
-            return f"{spent}; sessions in progress continue. Raise it: `parley budget {key.study} AMOUNT`."
+            return f"{spent}; sessions in progress continue. Raise it: `parley recruit budget {key.study} AMOUNT`."
         case "links":
             return (
-                f"Compare the link at the recruiter with that of `parley links {key.study}`. Reasons: Monitoring, or "
-                f"`parley status {key.study}`."
+                f"Compare the link at the recruiter with that of `parley recruit links {key.study}`. Reasons: Monitoring, or "
+                f"`parley show status {key.study}`."
             )
         case "quota":
-            return f"Nobody new can start. Close the study, or raise the quota: `parley quota {key.study} NUMBER`."
+            return (
+                f"Nobody new can start. Close the study, or raise the quota: `parley recruit quota {key.study} NUMBER`."
+            )
         case "disk":
             return "When it is full, nothing can be saved. Delete files or use a larger disk."
         case "database":

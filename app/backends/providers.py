@@ -1,7 +1,7 @@
 """Model servers that people know by name, and how each is reached. Most speak OpenAI's protocol.
 
 The addresses were looked up in November 2026: those of DeepSeek and Ollama in their own documentation, the others in
-what third parties publish. `parley models test` checks one. docs/servers.py puts them into the operator's guide.
+what third parties publish. `parley models` checks one. docs/servers.py puts them into the operator's guide.
 """
 
 from __future__ import annotations

@@ -78,6 +78,6 @@ def _message_of(error: ParleyError | OSError) -> str:
 
 
 def _print(text: str, style: str = "") -> None:
-    from app.cli.common import err
+    from app.cli.printing import err
 
     err.print(text, style=style, markup=False, highlight=False)

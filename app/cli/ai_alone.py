@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from app.ai_alone.methods import registry
-from app.ai_alone.plan import AiAloneRequest, cells, settings_of
+from app.ai_alone.plan import AiAloneRequest, AloneCell, cells, settings_of
 from app.ai_alone.scoring import score
 from app.batch.cost_estimate import estimate
 from app.batch.plan import CONCURRENCY, DONE, RunLimits, RunPlan
@@ -106,13 +106,14 @@ def run_(
         most=problems,
         extractor=extractor,
     )
-    plan = _plan(found, request)
+    planned = cells(found, request)
+    plan = RunPlan(found.name, "alone", planned, _describe(found, request, planned))
     if dry_run:
         would = estimate(database, plan, reply_tokens)
         show({**asdict(would), "cost": would.cost, "currency": found.file.currency}, as_json)
         return
     Studies(database).register(found)
-    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(plan.cells)))
+    save_cells(database, found.name, (cell.stored(number) for number, cell in enumerate(planned)))
     limits = RunLimits(concurrency, requests_per_minute, tokens_per_minute, budget)
     messages = err if as_json else out
     with ProgressDisplay(messages).showing() as display:
@@ -124,16 +125,15 @@ def run_(
         raise typer.Exit(1)
 
 
-def _plan(study: Study, request: AiAloneRequest) -> RunPlan:
-    planned = cells(study, request)
-    data = {
+def _describe(study: Study, request: AiAloneRequest, planned: Sequence[AloneCell]) -> dict[str, Any]:
+    """What a run records of itself."""
+    return {
         "hash": study.hash,
         "models": list(dict.fromkeys(cell.terms.asked.label for cell in planned)),
         "methods": list(request.methods),
         "repeats": request.repeats,
         "settings": {name: settings_of(cell) for name, cell in {cell.name: cell for cell in planned}.items()},
     }
-    return RunPlan(study.name, "alone", planned, data)
 
 
 @commands.command("score")

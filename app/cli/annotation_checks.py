@@ -1,4 +1,4 @@
-"""How people check an annotator: a sample to label in the browser, the agreement, and means corrected by people.
+"""How people check an annotator: a sample to label in the browser, and the agreement.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from app.annotation.agreement import AnswerPairs, compare_answers
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.registry import annotators
-from app.annotation.human_sample import LabelledConversation, LabelMean, draw_of, human_sample, label_means
 from app.annotation.validation_study import draw_sample, public_id, write_sample
 from app.cli.annotate import From, commands, own_of, study_of
 from app.cli.common import AsJson, OriginOption, Seed, StudyName, existing_database, name_of, option, settings_in_use
@@ -33,7 +32,6 @@ from storage.reports.conversations import Conversation, among, annotated_in, con
 if TYPE_CHECKING:
     from app.analysis.annotator_agreement import FieldAgreement
 
-MODEL, ALL = "model", "all"
 Name = Annotated[str, option("--annotator NAME", "The annotator.")]
 Model = Annotated[str, option("--model NAME", "Only annotations of this model, by its name in the data.")]
 LabelStudy = Annotated[str, option("--label-study STUDY", "The label study, by its name or file.")]
@@ -96,39 +94,6 @@ def agreement(
     show({field: asdict(about) if about else None for field, about in compared.items()}, as_json)
 
 
-@commands.command("estimate")
-def estimate(
-    study: StudyName,
-    name: Name,
-    labels: LabelStudy,
-    label_origin: LabelOrigin = None,
-    by: Annotated[
-        str, option("--by FACTOR", "Also for each value of this factor; `model` for each model that replied.")
-    ] = "",
-    model: Model = "",
-    file: From = None,
-    as_json: AsJson = False,
-) -> None:
-    """Estimate shares and means from a random sample that people labelled and a model's labels of all conversations.
-
-    `corrected` is by people and the model together, `people` and `model` by either alone, each with its 95 % interval;
-    `effective` is the number of human labels that alone would give as narrow an interval.
-    """
-    settings = settings_in_use()
-    database = existing_database(settings)
-    source, label_study = name_of(study), name_of(labels)
-    annotator = _annotator(study_of(database, study), name, file)
-    drawn, draws = draw_of(database, source, name, label_study)
-    annotated = _annotated(database, source, annotator, drawn.origin, model)
-    whose = origin_of(database, label_study, label_origin)
-    held = human_sample(database, drawn, annotated, whose, secret_for(settings, database))
-    streams = [one.conversation.stream for one in held]
-    rows = list(_estimates(label_means(annotator, held), _groups(held, by, source), streams))
-    show(rows, as_json)
-    if draws > 1 and not as_json:
-        say(f"{draws} samples were drawn for this annotator: report which one was meant.")
-
-
 def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
     """The annotator of that name, of Parley's, of the study's or of a file."""
     (found,) = annotators([name], own_of(study, file))
@@ -159,45 +124,3 @@ def _verified(one: AnswerPairs) -> FieldAgreement | None:
         return None
     options = tuple(one.field.options) if one.field.closed else ()
     return verified(one.field.name, [Pair(*pair) for pair in one.pairs], options)
-
-
-def _groups(held: Sequence[LabelledConversation], by: str, study: str) -> dict[str, list[int]]:
-    """The places of the conversations of each group; without `by`, of all."""
-    places = {ALL: list(range(len(held)))}
-    factors = {name for one in held for name in one.conversation.factors}
-    if by and by not in {*factors, MODEL}:
-        raise AnnotatorUnknown(f"{study!r} has no factor {by!r}{suggestion(by, [*factors, MODEL])}")
-    for place, one in enumerate(held) if by else ():
-        if group := _group(one, by):
-            places.setdefault(f"{by}: {group}", []).append(place)
-    return {ALL: places.pop(ALL), **dict(sorted(places.items()))}
-
-
-def _group(one: LabelledConversation, by: str) -> str:
-    """The factor's value, or the model that replied; several models are a group of their own."""
-    return one.conversation.factors.get(by) or (" + ".join(one.conversation.models) if by == MODEL else "")
-
-
-def _estimates(
-    means: Iterable[LabelMean], groups: Mapping[str, list[int]], participants: list[str]
-) -> Iterator[dict[str, Any]]:
-    """The estimate of each field and value in each group, or why there is none."""
-    import numpy as np
-
-    from app.analysis.intervals import codes
-    from app.analysis.prediction_powered import corrected_mean
-
-    people = np.asarray(participants)
-    for mean in means:
-        row = {"field": mean.field, "value": mean.value, "why": mean.why}
-        if mean.why:
-            yield {"group": ALL, **row}
-            continue
-        human = np.asarray([np.nan if one is None else one for one in mean.human], dtype=np.float64)
-        model = np.asarray(mean.model, dtype=np.float64)
-        for group, places in groups.items():
-            if np.isnan(human[places]).all():
-                yield {"group": group, **row, "why": "no conversation of this group was drawn"}
-            else:
-                found = corrected_mean(human[places], model[places], codes(people[places]), mean.scale)
-                yield {"group": group, **row, **asdict(found)}

@@ -87,7 +87,7 @@ def payments(
         request = replace(request, pay_excluded=_ask_about_excluded(planned))
     run = run_payments(database, people, request, now_us)
     strangers = sum(not people.sessions(found.name, ParticipantId(PROLIFIC, id_)) for id_ in known or ())
-    warnings = [*_warnings(run, strangers)]
+    warnings = [*_about_earlier_runs(run), *_about_left_out(run, strangers)]
     if as_json:
         show({"sessions": _sessions(run), "files": _files(run, folder), "dry_run": dry_run, "warnings": warnings}, True)
         return
@@ -167,8 +167,7 @@ def _groups(run: PaymentRun, withdrawn: str) -> list[dict[str, Any]]:
     ]
 
 
-def _warnings(run: PaymentRun, strangers: int) -> Iterator[str]:
-    """What is unusual about earlier files and runs, and the complete sessions that are in no list for Prolific."""
+def _about_earlier_runs(run: PaymentRun) -> Iterator[str]:
     if run.moved:
         files = ", ".join(run.moved)
         yield f"An earlier run was stopped before it moved its files into the folder; now they are there: {files}."
@@ -178,6 +177,10 @@ def _warnings(run: PaymentRun, strangers: int) -> Iterator[str]:
         yield f"{hidden}: another run is in progress there."
     if over := sum(payee.due < 0 for payee in run.payees):
         yield f"Paid more than the bonus is now: {over:,} sessions. Nothing is deducted."
+
+
+def _about_left_out(run: PaymentRun, strangers: int) -> Iterator[str]:
+    """The complete sessions that are in no list for Prolific, and those to review first."""
     for reason, count in sorted(Counter(run.lists.left_out.values()).items()):
         yield f"Complete, but left out: {count} ({reason})."
     if run.lists.excluded:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, is_dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -90,40 +90,40 @@ def _jsonable(value: Any) -> Any:
             return value
 
 
-def _parts(title: str, value: Any) -> Iterable[Table | Text]:
+def _parts(title: str, value: Any) -> Iterator[Table | Text]:
     """The tables and lines of some data: plain values first, then a table for each list or mapping in it."""
-    match value:
-        case Mapping() if value and all(isinstance(part, Mapping) for part in value.values()):
-            yield _table(title, [{"": name, **part} for name, part in value.items()])
-        case Mapping():
-            plain = {name: part for name, part in value.items() if not _is_nested(part)}
-            if plain:
-                grid = Table(box=None, show_header=False, pad_edge=False, title=title or None, title_justify="left")
-                for name, part in plain.items():
-                    grid.add_row(Text(_label(name)), Text(_cell(part)))
-                yield grid
-            for name, part in value.items():
-                if _is_nested(part):
-                    yield from _parts(_label(name), part)
-        case list() if not value:
-            yield Text("Nothing.")
-        case list() if all(isinstance(part, Mapping) for part in value):
-            yield _table(title, value)
-        case list():
-            yield from (Text(_cell(part)) for part in value)
-        case _:
-            yield Text(_cell(value))
+    if title:
+        yield Text(f"\n{title}", "bold")
+    held = [*value.values()] if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    if not held:
+        yield Text("Nothing.")
+    elif all(isinstance(part, dict) for part in held):
+        yield _table(held if value is held else [{"": name, **part} for name, part in value.items()])
+    elif isinstance(value, dict):
+        yield _grid({name: part for name, part in value.items() if not _is_nested(part)})
+        for name in filter(lambda name: _is_nested(value[name]), value):
+            yield from _parts(_label(name), value[name])
+    else:
+        yield from (Text(_cell(part)) for part in held)
 
 
 def _is_nested(value: Any) -> bool:
-    """Whether it is shown below the plain values, in a table of its own."""
-    held = [*value.values()] if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return any(isinstance(part, Mapping) for part in held) or (isinstance(value, Mapping) and len(held) > 0)
+    """Whether it is shown in a table of its own, as there are mappings in it."""
+    held = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(isinstance(part, dict) for part in held)
 
 
-def _table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
-    names = list(dict.fromkeys(name for row in rows for name in row))
+def _grid(plain: Mapping[str, Any]) -> Table:
+    grid = Table(box=None, show_header=False, pad_edge=False)
+    for name, part in plain.items():
+        if part not in (None, "", [], {}):
+            grid.add_row(Text(_label(name)), Text(_cell(part)))
+    return grid
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    names = [*dict.fromkeys(name for row in rows for name in row)]
     for name in names:
         numbers = all(isinstance(row.get(name), int | float | None) for row in rows)
         table.add_column(_label(name), justify="right" if numbers else "left", overflow="fold")

@@ -400,7 +400,8 @@ def items(
         checked.add(text, [path if path.is_dir() else path.parent])
     found = replace(found, faults=(*found.faults, *map(str, checked.faults)))
     pool = {"path": str(path), "columns": found.columns.to_json()}
-    data = {
+    data: dict[str, Any] = {
+        "rows": len(found.problems),
         "columns": pool["columns"],
         "notes": found.notes,
         "errors": found.faults,
@@ -408,7 +409,6 @@ def items(
         "items": [problem.to_json() for problem in found.problems],
     }
     if not as_json:
-        del data["columns"]
         rows = found.problems if every else found.problems[:ITEMS_SHOWN]
         data["items"] = [
             {
@@ -420,7 +420,6 @@ def items(
             }
             for one in rows
         ]
-        data["rows"] = len(found.problems)
     show(data, as_json)
     if not as_json and not found.faults:
         say(f"\nIn the study file:\n\n{yaml_text({'problems': {'questions': pool}}).rstrip()}")

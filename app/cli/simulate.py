@@ -101,10 +101,8 @@ def simulate(
         database.dispose()
     _print_stopped(done, study)
     if not done.unreached:
-        complete = how_many(count - len(done.stopped), "complete session")
-        say(
-            f"{complete} of {found.name} ({how_many(done.clicks, 'click')}) in {redact_password(settings.database_url)}"
-        )
+        complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
+        say(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
     if done.stopped:
         raise typer.Exit(1)
 

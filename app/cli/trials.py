@@ -52,8 +52,10 @@ def preregister(
         bool, option("--record", "Record that this version is preregistered now, with the files' SHA-256.")
     ] = False,
 ) -> None:
-    """Write the preregistration of a trial: the answers to OSF's form and AsPredicted's questions, the frozen study, the
-    analysis code, and a report of simulated data.
+    """Write the preregistration of a trial, and record it.
+
+    The answers to OSF's form and AsPredicted's questions, the frozen study, the analysis code, and a report of
+    simulated data.
 
     STUDY is published (`parley publish`); its current version is meant. Send the texts to a registry, then run the
     command again with `--record`, which keeps what you changed in the folder: from then on each change of the plan or

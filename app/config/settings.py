@@ -509,7 +509,8 @@ def unknown(environ_names: Iterable[str]) -> list[str]:
     known = [env_name(field) for field in Settings.model_fields]
     strays = sorted(name for name in environ_names if name.upper().startswith(PREFIX) and name.upper() not in known)
     return [
-        f"{name} is not a setting.{_similar_setting(name)} `parley settings` lists all settings." for name in strays
+        f"{name} is not a setting.{_similar_setting(name)} `parley show settings` lists all settings."
+        for name in strays
     ]
 
 

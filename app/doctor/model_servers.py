@@ -31,7 +31,7 @@ from problems.errors import did_you_mean
 from storage.datasets.describe.markdown import count as how_many
 
 WITHIN_S = 15
-TEST = "`parley models test STUDY` sends each model of a study a message."
+TEST = "`parley models STUDY` sends each model of a study a message."
 KEY_REFUSED = ("status_401", "status_403")
 KINDS = ("openai", "anthropic")
 

@@ -31,11 +31,11 @@ TEXTS: Mapping[Refusal, tuple[str, str]] = {
     ),
     "unproven": (
         "The ID has no proof, and recruitment.id_proof is `required`.",
-        "Give out signed links (`parley links --ids`), or turn on Prolific's secured external URL.",
+        "Give out signed links (`parley recruit links --ids`), or turn on Prolific's secured external URL.",
     ),
     "invalid_proof": (
         "The proof of the ID is not valid.",
-        "Make the links anew (`parley links`), or let the recruiter's tokens be checked (PARLEY_PROLIFIC_WORKSPACES).",
+        "Make the links anew (`parley recruit links`), or let the recruiter's tokens be checked (PARLEY_PROLIFIC_WORKSPACES).",
     ),
 }
 

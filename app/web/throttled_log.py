@@ -26,7 +26,7 @@ MANY_NEW = (
     "PARLEY_TRUSTED_PROXIES has to name it"
 )
 MANY_FORGED = "refused (429): many links with a wrong signature came from one address; somebody may be trying ids"
-LINK_PROBLEM = "%s: a link's id was not taken (%s, parameter %s): %s; `parley status %s` counts such links"
+LINK_PROBLEM = "%s: a link's id was not taken (%s, parameter %s): %s; `parley show status %s` counts such links"
 NOT_SECURE = (
     "people come by https, and PARLEY_PUBLIC_URL does not say so: cookies are not Secure, and links may lead elsewhere"
 )

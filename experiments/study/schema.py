@@ -74,7 +74,7 @@ class ProblemSource(StrictModel):
     """A file or folder, relative to the study file; `sample` is the sample that comes with Parley. For `items`: CSV
     with any separator, .xlsx, .jsonl, .json, .parquet, or a folder of such files or of Markdown."""
     columns: Columns | None = None
-    """Which columns of the table hold what, if their names do not say it. Check it with `parley items FILE`."""
+    """Which columns of the table hold what, if their names do not say it. Check it with `parley show items FILE`."""
     items: list[dict[str, Any]] = []
     """The items themselves, in place of a path: `question`, and if there are any `options`, `answer`, `id`, and any
     other key as a tag."""
@@ -253,7 +253,7 @@ class StudyFile(StrictModel):
     """The languages that participants can choose on the start page. Only `language` by default."""
     translations: Translations = {}
     """For each further language, a mapping from each text of the study to its translation, or the name of a YAML file
-    next to the study file that contains it. `parley translations` lists the texts to translate."""
+    next to the study file that contains it. `parley show translations` lists the texts to translate."""
     contact: str = ""
     """The address for participants' questions; shown on every screen."""
     export_schemas: tuple[str, ...] = ()
@@ -278,7 +278,7 @@ class StudyFile(StrictModel):
     """The experimental factors. Each participant is assigned a combination on arrival; combinations are balanced over
     participants who have completed the study or are taking part."""
     quotas: tuple[Quota, ...] = ()
-    """How many participants are wanted, in total and for certain values of factors. `parley quota` changes them in a
+    """How many participants are wanted, in total and for certain values of factors. `parley recruit quota` changes them in a
     running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
@@ -313,7 +313,7 @@ class StudyFile(StrictModel):
     """The analysis plan of a trial: hypotheses, sample size, looks, exclusions and missing data, decided before data
     are seen."""
     integrity: IntegrityChecks | None = None
-    """A check of how texts were written, which `parley integrity` reports. The consent form discloses it."""
+    """A check of how texts were written, which `parley show integrity` reports. The consent form discloses it."""
     embed: EmbedSpec | None = None
     """The pages of other sites in which the study may stand as a frame, and what they are sent. None by default: no
     page can frame it."""

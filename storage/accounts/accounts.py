@@ -139,7 +139,7 @@ class Accounts:
     def _change(self, connection: Connection, name: str, values: dict[str, Any]) -> None:
         there = and_(_who.name == name, _who.removed_us.is_(None))
         if not connection.execute(update(tables.researchers).where(there).values(values)).rowcount:
-            raise AccountError(f"There is no account {name!r}. `parley user list` lists the accounts.")
+            raise AccountError(f"There is no account {name!r}. `parley accounts list` lists the accounts.")
 
     def _refuse_last(self, connection: Connection, name: str) -> None:
         """Raise AccountError where nobody would be left who can let others in."""

@@ -17,7 +17,7 @@ from storage.errors import AccountError
 LASTS_US = 24 * 3600 * 1_000_000
 SPENT = (
     "This link has been used, has expired after 24 hours, or was revoked. Ask the person who sent it for a new one. "
-    "On the command line, `parley user invite` prints one."
+    "On the command line, `parley accounts invite` prints one."
 )
 _who, _invited = tables.researchers.c, tables.invitations.c
 ANYBODY = select(_who.name).exists()

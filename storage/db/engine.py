@@ -126,7 +126,7 @@ def explain_open_failure(engine: Engine, error: DatabaseError) -> StorageError:
     if code in DAMAGED:
         return StorageError(
             f"{file}: this is no SQLite database, or it is damaged ({error.orig}). Nothing was changed. Put a backup "
-            "in its place with: parley restore FILE; or say where another is: PARLEY_DATABASE_URL"
+            "in its place with: parley db restore FILE; or say where another is: PARLEY_DATABASE_URL"
         )
     if code == SQLITE_READONLY or (file.exists() and not os.access(file, os.R_OK | os.W_OK)):
         return _closed(file)

@@ -104,7 +104,9 @@ def test_behind_nginx_with_tls_words_stream_and_cookies_are_of_the_path(
         someone.hear_out()
         partial = {length for length in someone.page.evaluate("window.lengths") if length < len(someone.reply)}
         assert len(partial) > 3, "words come one after another"
-        words = parley("links", "demo", "-n", "1", folder=tmp_path, PARLEY_SECRET=SECRET, PARLEY_PUBLIC_URL=study)
+        words = parley(
+            "recruit", "links", "demo", "-n", "1", folder=tmp_path, PARLEY_SECRET=SECRET, PARLEY_PUBLIC_URL=study
+        )
         _, (_, link) = csv.reader(words.stdout.splitlines())
         assert link.startswith(f"{study}/s/demo?")
         someone.finish()

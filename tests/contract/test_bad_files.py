@@ -324,7 +324,10 @@ def test_of_many_faults_the_first_are_told_and_validate_lists_them_all(database:
     path = tmp_path / ANSWERS_CSV
     path.write_text(table(*(ANSWER | {"position": str(n), "acc": "7"} for n in range(5_000))))
     told = refused(
-        database, "chatbench", [path], ("at least ", "deviations from chatbench", "`parley validate chatbench` lists")
+        database,
+        "chatbench",
+        [path],
+        ("at least ", "deviations from chatbench", "`parley import chatbench` --check lists"),
     )
     assert told.count("'acc'") == 20
     assert len(listed("chatbench", path)) == 5_000

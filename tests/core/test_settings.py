@@ -253,7 +253,7 @@ def test_unknown_variables_are_reported_with_the_one_that_was_meant(monkeypatch,
     assert len(faults) == 3
     assert "PARLEY_DATABASE_URI is not a setting. Did you mean 'PARLEY_DATABASE_URL'?" in faults[0]
     assert "PARLEY_OPENAI_API_KEY" in faults[1]
-    assert faults[2].startswith("PARLEY_X is not a setting. `parley settings`"), "all begin alike"
+    assert faults[2].startswith("PARLEY_X is not a setting. `parley show settings`"), "all begin alike"
 
 
 SERVERS = (

@@ -105,7 +105,7 @@ def test_shell_completion_installs_and_completes_commands_and_options(tmp_path: 
     (script,) = tmp_path.glob(".bash_completions/parley.sh")
     assert "parley" in script.read_text(encoding="utf-8")
     assert str(script) in (tmp_path / ".bashrc").read_text(encoding="utf-8")
-    for words, expected in (("parley model-", "model-calls"), ("parley quota --unl", "--unlimited")):
+    for words, expected in (("parley model-", "model-calls"), ("parley recruit quota --unl", "--unlimited")):
         last = len(words.split()) - 1
         asked = {"_PARLEY_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(last)}
         done = parley(**asked)

@@ -213,7 +213,7 @@ async def test_links_that_lose_their_ids_are_alerted_until_they_are_mended(watch
     assert await watched.check() == [("links", "opened")]
     (alert,) = open_alerts(watched.database)
     assert (alert.key.study, alert.data) == ("talk", {"refused": 4, "started": 1, "sessions": 1})
-    assert "parley status talk" in posted.texts[0]
+    assert "parley show status talk" in posted.texts[0]
     assert ("links", "closed") in await watched.check(after_s=LOST_WINDOW_S + QUIET_S)
 
 

@@ -70,7 +70,7 @@ def test_the_file_stands_beside_people_s_answers_and_validates(tmp_path: Path) -
     out = tmp_path / "out"
     done = parley("export", "chatbench", "--schema", "chatbench", "-o", str(out), folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert parley("validate", "chatbench", str(out), folder=tmp_path).returncode == 0
+    assert parley("import", "chatbench", "--check", str(out), folder=tmp_path).returncode == 0
     found = rows(out / "ai_alone_answers.csv")
     assert len(found) == 2 * 5 * 2
     assert {row["question_id"] for row in found} <= {row["question_id"] for row in rows(out / "questions.csv")}

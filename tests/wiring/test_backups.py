@@ -97,14 +97,14 @@ async def test_who_was_there_goes_on_after_a_restore(tmp_path: Path, seed: int) 
             await bot.arrive("short")
             for _ in range(3):
                 await bot.step()
-            made = await asyncio.to_thread(parley, "backup", "kept.db", folder=tmp_path)
+            made = await asyncio.to_thread(parley, "db", "backup", "kept.db", folder=tmp_path)
             assert (made.returncode, "no damage" in made.stdout) == (0, True)
             acts, screen = list(bot.acts), bot.screen
             await bot.step()
-            refused = await asyncio.to_thread(parley, "restore", "kept.db", folder=tmp_path)
+            refused = await asyncio.to_thread(parley, "db", "restore", "kept.db", folder=tmp_path)
             assert (refused.returncode, "is in use" in refused.stderr) == (2, True)
             await asyncio.to_thread(process.stop)
-            restored = await asyncio.to_thread(parley, "restore", "kept.db", folder=tmp_path)
+            restored = await asyncio.to_thread(parley, "db", "restore", "kept.db", folder=tmp_path)
             assert restored.returncode == 0, restored.stderr
             await asyncio.to_thread(process.start)
             bot.acts[:] = acts
@@ -158,7 +158,7 @@ def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path
     file = tmp_path / "parley.db"
     with closing(sqlite3.connect(lab)) as source, closing(sqlite3.connect(file)) as copy:
         source.backup(copy)  # what is in its journal as well
-    done = parley("backup", "monday.db", folder=tmp_path)
+    done = parley("db", "backup", "monday.db", folder=tmp_path)
     told = done.stdout
     held = re.search(r"2 sessions and \d+ events of demo, the newest of \d{4}-\d\d-\d\d \d\d:\d\d UTC", told)
     assert held, done
@@ -168,7 +168,7 @@ def test_what_is_put_back_is_told_and_belongs_to_whom_the_database_did(lab: Path
     if os.geteuid() == 0:
         os.chown(file, NOBODY, NOBODY)
     owned = (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode))
-    restored = parley("restore", "monday.db", folder=tmp_path).stdout
+    restored = parley("db", "restore", "monday.db", folder=tmp_path).stdout
     assert held[0] in restored
     assert "  gone" in restored.splitlines(), "who withdrew since is named"
     assert (file.stat().st_uid, file.stat().st_gid, stat.S_IMODE(file.stat().st_mode)) == owned
@@ -229,7 +229,7 @@ def test_a_backup_without_a_checksum_is_taken_only_if_it_is_said_and_sound(lab: 
     backup, file = back_up(lab, tmp_path / "old.db").file, tmp_path / "parley.db"
     (tmp_path / "old.db.sha256").unlink()
     file.write_bytes(lab.read_bytes())
-    refused = parley("restore", "old.db", folder=tmp_path)
+    refused = parley("db", "restore", "old.db", folder=tmp_path)
     assert (refused.returncode, "--without-checksum" in refused.stderr) == (2, True)
     assert not list(tmp_path.glob("parley-before-restore-*"))
     good = backup.read_bytes()
@@ -240,7 +240,7 @@ def test_a_backup_without_a_checksum_is_taken_only_if_it_is_said_and_sound(lab: 
     with pytest.raises(StorageError, match="damaged"):
         restore(backup, file, tmp_path / "aside.db", unsummed=True)
     backup.write_bytes(good)
-    done = parley("restore", "old.db", "--without-checksum", folder=tmp_path)
+    done = parley("db", "restore", "old.db", "--without-checksum", folder=tmp_path)
     assert (done.returncode, "db verify" in done.stdout) == (0, True), done.stderr
 
 
@@ -263,5 +263,5 @@ def test_what_a_killed_backup_left_is_swept_and_nothing_of_one_that_runs(file: P
         path.touch()
     for path in (left, others):
         os.utime(path, (0, 0))
-    assert parley("backup", folder=tmp_path).returncode == 0
+    assert parley("db", "backup", folder=tmp_path).returncode == 0
     assert [path.exists() for path in (left, young, others)] == [False, True, True]

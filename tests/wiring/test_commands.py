@@ -110,7 +110,7 @@ def test_a_missing_key_is_told_at_the_start_and_checking_asks_nobody(tmp_path: P
 
 def test_settings_lists_every_setting_and_hides_secrets(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("PARLEY_OPENAI_API_KEY=sk-very-secret\nPARLEY_PROT=1\n")
-    done = process("settings", folder=tmp_path)
+    done = process("show", "settings", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "PARLEY_DATABASE_URL = sqlite:///parley.db" in done.stdout
     assert "sk-very-secret" not in done.stdout + done.stderr
@@ -141,31 +141,31 @@ def test_costs_are_estimated_told_and_bounded(tmp_path: Path) -> None:
     assert float(whole.replace(",", "")) == pytest.approx(200 * float(each), rel=1e-3)
     assert float(each) > 2000 * 300 / 1e6, "replies are taken as 300 tokens, and there is at least one"
     parley("simulate", "dear.yaml", "-n", "2", folder=tmp_path)
-    told = json.loads(parley("costs", "dear", "--by", "participant", "--json", folder=tmp_path).stdout)
+    told = json.loads(parley("show", "costs", "dear", "--by", "participant", "--json", folder=tmp_path).stdout)
     assert set(told["groups"]) == {"1 (bot)", "2 (bot)"}
     assert told["total"]["cost"] == pytest.approx(sum(group["cost"] for group in told["groups"].values()))
-    assert "EUR" in parley("costs", "dear.yaml", folder=tmp_path).stdout
-    assert "Budget: 0.50 EUR" in parley("budget", "dear", "0.5", folder=tmp_path).stdout
+    assert "EUR" in parley("show", "costs", "dear.yaml", folder=tmp_path).stdout
+    assert "Budget: 0.50 EUR" in parley("recruit", "budget", "dear", "0.5", folder=tmp_path).stdout
     assert parley("simulate", "dear.yaml", "-n", "4", folder=tmp_path).returncode == 0
-    spent = json.loads(parley("budget", "dear", "--json", folder=tmp_path).stdout)["spent"]
+    spent = json.loads(parley("recruit", "budget", "dear", "--json", folder=tmp_path).stdout)["spent"]
     assert spent == 0, "simulated sessions use up no budget"
-    lifted = parley("budget", "dear", "--unlimited", "--json", folder=tmp_path)
+    lifted = parley("recruit", "budget", "dear", "--unlimited", "--json", folder=tmp_path)
     assert json.loads(lifted.stdout)["budget"] is None
-    assert parley("pause", "dear", folder=tmp_path).returncode == 0
-    assert "Paused (paused)" in parley("budget", "dear", "9", folder=tmp_path).stdout
-    assert parley("open", "dear", folder=tmp_path).returncode == 0
+    assert parley("recruit", "pause", "dear", folder=tmp_path).returncode == 0
+    assert "Paused (paused)" in parley("recruit", "budget", "dear", "9", folder=tmp_path).stdout
+    assert parley("recruit", "open", "dear", folder=tmp_path).returncode == 0
 
 
 def test_attempts_are_shown_and_written(tmp_path: Path) -> None:
     parley("simulate", "arena", "-n", "1", folder=tmp_path)
-    shown = parley("model-calls", "arena", "--last", "2", folder=tmp_path).stdout
-    assert "careful" in shown + parley("model-calls", "arena", folder=tmp_path).stdout
-    lines = parley("model-calls", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
+    shown = parley("show", "calls", "arena", "--last", "2", folder=tmp_path).stdout
+    assert "careful" in shown + parley("show", "calls", "arena", folder=tmp_path).stdout
+    lines = parley("show", "calls", "arena", "-o", "-", folder=tmp_path).stdout.splitlines()
     first = json.loads(lines[0])
     assert {"session", "model", "request", "text", "version", "first_token_us", "cost", "cause"} <= set(first)
-    assert f"{len(lines)} calls" in parley("model-calls", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
+    assert f"{len(lines)} calls" in parley("show", "calls", "arena", "-o", "all.jsonl", folder=tmp_path).stdout
     assert (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines() == lines
-    assert parley("model-calls", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""
+    assert parley("show", "calls", "arena", "--failed", "-o", "-", folder=tmp_path).stdout == ""
 
 
 READING = {
@@ -245,7 +245,7 @@ def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
     assert sorted(with_json) == sorted(AS_JSON)
     parley("simulate", "demo", "-n", "2", folder=tmp_path)
     parley("publish", "demo", folder=tmp_path)
-    parley("user", "add", "ada", "--password-stdin", folder=tmp_path, typed="seven grey herons wade\n")
+    parley("accounts", "add", "ada", "--password-stdin", folder=tmp_path, typed="seven grey herons wade\n")
     empty = []
     for name, words in AS_JSON.items():
         if words is not None:

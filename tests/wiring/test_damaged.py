@@ -67,11 +67,11 @@ def test_a_backup_is_put_in_the_place_of_a_damaged_database(tmp_path: Path) -> N
     file, before = tmp_path / "parley.db", tmp_path / "before"
     before.mkdir()
     assert parley("simulate", "demo", "-n", "1", folder=before).returncode == 0
-    assert parley("backup", "../backup.db", folder=before).returncode == 0
+    assert parley("db", "backup", "../backup.db", folder=before).returncode == 0
     _torn(file)
     (tmp_path / "parley.db-wal").write_bytes(b"what is left of its journal")
     was = file.read_bytes()
-    done = parley("restore", "backup.db", folder=tmp_path)
+    done = parley("db", "restore", "backup.db", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     (aside,) = tmp_path.glob("parley-before-restore-*.db")
     assert aside.read_bytes() == was

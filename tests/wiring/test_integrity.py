@@ -1,4 +1,4 @@
-"""`parley integrity`: what sessions wrote, what their pages reported, and nothing of conditions and answers."""
+"""`parley show integrity`: what sessions wrote, what their pages reported, and nothing of conditions and answers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def played(
 
 
 def integrity(folder: Path, *words: str) -> dict[str, Any]:
-    done = parley("integrity", "essays", *words, "--json", folder=folder)
+    done = parley("show", "integrity", "essays", *words, "--json", folder=folder)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -112,7 +112,7 @@ def test_evidence_of_each_session_and_nothing_of_conditions_and_answers(folder: 
     flags = {one["number"]: set(one["flags"]) - {"writing_speed"} for one in found["sessions"]}
     assert flags == {1: {"duplicate"}, 2: {"ai_likeness"}, 3: {"paste_share", "duplicate"}}
     assert found["sessions"][0]["duplicate"]["number"] == 3
-    (shown, whole) = (parley("integrity", "essays", *more, folder=folder).stdout for more in ([], ["--all"]))
+    (shown, whole) = (parley("show", "integrity", "essays", *more, folder=folder).stdout for more in ([], ["--all"]))
     for text in (json.dumps(found), shown, whole):
         assert not any(word in text for word in ("with_ai_arm", "without_ai_arm", "secret_arm", "4711", "explain"))
 
@@ -123,7 +123,7 @@ def test_false_alarms_are_those_of_pilots_and_unknown_with_few(folder: Path) -> 
     few = {row["indicator"]: row for row in integrity(folder)["indicators"]}
     assert few["paste_share"]["pilots"] == {"flagged": 0, "known": 2, "share": None}
     assert few["paste_share"]["simulated"] is None
-    assert "unknown (2 sessions)" in " ".join(parley("integrity", "essays", folder=folder).stdout.split())
+    assert "unknown (2 sessions)" in " ".join(parley("show", "integrity", "essays", folder=folder).stdout.split())
     played(folder, [OTHER] * 18, origin="pilot", pasted=100)
     many = {row["indicator"]: row for row in integrity(folder)["indicators"]}
     assert many["paste_share"]["pilots"]["known"] == 20
@@ -217,6 +217,6 @@ def html_of(live: Any) -> str:
 
 def test_an_exclusion_for_integrity_is_logged_and_shown(folder: Path) -> None:
     played(folder, [STORY, STORY])
-    done = parley("exclude", "essays", "2", "--reason", "integrity: copy of session 1", folder=folder)
+    done = parley("session", "exclude", "essays", "2", "--reason", "integrity: copy of session 1", folder=folder)
     assert done.returncode == 0, done.stderr
     assert [one["excluded"] for one in integrity(folder)["sessions"]] == [False, True]

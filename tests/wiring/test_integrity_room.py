@@ -101,7 +101,7 @@ def test_thresholds_of_the_newest_version_count_for_all_sessions(tmp_path: Path)
 
     database = open_database(settings_for(tmp_path).database_url)
     export(database, "essays", NAME, tmp_path / "out")
-    parley("exclude", "essays", "1", "--reason", "integrity: copy", folder=tmp_path)
+    parley("session", "exclude", "essays", "1", "--reason", "integrity: copy", folder=tmp_path)
     export(database, "essays", NAME, tmp_path / "rest")
     database.dispose()
     whole, rest = rows(tmp_path / "out"), rows(tmp_path / "rest")

@@ -74,7 +74,7 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
         assert found == {(reason, parameter, int(not started), int(started)) for _, reason, parameter in LOST}
         flagged = query(served.database, "SELECT flags FROM seat")
         assert flagged == ([("unreadable_id",)] * len(LOST) if started else [])
-        shown = json.loads(parley("status", "small", "--json", folder=tmp_path, **known).stdout)
+        shown = json.loads(parley("show", "status", "small", "--json", folder=tmp_path, **known).stdout)
         assert shown["unreadable_id"] == len(flagged)
         assert {(one["reason"], one["refused"], one["started"]) for one in shown["link_problems"]} == {
             (reason, refused, begun) for reason, _, refused, begun in found
@@ -82,7 +82,7 @@ async def test_an_id_that_is_not_taken_is_refused_or_reported(
         if started:
             paid = parley("payments", "small", "-o", "out", "--dry-run", folder=tmp_path, **known).stdout
             assert f"without an ID, so in no list of a recruiter: 1 (session {len(LOST)})" in paid
-        printed = parley("status", "small", folder=tmp_path, **known).stdout
+        printed = parley("show", "status", "small", folder=tmp_path, **known).stdout
         assert "PROLIFIC_PID" in printed
         stored = repr(query(served.database, "SELECT * FROM link_problem"))
     for _, reason, parameter in LOST:

@@ -121,11 +121,11 @@ async def test_a_command_on_the_machine_lets_an_owner_in(door: ASGIApp, place: P
 async def test_the_command_prints_such_a_link(tmp_path: Path) -> None:
     url, clock = f"sqlite:///{tmp_path}/parley.db", SystemClock()
     with ada_and_bob(url):
-        done = parley("user", "unlock", " ADA", folder=tmp_path, PARLEY_SECRET=SECRET)
+        done = parley("accounts", "unlock", " ADA", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.returncode == 0, done.stderr
         (path,) = re.findall(r"http://127\.0\.0\.1:7861(/known/\S+)", done.stdout)
         assert signed_link(SECRET, clock, path.removeprefix("/known/")) == "ada"
-        refused = parley("user", "unlock", "eve", folder=tmp_path, PARLEY_SECRET=SECRET)
+        refused = parley("accounts", "unlock", "eve", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert (refused.returncode, "There is no account 'eve'" in refused.stderr) == (2, True)
 
 

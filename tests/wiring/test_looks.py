@@ -224,7 +224,7 @@ def test_reports_and_exports_before_the_end_are_recorded(half_way: HalfWay, fold
         ("report", "The funder asks."),
         ("export", ""),
     ]
-    taken = json.loads(run("look", "trial", "--json").stdout)
+    taken = json.loads(run("trial", "look", "trial", "--json").stdout)
     assert (taken["look"], taken["complete"], taken["effect"]) == (1, PEOPLE, "A minus B")
 
 
@@ -313,7 +313,7 @@ def test_the_console_previews_no_rows_of_a_locked_trial(half_way: HalfWay) -> No
 
 def test_power_is_not_computed_from_the_outcomes_of_a_locked_trial(half_way: HalfWay, folder: Path) -> None:
     half_way()
-    refused = parley("power", "trial.yaml", "--from", "person", "--runs", "20", "-n", "40", folder=folder)
+    refused = parley("trial", "power", "trial.yaml", "--from", "person", "--runs", "20", "-n", "40", folder=folder)
     assert (refused.returncode, "preregistered" in refused.stderr) == (2, True)
 
 

@@ -1,4 +1,4 @@
-"""`parley models test`: one message to each model, by the engine of replies, and what comes of it."""
+"""`parley models`: one message to each model, by the engine of replies, and what comes of it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_(folder: Path, *words: str, server: Server | None, **settings: str) -> 
     if server is not None:
         lab = json.dumps({"lab": {"url": server.base_url, "key": KEY}})
         settings = {"PARLEY_OPENAI_BASE_URL": server.base_url, "PARLEY_MODEL_SERVERS": lab, **settings}
-    done = parley("models", "test", *words, folder=folder, **{"PARLEY_OPENAI_API_KEY": KEY, **settings})
+    done = parley("models", *words, folder=folder, **{"PARLEY_OPENAI_API_KEY": KEY, **settings})
     assert KEY not in done.stdout + done.stderr
     return done
 

@@ -127,13 +127,15 @@ async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> 
     runtime.prepare(study)
     stream = (await runtime.enrol(study, origin="person")).stream
     await runtime.close()
-    assert parley("note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
-    assert "nothing was saved" in parley("exclude", "short", "1", folder=tmp_path).stderr
-    done = parley("exclude", "short", "1", "--reason", "a friend", folder=tmp_path)
+    assert parley("session", "note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
+    assert "nothing was saved" in parley("session", "exclude", "short", "1", folder=tmp_path).stderr
+    done = parley("session", "exclude", "short", "1", "--reason", "a friend", folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, "Session 1 is excluded.\n")
     assert excluded(database, "short") == ["a friend"]
-    assert parley("exclude", "short", "1", "--undo", "--reason", "no friend", folder=tmp_path).returncode == 0
-    missing = parley("note", "short", "7", "Nobody", folder=tmp_path)
+    assert (
+        parley("session", "exclude", "short", "1", "--undo", "--reason", "no friend", folder=tmp_path).returncode == 0
+    )
+    missing = parley("session", "note", "short", "7", "Nobody", folder=tmp_path)
     assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]
     assert told == [(kind, TERMINAL) for kind in ("noted", "excluded", "included")]

@@ -156,7 +156,7 @@ def test_an_excluded_session_is_paid_only_if_somebody_says_so(pay: Pay, place: P
 def test_a_terminal_asks_whether_excluded_sessions_are_paid(place: Path, answer: str, files: int) -> None:
     """Of a terminal, as it is asked only there: a pseudo-terminal is the command's standard input."""
     env = {"PARLEY_DATABASE_URL": "sqlite:///parley.db", "PARLEY_SECRET": SECRET}
-    parley("exclude", "paid", "1", "--reason", "a friend", folder=place)
+    parley("session", "exclude", "paid", "1", "--reason", "a friend", folder=place)
     ours, theirs = os.openpty()
     os.write(ours, answer.encode())
     words = ("payments", "paid", "-o", "out")

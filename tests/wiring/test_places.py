@@ -83,8 +83,8 @@ class Place:
         self.clock.advance(5)
 
     def status(self) -> dict[str, Any]:
-        """What `parley status` says; its clock is the world's, so that leases of simulated time are over."""
-        found: dict[str, Any] = json.loads(self.command("status", "small", "--json").stdout)
+        """What `parley show status` says; its clock is the world's, so that leases of simulated time are over."""
+        found: dict[str, Any] = json.loads(self.command("show", "status", "small", "--json").stdout)
         return found
 
     def command(self, *words: str) -> Any:
@@ -179,7 +179,7 @@ async def test_who_is_returned_by_prolific_makes_room(tmp_path: Path) -> None:
     with (tmp_path / "export.csv").open("w", newline="") as file:
         rows = [("aa1", "RETURNED"), ("aa2", "APPROVED"), ("aa3", "TIMED-OUT")]
         csv.writer(file).writerows([("Participant id", "Status"), *rows])
-    told = place.command("release-places", "small", str(tmp_path / "export.csv")).stdout
+    told = place.command("recruit", "release", "small", str(tmp_path / "export.csv")).stdout
     assert "1 places are free again" in told
     assert "1 of these IDs belong to no session" in told
     place.clock.advance(5)
@@ -194,7 +194,7 @@ async def test_a_budget_of_a_condition_closes_it_alone(tmp_path: Path) -> None:
     place.decide("budgeted", amount=0, where={"condition": "a"})
     await place.runtime.closed(place.study)
     assert {cell[0] for cell in cells(await place.come(6))} == {"b"}
-    told = place.command("budget", "small", "--where", "condition=a").stdout
+    told = place.command("recruit", "budget", "small", "--where", "condition=a").stdout
     assert "condition: a: 0.00" in told
     await place.runtime.close()
 
@@ -205,7 +205,7 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
     await place.runtime.close()
     found = recompute_draws(place.database, "small")
     assert (found.sessions, found.assignments, found.differences) == (8, 8, ())
-    assert "8 assignments" in place.command("verify", "small").stdout
+    assert "8 assignments" in place.command("show", "draws", "small").stdout
     victim = next(live for live in began if live.state.factors["condition"] == "a")
     with writer(place.database) as connection, connection.begin():
         connection.execute(text("DROP TRIGGER event_is_fact_update"))
@@ -213,4 +213,4 @@ async def test_verify_derives_everything_again_and_notices_what_was_forged(tmp_p
                          WHERE kind = 'assigned' AND stream = :stream""")
         assert connection.execute(forged, {"stream": victim.stream}).rowcount == 1
     assert len(recompute_draws(place.database, "small").differences) == 1
-    assert parley("verify", "small", folder=tmp_path).returncode == 1
+    assert parley("show", "draws", "small", folder=tmp_path).returncode == 1

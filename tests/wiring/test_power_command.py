@@ -1,4 +1,4 @@
-"""`parley power`: the same numbers again, a figure, and a run that goes on where it was stopped."""
+"""`parley trial power`: the same numbers again, a figure, and a run that goes on where it was stopped."""
 
 from __future__ import annotations
 

@@ -175,9 +175,9 @@ async def test_sessions_under_one_id_are_all_found_by_it_and_shown_to_researcher
         flagged = query(served.database, "SELECT stream FROM seat WHERE flags = 'same_id'")
         assert {row[0] for row in flagged} == {bot.stream for bot in bots[1:]}
         await bots[3].finish()
-        status = parley("status", "small", "--json", folder=tmp_path, PARLEY_SECRET=SECRET)
+        status = parley("show", "status", "small", "--json", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert json.loads(status.stdout)["same_id"] == len(bots) - 1
-        done = parley("withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+        done = parley("person", "withdraw", "4711", "--study", "small", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.stdout.count("was erased") == len(bots)
 
 

@@ -183,7 +183,7 @@ async def test_the_command_that_tests_models_finds_it(tmp_path: Path, models: Se
         await save(researcher, models.base_url)
     database.dispose()
     env = {"PARLEY_SECRET": SECRET, "PARLEY_DATABASE_URL": url}
-    done = parley("models", "test", "openai:gpt-fake@lab", folder=tmp_path, **env)
+    done = parley("models", "openai:gpt-fake@lab", folder=tmp_path, **env)
     assert done.returncode == 0, done.stderr
     assert KEY in str(models.requests[-1])
     assert KEY not in done.stdout + done.stderr

@@ -42,7 +42,7 @@ def test_where_it_is_lost_another_is_taken_by_hand(tmp_path: Path) -> None:
     file.unlink()
     with pytest.raises(StorageError, match=f"{REFUSED}.*parley db accept-secret"):
         secret_for(settings, database)
-    refused = parley("links", "demo", folder=tmp_path)
+    refused = parley("recruit", "links", "demo", folder=tmp_path)
     assert refused.returncode == 2
     assert "present secret" in parley("db", "accept-secret", folder=tmp_path).stdout
     assert secret_for(settings, database) == load_secret(settings) != before

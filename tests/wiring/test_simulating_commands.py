@@ -48,7 +48,7 @@ def lines(path: Path) -> list[list[dict[str, str]]]:
 def test_who_played_is_told_and_exports_can_ask_for_them(folder: Path) -> None:
     told = done(run("export", "chatbench", "--schema", "chatbench", "--user", "two_step", folder=folder, out="own"))
     assert "left out: 3 of another kind of user" in told.stdout
-    assert "No deviations" in done(parley("validate", "chatbench", f"{folder}/own", folder=folder)).stdout
+    assert "No deviations" in done(parley("import", "chatbench", "--check", f"{folder}/own", folder=folder)).stdout
     card = (folder / "own/README.md").read_text(encoding="utf-8")
     assert "SIMULATED DATA" in card
     assert "| `two_step (ann)` | 3 |" in card
@@ -85,7 +85,7 @@ def test_users_are_held_against_people(folder: Path) -> None:
     assert itself["fit"]["r"] == pytest.approx(1), "what was imported was played by the random user"
     assert itself["fit"]["mae"] == pytest.approx(0)
     assert found["two_step (ann)", "all models"]["fit"]["mae"] > 0
-    alone = parley("simulator-quality", "chatbench", folder=folder)
+    alone = parley("show", "simulators", "chatbench", folder=folder)
     assert (alone.returncode, "has no people" in alone.stderr) == (2, True)
 
 
@@ -115,7 +115,7 @@ def test_a_server_that_is_not_there_is_told_after_the_first_sessions(user: tuple
     assert "3 sessions stopped" in told.stdout
     assert "No connection to http://127.0.0.1:9/v1" in told.stdout
     assert "no others were begun" in told.stdout
-    assert "parley models test 'my study.yaml'" in told.stdout
+    assert "parley models 'my study.yaml'" in told.stdout
 
 
 PAID = """
@@ -150,7 +150,9 @@ def test_models_at_servers_are_called_only_if_that_is_asked_for(tmp_path: Path) 
         assert (int(used[1]), float(used[4]) > 0) == (len(server.requests), True)
         again = done(parley(*words, folder=tmp_path, **at))
         assert "tutor:" not in again.stdout, "all have ended, so nothing is called, and nobody is asked"
-    assert "simulated sessions, which count against no budget" in parley("costs", "paid", folder=tmp_path).stdout
+    assert (
+        "simulated sessions, which count against no budget" in parley("show", "costs", "paid", folder=tmp_path).stdout
+    )
     done(run("export", "paid", "--schema", "tidy", folder=tmp_path, out="data"))
     card = (tmp_path / "data/README.md").read_text(encoding="utf-8")
     assert all(f"| `{who}` | 3 |" in card for who in ("random", "random, scripted replies"))
@@ -172,7 +174,7 @@ def test_after_ctrl_c_it_is_told_why_sessions_stopped(tmp_path: Path, monkeypatc
     assert told.returncode == 130
     assert "0 sessions ended, 1 stopped" in told.stdout
     assert "a-stream: no reply in 4 attempts: No connection" in told.stdout
-    assert "parley models test paid.yaml" in told.stdout
+    assert "parley models paid.yaml" in told.stdout
 
 
 def test_the_number_of_simulated_participants_has_an_upper_limit(tmp_path: Path) -> None:

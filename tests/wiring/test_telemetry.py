@@ -187,9 +187,9 @@ async def test_the_times_of_screens_are_the_facts_and_the_rest_what_pages_told(s
 
 
 def times(served: Served, *options: str) -> str:
-    """What `parley screen-times` prints."""
+    """What `parley show screens` prints."""
     folder = Path(served.database.url.database or "").parent
-    done = parley("screen-times", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
+    done = parley("show", "screens", "short", *options, folder=folder, PARLEY_DATABASE_URL=served.settings.database_url)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -90,14 +90,14 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
         return done
 
     run("publish", "trial.yaml")
-    run("preregister", "uplift", "--simulated", "4")
+    run("trial", "preregister", "uplift", "--simulated", "4")
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     assert plan_events(database, "uplift").preregistrations == (), "nothing is recorded before --record"
     folder = tmp_path / "uplift-preregistration"
     filled = (folder / "osf.md").read_text(encoding="utf-8").replace("to be written by the authors", "Ada Lovelace")
     (folder / "osf.md").write_text(filled, encoding="utf-8")
-    run("preregister", "uplift", "--simulated", "4", code=2)
-    run("preregister", "uplift", "--simulated", "4", "--record")
+    run("trial", "preregister", "uplift", "--simulated", "4", code=2)
+    run("trial", "preregister", "uplift", "--simulated", "4", "--record")
     assert (folder / "osf.md").read_text(encoding="utf-8") == filled, "what the author wrote is kept"
     (recorded,) = plan_events(database, "uplift").preregistrations
     study = load_study(str(tmp_path / "trial.yaml"))
@@ -108,23 +108,23 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
         text = (folder / form).read_text(encoding="utf-8")
         assert all(words in text for words in (study.hash, "arm, between participants: alone (50%), assistant (50%)"))
     compile((folder / "analysis.py").read_text(encoding="utf-8"), "analysis.py", "exec")
-    assert json.loads(run("deviations", "uplift", "--json").stdout) == []
+    assert json.loads(run("show", "deviations", "uplift", "--json").stdout) == []
 
     changed = read_yaml(tmp_path / "trial.yaml")
     changed["version"], changed["plan"]["participants"] = 2, 50
     studies.write(tmp_path, changed)
     run("publish", "uplift.yaml")
-    (found,) = json.loads(run("deviations", "uplift", "--json").stdout)
+    (found,) = json.loads(run("show", "deviations", "uplift", "--json").stdout)
     assert found["reason"] == ""
-    run("deviations", "uplift", "--explain", "no-such", "--why", "x", code=2)
-    run("deviations", "uplift", "--explain", found["name"], "--why", "A site joined.")
-    assert json.loads(run("deviations", "uplift", "--json").stdout) == [found | {"reason": "A site joined."}]
+    run("show", "deviations", "uplift", "--explain", "no-such", "--why", "x", code=2)
+    run("show", "deviations", "uplift", "--explain", found["name"], "--why", "A site joined.")
+    assert json.loads(run("show", "deviations", "uplift", "--json").stdout) == [found | {"reason": "A site joined."}]
 
 
 def test_a_study_without_a_plan_is_not_preregistered(tmp_path: Path) -> None:
     studies.short(tmp_path)
     assert parley("publish", "short.yaml", folder=tmp_path).returncode == 0
-    assert parley("preregister", "short", folder=tmp_path).returncode == 2
+    assert parley("trial", "preregister", "short", folder=tmp_path).returncode == 2
     assert not (tmp_path / "short-preregistration").exists()
 
 

@@ -67,7 +67,7 @@ def test_participants_and_the_console_are_served_until_the_command_ends(how: int
         until(console_port, "/login", 200)
         assert status(port, "/s/arena") == 404
         parley("publish", "arena", folder=tmp_path)
-        parley("open", "arena", folder=tmp_path)
+        parley("recruit", "open", "arena", folder=tmp_path)
         until(port, "/s/arena", 200)
         if how == signal.SIGINT:
             os.kill(console_of(running.pid), signal.SIGSEGV)

@@ -47,23 +47,23 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.
     raw["plan"] |= {"participants": PEOPLE}
     raw["quotas"] = [{"max": PEOPLE}]
     file = studies.write(tmp_path, raw)
-    power = json.loads(run("power", file.name, *ASSUMED, *SMALL, "--json").stdout)
+    power = json.loads(run("trial", "power", file.name, *ASSUMED, *SMALL, "--json").stdout)
     assert power
 
     run("publish", file.name)
-    run("preregister", "uplift", "--simulated", "4", "--record")
+    run("trial", "preregister", "uplift", "--simulated", "4", "--record")
     report = (tmp_path / "uplift-preregistration" / "simulated-report.md").read_text(encoding="utf-8")
     assert report.index("Confirmatory") < report.index("Exploratory")
-    run("pilot", "uplift")
-    run("open", "uplift")
+    run("recruit", "pilot", "uplift")
+    run("recruit", "open", "uplift")
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     take_part(database, file, PEOPLE // 2, "1")
     run("report", "uplift", "-o", "early.md", code=2)
-    first = json.loads(run("look", "uplift", "--json").stdout)
+    first = json.loads(run("trial", "look", "uplift", "--json").stdout)
     assert (first["look"], first["complete"], first["effect"]) == (1, PEOPLE // 2, "A minus B")
-    run("look", "uplift", code=2)
+    run("trial", "look", "uplift", code=2)
     take_part(database, file, PEOPLE // 2, "2")
-    last = json.loads(run("look", "uplift", "--json").stdout)
+    last = json.loads(run("trial", "look", "uplift", "--json").stdout)
     assert (last["look"], last["complete"], last["effect"]) == (2, PEOPLE, "treatment minus control")
 
     printed = io.StringIO()
@@ -75,6 +75,6 @@ def test_the_trial_from_power_to_the_report(tmp_path: Path, monkeypatch: pytest.
     figures = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["figures"]
     sentence = figures["trial.difference.uplift"]["sentence"]
     assert sentence in printed.getvalue(), "the preregistered code finds what the report has"
-    status = json.loads(run("status", "uplift", "--json").stdout)
+    status = json.loads(run("show", "status", "uplift", "--json").stdout)
     assert (status["trial"]["planned_looks"], status["trial"]["unplanned_looks"]) == (2, 0)
     assert status["trial"]["deviations"] == []

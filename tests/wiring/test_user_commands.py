@@ -23,17 +23,19 @@ def accounts_of(folder: Path) -> Accounts:
 
 
 def add(folder: Path, name: str = "ada", role: str = "owner", password: str = GOOD) -> Done:
-    return parley("user", "add", name, "--role", role, "--password-stdin", folder=folder, typed=f"{password}\n")
+    return parley("accounts", "add", name, "--role", role, "--password-stdin", folder=folder, typed=f"{password}\n")
 
 
 def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
-    assert parley("user", "list", folder=tmp_path).returncode == 2, "no database is made by looking"
+    assert parley("accounts", "list", folder=tmp_path).returncode == 2, "no database is made by looking"
     accounts_of(tmp_path)  # makes one
-    assert "no account yet" in parley("user", "list", folder=tmp_path).stdout
+    assert "no account yet" in parley("accounts", "list", folder=tmp_path).stdout
     assert "can use the console as owner: http://127.0.0.1:7861" in add(tmp_path).stdout
-    assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("user", "list", folder=tmp_path).stdout)
+    assert re.search(r"ada\s+owner\s+\d{4}-\d\d-\d\d \d\d:\d\d\s+–", parley("accounts", "list", folder=tmp_path).stdout)
     assert accounts_of(tmp_path).logins.log_in("ada", GOOD, HOME)
-    assert re.search(r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("user", "list", folder=tmp_path).stdout, re.MULTILINE)
+    assert re.search(
+        r"ada +owner( +\S+ \d\d:\d\d){2} *$", parley("accounts", "list", folder=tmp_path).stdout, re.MULTILINE
+    )
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_there_is_no_account_until_one_is_made(tmp_path: Path) -> None:
 )
 def test_what_cannot_be_done_is_said_in_words(tmp_path: Path, words: tuple[str, ...], typed: str, why: str) -> None:
     accounts_of(tmp_path)  # makes the database
-    done = parley("user", *words, folder=tmp_path, typed=typed)
+    done = parley("accounts", *words, folder=tmp_path, typed=typed)
     assert (done.returncode, why in done.stderr) == (2, True), done.stderr
     assert accounts_of(tmp_path).everybody() == ()
 
@@ -60,18 +62,18 @@ def test_a_password_is_changed_and_an_account_removed(tmp_path: Path) -> None:
     add(tmp_path)
     add(tmp_path, "bob", "analyst")
     token = accounts_of(tmp_path).logins.log_in("bob", GOOD, HOME)
-    parley("user", "password", "bob", "--password-stdin", folder=tmp_path, typed=f"{BETTER}\n")
+    parley("accounts", "password", "bob", "--password-stdin", folder=tmp_path, typed=f"{BETTER}\n")
     assert accounts_of(tmp_path).logins.visitor(token) is None
     token = accounts_of(tmp_path).logins.log_in("bob", BETTER, HOME)
-    assert "logged out everywhere" in parley("user", "remove", "bob", folder=tmp_path).stdout
+    assert "logged out everywhere" in parley("accounts", "remove", "bob", folder=tmp_path).stdout
     assert accounts_of(tmp_path).logins.visitor(token) is None
-    refused = parley("user", "remove", "ada", folder=tmp_path)
+    refused = parley("accounts", "remove", "ada", folder=tmp_path)
     assert (refused.returncode, "only owner" in refused.stderr) == (2, True)
 
 
 def test_an_invitation_is_a_link_to_the_console(tmp_path: Path) -> None:
     done = parley(
-        "user", "invite", "--role", "owner", folder=tmp_path, PARLEY_CONSOLE_URL="https://console.example.org/"
+        "accounts", "invite", "--role", "owner", folder=tmp_path, PARLEY_CONSOLE_URL="https://console.example.org/"
     )
     found = LINK.search(done.stdout)
     assert found is not None, done.stdout

@@ -164,19 +164,19 @@ def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path)
         return done.stdout
 
     assert f"parley check {file}" in run("new", str(tmp_path / "mine"), "--template", "arena")
-    assert "parley pilot mine" in run("publish", str(file))
-    assert '"state": "draft"' in run("status", "mine", "--json")
-    run("open", "mine")
+    assert "parley recruit pilot mine" in run("publish", str(file))
+    assert '"state": "draft"' in run("show", "status", "mine", "--json")
+    run("recruit", "open", "mine")
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("title: Which assistant", "title: Which of them"), encoding="utf-8")
-    assert "+  title: Which of them is better?" in run("diff", str(file))
+    assert "+  title: Which of them is better?" in run("show", "diff", str(file))
     assert "increase `version:`" in run("publish", str(file))
     assert "the current version already" in run("publish", str(file))
-    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", run("versions", "mine"))) == 2
-    assert "-  title: Which assistant is better?" in run("diff", "mine")
-    run("close", "mine", "--reason", "enough")
-    assert "Closed (enough)" in run("status", "mine")
-    assert "no version of" in parley("diff", "mine", "--before", "zzz", folder=tmp_path).stderr
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", run("show", "versions", "mine"))) == 2
+    assert "-  title: Which assistant is better?" in run("show", "diff", "mine")
+    run("recruit", "close", "mine", "--reason", "enough")
+    assert "Closed (enough)" in run("show", "status", "mine")
+    assert "no version of" in parley("show", "diff", "mine", "--before", "zzz", folder=tmp_path).stderr
     assert "exists already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr
 
 

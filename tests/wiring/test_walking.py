@@ -126,7 +126,7 @@ async def test_the_command_prints_a_link_that_serves(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     token = done.stdout.splitlines()[0].rpartition("/walk/")[2]
-    opened = await asyncio.to_thread(parley, "open", "short", folder=tmp_path)
+    opened = await asyncio.to_thread(parley, "recruit", "open", "short", folder=tmp_path)
     assert opened.stdout.endswith("No version of short is published yet: parley publish FILE\n")
     async with serving(settings_for(tmp_path), path) as server, HttpBot(server.url, "walker") as walker:
         await walker.send("GET", f"/walk/{token}")

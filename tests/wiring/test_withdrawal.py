@@ -46,7 +46,7 @@ async def test_nothing_stays_of_who_withdraws(
             answer = await bot.do("withdraw", {}, path=f"/{CANARY}", seen=0)
             assert (answer.status, answer.note) == (200, "")
         else:
-            done = parley("withdraw", PID, "--study", "short", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+            done = parley("person", "withdraw", PID, "--study", "short", "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
             assert done.returncode == 0, done.stderr
             assert "was erased" in done.stdout
             late = await bot.do("submit", {"comment": CANARY, "agreed": "on"})
@@ -67,7 +67,7 @@ async def test_nothing_stays_of_who_withdraws(
         assert CANARY not in exported(served.database, "short", tmp_path / "out")
     assert CANARY not in everything(tmp_path), "no byte of it is left in the database's files"
     assert not {CANARY, PID} & words_in(tmp_path), "nor in anything that was written beside them"
-    again = parley("withdraw", PID, "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
+    again = parley("person", "withdraw", PID, "--yes", folder=tmp_path, PARLEY_SECRET=SECRET)
     assert "had been erased before" in again.stdout
 
 

@@ -116,7 +116,9 @@ def look(
     recorded = plan_events(database, study)
     planned = _planned(database, study, recorded)
     if planned is None:
-        raise TrialError(f"{study} is not preregistered, so no look is planned: `parley preregister {study} --record`.")
+        raise TrialError(
+            f"{study} is not preregistered, so no look is planned: `parley trial preregister {study} --record`."
+        )
     plan = planned.file.plan
     due = next_look(plan, recorded.looks) if plan is not None else None
     if plan is None or plan.looks is None or plan.participants is None or due is None:

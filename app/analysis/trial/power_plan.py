@@ -1,4 +1,4 @@
-"""What `parley power` simulates for a plan: each hypothesis with its design, its assumptions and its grid."""
+"""What `parley trial power` simulates for a plan: each hypothesis with its design, its assumptions and its grid."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from experiments.study.study import Study
 UNSTATED = "*Not stated in the study file; to be written by the authors.*"
 EXPERIMENT = "Experiment: participants are assigned to treatments at random."
 WITHIN = "Participants are not assigned to groups; answers of the same participants are compared."
-POWER = "*The result of `parley power`, to be written by the authors.*"
+POWER = "*The result of `parley trial power`, to be written by the authors.*"
 CODE = '''"""The confirmatory analysis of {name}, as preregistered: `python {file}` prints each planned result.
 
 Needs Parley {parley} with the extra `analysis`, and the database of the settings (PARLEY_DATABASE_URL).

@@ -132,7 +132,7 @@ def inference_words(plan: Plan) -> Iterator[str]:
 def sample_words(plan: Plan) -> str:
     """How many participants, and when collection stops."""
     if plan.participants is None:
-        return f"as many as give each primary hypothesis a power of {plan.power:g} (see `parley power`)"
+        return f"as many as give each primary hypothesis a power of {plan.power:g} (see `parley trial power`)"
     return f"{plan.participants:,} participants, of all groups together"
 
 

@@ -31,7 +31,9 @@ FORM_BYTES = 24
 MOST_FIELDS = 10
 MOST_QUERY = 500
 STALE = "This form has expired, or your browser does not accept cookies. Please try again."
-OLD_LINK = "This link has expired or is incomplete. On the command line, `parley user unlock NAME` prints a new one."
+OLD_LINK = (
+    "This link has expired or is incomplete. On the command line, `parley accounts unlock NAME` prints a new one."
+)
 TWICE = "The two passwords differ. Type the same password twice."
 TEMPLATES = Path(__file__).parent / "templates"
 _TEMPLATES = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined)

@@ -91,7 +91,7 @@ def _too_few(study: Study, plan: Plan) -> Iterator[str]:
         if found := next((one for one in groups if round(there * one[1], 6) < FEWEST_IN_A_GROUP), None):
             group, part = found
             where = "plan.participants" if share == 1 else f"plan.looks.at[{number}]"
-            remedy = "Plan" if share == 1 else "`parley look` refuses it until then: plan the look at"
+            remedy = "Plan" if share == 1 else "`parley trial look` refuses it until then: plan the look at"
             enough = f"{remedy} {ceil(FEWEST_IN_A_GROUP / part)} participants or more." if part else "Give it a weight."
             yield (
                 f"{where}: of {there} participants about {there * part:g} are {group}, and nothing is concluded where "

@@ -14,7 +14,7 @@ CharsPerSecond = Annotated[float, Field(gt=0)]
 
 
 class IntegrityThresholds(StrictModel):
-    """From which value each indicator of `parley integrity` is flagged."""
+    """From which value each indicator of `parley show integrity` is flagged."""
 
     paste_share: Share = 0.5
     """The share of the written characters that was pasted, as the page reported it. Needs `telemetry`."""

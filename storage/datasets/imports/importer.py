@@ -73,7 +73,7 @@ def import_files(
 
 
 def _bad(schema: str, faults: list[CellDeviation]) -> BadFile:
-    more = [f"... `parley validate {schema}` lists them all"] if len(faults) > MOST_TOLD else []
+    more = [f"... `parley import {schema}` --check lists them all"] if len(faults) > MOST_TOLD else []
     word = "deviation" if len(faults) == 1 else "deviations"
     least = "at least " if len(faults) >= MOST_COUNTED else ""
     return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)

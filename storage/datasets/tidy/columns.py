@@ -274,7 +274,7 @@ def _integrity_columns() -> tuple[Column, ...]:
             "flagged",
             IntegerColumn(0, 1, TRUTH),
             "Whether the value is at the threshold. Evidence, no verdict: each indicator is wrong about some honest "
-            "people, and `parley integrity` says how often in pilot and simulated sessions.",
+            "people, and `parley show integrity` says how often in pilot and simulated sessions.",
             PARLEY,
         ),
         Column("basis", SOME, "What the value rests on.", PARLEY),
