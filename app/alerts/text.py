@@ -70,8 +70,8 @@ def what_to_do(alert: Alert) -> str:
             return f"{spent}; sessions in progress continue. Raise it: `parley recruit budget {key.study} AMOUNT`."
         case "links":
             return (
-                f"Compare the link at the recruiter with that of `parley recruit links {key.study}`. Reasons: Monitoring, or "
-                f"`parley show status {key.study}`."
+                f"Compare the link at the recruiter with that of `parley recruit links {key.study}`. Reasons: "
+                f"Monitoring, or `parley show status {key.study}`."
             )
         case "quota":
             return (

@@ -35,7 +35,8 @@ TEXTS: Mapping[Refusal, tuple[str, str]] = {
     ),
     "invalid_proof": (
         "The proof of the ID is not valid.",
-        "Make the links anew (`parley recruit links`), or let the recruiter's tokens be checked (PARLEY_PROLIFIC_WORKSPACES).",
+        "Make the links anew (`parley recruit links`), or let the recruiter's tokens be checked "
+        "(PARLEY_PROLIFIC_WORKSPACES).",
     ),
 }
 

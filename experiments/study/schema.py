@@ -278,8 +278,8 @@ class StudyFile(StrictModel):
     """The experimental factors. Each participant is assigned a combination on arrival; combinations are balanced over
     participants who have completed the study or are taking part."""
     quotas: tuple[Quota, ...] = ()
-    """How many participants are wanted, in total and for certain values of factors. `parley recruit quota` changes them in a
-    running study."""
+    """How many participants are wanted, in total and for certain values of factors. `parley recruit quota` changes them
+    in a running study."""
     recruitment: Recruitment = Recruitment()
     """Where participants come from, and what happens when one comes again."""
     keep_ids_for: Period | None = None

@@ -1,4 +1,4 @@
-"""What `parley trial power` simulates follows from the study: arms, answers, alpha, assumptions of a pilot or a release."""
+"""What `parley trial power` simulates follows from the study: arms, answers, alpha, a pilot or release."""
 
 from __future__ import annotations
 

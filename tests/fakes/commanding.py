@@ -16,7 +16,7 @@ from typing import Any
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from app.cli import app, common
+from app.cli import app, printing
 from problems.errors import ParleyError
 
 WIDTH = 200
@@ -36,7 +36,7 @@ class Done:
 def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     """Run a command in a folder and over its database, with what somebody types at it."""
     env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "TERM": "dumb", **settings}
-    common.out.width = common.err.width = WIDTH  # they were made when they were first needed, and by that environment
+    printing.out.width = printing.err.width = WIDTH  # they were made when they were first needed, and by that environment
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
         done = thread.submit(_run, words, typed, env).result()

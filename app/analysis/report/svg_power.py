@@ -1,4 +1,4 @@
-"""The figure of `parley trial power`: power by the number of participants, a panel for each hypothesis, a line an effect.
+"""The figure of `parley trial power`: power by the number of participants, a panel a hypothesis, a line an effect.
 
 Each point has its Monte Carlo interval. The figure is a file of its own, without styles or scripts from elsewhere.
 """

@@ -1,7 +1,7 @@
 """Browsers that were logged in before: each keeps a signed cookie for every account that it was logged in to.
 
 The cookie does not log in. Failed logins from such a browser are counted separately, so that a stranger who guesses
-passwords cannot lock the account's owner out. A link that `parley accounts unlock` prints makes a further browser known.
+passwords cannot lock the account's owner out. A link of `parley accounts unlock` makes a further browser known.
 """
 
 from __future__ import annotations

@@ -106,8 +106,8 @@ def _unproven(study: Study) -> Iterator[str]:
         yield (
             f"recruitment.repeat_participation: {wanted.repeat_participation} needs a proof or the browser's cookie to "
             f"recognize participants. An id in a link of {' or '.join(known_to_others)} is no proof: in another "
-            "browser it starts a new session. Use signed links (`parley recruit links --ids`; at Prolific, secure external "
-            "URLs) and write `id_proof: required`, or use the flag same_id."
+            "browser it starts a new session. Use signed links (`parley recruit links --ids`; at Prolific, secure "
+            "external URLs) and write `id_proof: required`, or use the flag same_id."
         )
 
 

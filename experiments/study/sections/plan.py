@@ -115,8 +115,8 @@ class Plan(StrictModel):
     participants: Annotated[int, Field(ge=4)] | None = None
     """The number of participants to analyse, of all groups together."""
     power: Annotated[float, Field(ge=0.5, lt=1)] | None = None
-    """The power that is wanted for each primary hypothesis at its smallest effect. `parley trial power` gives the number of
-    participants."""
+    """The power that is wanted for each primary hypothesis at its smallest effect. `parley trial power` gives the
+    number of participants."""
     looks: Looks | None = None
     """Interim looks. Without any, outcomes are looked at once, at the end."""
     exclude: tuple[Exclusion, ...] = ()

@@ -51,8 +51,8 @@ class Recruitment(StrictModel):
 
     channels: tuple[Recruiter, ...] = ()
     """The channels whose links are accepted: prolific, connect, sona, panel (any other link with an id), lab (personal
-    links made by `parley recruit links`), open (no id). All by default. Other links lead to a page that explains why the study
-    cannot start."""
+    links made by `parley recruit links`), open (no id). All by default. Other links lead to a page that explains why
+    the study cannot start."""
     id_parameter: Slug = "pid"
     """The URL parameter that contains the id in a panel's links, in any case. The usual names of other panels are
     read as well."""
@@ -60,8 +60,8 @@ class Recruitment(StrictModel):
     """What happens when a link has an id that cannot be taken: a placeholder that the recruiter did not fill in, a
     value that is no id, two different ids, or an unknown parameter that looks like an id. `report`: the session starts
     without an id and has the flag `unreadable_id`. `refuse`: a page says that the link has no valid id. Either is
-    counted in `parley show status` and in the console. Only studies that accept links without an id can `report`; others
-    refuse the link."""
+    counted in `parley show status` and in the console. Only studies that accept links without an id can `report`;
+    others refuse the link."""
     repeat_participation: Literal["resume", "refuse", "new_session"] = "resume"
     """What happens when a participant whose session has ended comes with a new submission. `resume`: the last page is
     shown again. `refuse`: a page explains that the study can be taken only once. `new_session`: a new session starts,
@@ -70,8 +70,8 @@ class Recruitment(StrictModel):
     starts a session."""
     id_proof: Literal["optional", "required"] = "optional"
     """Whether an id in a link needs a proof. `optional`: without a proof the id starts a session that the data mark as
-    unproven. `required`: the link must contain a proof, which is a personal link, a signed link (`parley recruit links --ids`)
-    or Prolific's token; otherwise a page explains that the link does not identify the participant."""
+    unproven. `required`: the link must contain a proof, which is a personal link, a signed link (`parley recruit links
+    --ids`) or Prolific's token; otherwise a page explains that the link does not identify the participant."""
 
 
 class Quota(StrictModel):
