@@ -9,7 +9,7 @@ import typer
 
 from app.cli.commands import group
 from app.cli.common import AsJson, argument, existing_database, option, settings_in_use
-from app.cli.printing import iso, say, show
+from app.cli.printing import echo, iso, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -36,7 +36,7 @@ def add(name: Name, role: Role = "", password_stdin: Stdin = False) -> None:
     accounts = _accounts()
     role = role or ("analyst" if accounts.everybody() else "owner")
     accounts.add(name, _password(password_stdin), role, TERMINAL)
-    say(f"{name} can use the console as {role}: {settings_in_use().console_address}")
+    echo(f"{name} can use the console as {role}: {settings_in_use().console_address}")
 
 
 @commands.command("list")
@@ -53,14 +53,14 @@ def list_(as_json: AsJson = False) -> None:
 def remove(name: Name) -> None:
     """Remove an account and log it out everywhere. Its actions stay in the log."""
     _existing_accounts().remove(name, TERMINAL)
-    say(f"{name} was removed and logged out everywhere.")
+    echo(f"{name} was removed and logged out everywhere.")
 
 
 @commands.command("password")
 def password(name: Name, password_stdin: Stdin = False) -> None:
     """Set the password of an account, and log it out everywhere."""
     _existing_accounts().set_password(name, _password(password_stdin), TERMINAL)
-    say(f"{name} has a new password and is logged out everywhere.")
+    echo(f"{name} has a new password and is logged out everywhere.")
 
 
 @commands.command("unlock")
@@ -79,13 +79,13 @@ def unlock(name: Name) -> None:
         raise AccountError(f"There is no account {role_label(name)!r}. `parley accounts list` lists all accounts.")
     path = link(secret_for(settings, database), clock, found)
     accounts.record(TERMINAL, "created a login link", found)
-    say(f"{settings.console_address}{path}")
+    echo(f"{settings.console_address}{path}")
 
 
 @commands.command("invite")
 def invite(role: Role = "analyst") -> None:
     """Print an invitation: a link with which one person creates one account within 24 hours."""
-    say(_welcome(settings_in_use(), _accounts().invitations.make(role, TERMINAL)))
+    echo(_welcome(settings_in_use(), _accounts().invitations.make(role, TERMINAL)))
 
 
 def invite_first(settings: Settings, database: Database) -> str | None:
@@ -93,8 +93,8 @@ def invite_first(settings: Settings, database: Database) -> str | None:
     token = Accounts(database, SystemClock().now_us).invitations.first()
     if token is None:
         return None
-    say("The console has no account yet. Create yours with this link while the console runs (24 hours):")
-    say(f"  {_welcome(settings, token)}")
+    echo("The console has no account yet. Create yours with this link while the console runs (24 hours):")
+    echo(f"  {_welcome(settings, token)}")
     return _welcome(settings, token)
 
 

@@ -34,7 +34,7 @@ from app.cli.common import (
     option,
     settings_in_use,
 )
-from app.cli.printing import err, out, say, show
+from app.cli.printing import echo, err, out, show
 from app.studies.loader import load_study, shipped
 from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
@@ -183,7 +183,7 @@ def advice(
         return
     with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    say(f"{to}: {len(found):,} answers.")
+    echo(f"{to}: {len(found):,} answers.")
 
 
 @commands.command("methods")
@@ -241,7 +241,7 @@ def _show(database: Database, study: str, as_json: bool) -> None:
     ]
     show(rows, as_json)
     for (model, method), number in longer.items():
-        say(
+        echo(
             f"{number:,} answers of {model} by {method}: the reply was longer than a letter, and its first character "
             "was taken (ChatBench's rule); look at them: parley show calls"
         )

@@ -17,7 +17,7 @@ from app.annotation.annotators.registry import annotators
 from app.annotation.validation_study import draw_sample, public_id, write_sample
 from app.cli.annotate import From, commands, own_of, study_of
 from app.cli.common import AsJson, OriginOption, Seed, StudyName, existing_database, name_of, option, settings_in_use
-from app.cli.printing import say, show
+from app.cli.printing import echo, show
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
@@ -64,10 +64,10 @@ def sample(
     whose = origin_of(database, name_of(study), origin)
     drawn = LabelSample(label.name, name, model, whose, seed, tuple(sorted(population)), tuple(ids))
     record_label_sample(database, name_of(study), drawn, by="researcher", at_us=SystemClock().now_us())
-    say(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}")
-    say(f"Next, let people label them: parley serve {quote(str(path))}")
+    echo(f"{path}: {len(chosen):,} of {len(pairs):,} conversations annotated with {name}")
+    echo(f"Next, let people label them: parley serve {quote(str(path))}")
     for then in ("agreement", "estimate"):
-        say(f"Then: parley annotate {then} {study} --annotator {name} --label-study {label.name}")
+        echo(f"Then: parley annotate {then} {study} --annotator {name} --label-study {label.name}")
 
 
 @commands.command("agreement")

@@ -8,7 +8,7 @@ from app.cli.accounts import invite_first
 from app.cli.commands import command
 from app.cli.common import DatabaseAddress, Host, Port, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
-from app.cli.printing import say
+from app.cli.printing import echo
 from app.config.settings import Settings
 from app.doctor.disk import unwritable_drafts
 from storage.db.database_url import redact_password
@@ -23,8 +23,8 @@ def console(host: Host = None, port: Port = None, database: DatabaseAddress = No
     settings = settings_in_use(host=host, console_port=port, database_url=database)
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    say(f"The console is at {settings.console_address}  (stop it with Ctrl-C)", "bold")
-    say(f"  data: {redact_password(settings.database_url)}")
+    echo(f"The console is at {settings.console_address}  (stop it with Ctrl-C)", "bold")
+    echo(f"  data: {redact_password(settings.database_url)}")
     invite_first(settings, opened)
     serve_console(settings, opened)
 

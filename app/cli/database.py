@@ -13,7 +13,7 @@ from rich.progress import TaskProgressColumn
 
 from app.cli.commands import group
 from app.cli.common import argument, existing_database, option, settings_in_use
-from app.cli.printing import progress_bar, say, warn
+from app.cli.printing import echo, progress_bar, warn
 from app.clock import SystemClock
 from app.config.secret import load_secret
 from storage.accounts.secret_fingerprint import adopt_secret
@@ -62,7 +62,7 @@ def backup(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("copying") as on_progress:
         made = back_up(file, to or _beside(file, "backup"), on_progress)
-    say(f"{made.file}: {made.bytes:,} bytes, {_summary(made)}, no damage")
+    echo(f"{made.file}: {made.bytes:,} bytes, {_summary(made)}, no damage")
 
 
 @commands.command("restore")
@@ -79,9 +79,9 @@ def restore(
     file = sqlite_file(settings_in_use().database_url)
     with _copying("restoring") as on_progress:
         done = put_back(backup, file, _beside(file, "before-restore"), on_progress, unsummed=unsummed)
-    say(f"{file}: restored, with {_summary(done.checked)}")
+    echo(f"{file}: restored, with {_summary(done.checked)}")
     if done.aside:
-        say(f"The database from before is now {done.aside}")
+        echo(f"The database from before is now {done.aside}")
     if not done.summed:
         warn(
             "The backup had no checksum. SQLite finds no damage, but it would not notice a changed text. `parley db "
@@ -103,16 +103,16 @@ def migrate_() -> None:
     with _copying("backing up") as on_progress:
         done = migrate(url, _before(url), on_progress, on_backup=_say_backup)
     for revision in done.revisions:
-        say(f"Migrated to revision {revision}.")
+        echo(f"Migrated to revision {revision}.")
     if done.rebuilt is not None:
-        say(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
+        echo(f"The tables derived from the event log were rebuilt from {how_many(done.rebuilt, 'session')}.")
     if not done.revisions and done.rebuilt is None:
-        say("There is nothing to migrate.")
+        echo("There is nothing to migrate.")
 
 
 def _say_backup(file: Path) -> None:
     """Name the backup before anything is changed, so that it is known whatever fails later."""
-    say(f"Backup of the database from before, for `parley db restore`: {file}")
+    echo(f"Backup of the database from before, for `parley db restore`: {file}")
 
 
 def _before(url: str) -> Callable[[str], Path]:
@@ -128,7 +128,7 @@ def accept_secret() -> None:
     settings = settings_in_use()
     database = open_database(settings.database_url)
     adopt_secret(database, load_secret(settings), SystemClock().now_us)
-    say("This database now accepts the present secret. Keep it.")
+    echo("This database now accepts the present secret. Keep it.")
 
 
 @commands.command("status")
@@ -136,9 +136,9 @@ def status() -> None:
     """Show the revision of the tables; exits with 1 if they need to be migrated or rebuilt."""
     found = migration_status(settings_in_use().database_url)
     if found.revision is None:
-        say("The database is empty. The first start creates its tables.")
+        echo("The database is empty. The first start creates its tables.")
         return
-    say(f"Revision {found.revision}.")
+    echo(f"Revision {found.revision}.")
     if found.waiting:
         warn(f"Needs migration to {', '.join(found.waiting)}: parley db migrate")
     for name in found.outdated:
@@ -153,7 +153,7 @@ def rebuild_() -> None:
     url = settings_in_use().database_url
     must_be_unused(url)
     count = rebuild(open_database(url, outdated=True))
-    say(f"The released tables were rebuilt from {how_many(count, 'session')}.")
+    echo(f"The released tables were rebuilt from {how_many(count, 'session')}.")
 
 
 @commands.command("verify")
@@ -161,9 +161,9 @@ def verify() -> None:
     """Compare the released tables with the event log; prints the differences, and exits with 1 if there are any."""
     count = 0
     for sentence in differences(existing_database()):
-        say(sentence)
+        echo(sentence)
         count += 1
     if count:
         warn(f"{how_many(count, 'difference')}. `parley db rebuild` rebuilds the tables.")
         raise typer.Exit(1)
-    say("The released tables match the event log.")
+    echo("The released tables match the event log.")

@@ -27,7 +27,7 @@ from app.cli.common import (
     option,
     settings_in_use,
 )
-from app.cli.printing import err, progress_bar, say, warn, warn_of_rehearsal
+from app.cli.printing import echo, err, progress_bar, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -91,10 +91,10 @@ def import_(
         err.print("Stopped. Nothing was imported.")
         raise typer.Exit(INTERRUPTED) from None
     for file in done:
-        say(f"{file.path}: {how_many(file.rows, 'row')}, {file.new:,} new")
+        echo(f"{file.path}: {how_many(file.rows, 'row')}, {file.new:,} new")
     if any(file.rows for file in done):
         origin = " --origin import" if own else ""
-        say(f"To write them again: parley export {name} --schema {schema}{origin} -o FOLDER", "dim")
+        echo(f"To write them again: parley export {name} --schema {schema}{origin} -o FOLDER", "dim")
 
 
 def _check(schema: str, paths: Sequence[Path]) -> None:
@@ -105,8 +105,8 @@ def _check(schema: str, paths: Sequence[Path]) -> None:
                 files += 1
                 continue
             count += 1
-            say(str(item))
-    say(f"{how_many(count, 'deviation')} from {schema} in {how_many(files, 'file')}.")
+            echo(str(item))
+    echo(f"{how_many(count, 'deviation')} from {schema} in {how_many(files, 'file')}.")
     if count:
         raise typer.Exit(1)
 
@@ -280,9 +280,9 @@ def _export(settings: Settings, database: Database, request: ExportRequest, targ
         Accounts(database, SystemClock().now_us).record(TERMINAL, "exported recruiter IDs", request.study)
         people = Participants(database, secret_for(settings, database))
         count = write_recruiter_ids(database, people, request, target.ids)
-        say(f"{target.ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")
+        echo(f"{target.ids}: {count:,} recruiter IDs. They identify people: do not publish this file.")
     if target.zipped:
-        say(f"{zip_export(target.to)}")
+        echo(f"{zip_export(target.to)}")
 
 
 def _check_request(request: ExportRequest, target: _Target) -> None:
@@ -343,25 +343,25 @@ def _export_examples(database: Database, request: ExportRequest, target: _Target
     written = export_examples(database, request, target.to, target.split)
     for one in written.exported.files:
         questions = how_many(written.questions[one.path], "question")
-        say(f"{target.to / one.path}: {how_many(one.rows, 'example')} from {questions}")
+        echo(f"{target.to / one.path}: {how_many(one.rows, 'example')} from {questions}")
     for why, number in sorted(written.left_out.items()):
-        say(f"  left out: {how_many(number, 'conversation')} {why}")
+        echo(f"  left out: {how_many(number, 'conversation')} {why}")
 
 
 def _say_exported(exported: ExportManifest) -> None:
     for file in exported.files:
         for path in (file.path, *(copy.path for copy in file.copies)):
-            say(f"{exported.folder / path}: {how_many(file.rows, 'row')}")
-    say(f"{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them", "dim")
+            echo(f"{exported.folder / path}: {how_many(file.rows, 'row')}")
+    echo(f"{how_many(exported.sessions, 'session')} of origin {exported.origin}; README.md describes them", "dim")
     for name in new_beside_edited(exported.folder):
         warn(f"{name} was changed by hand and is kept; the new text is in {name}{NEW}. Copy what you need from it.")
     for why, number in exported.selected.left_out if exported.selected else ():
-        say(f"  left out: {number:,} {why}")
+        echo(f"  left out: {number:,} {why}")
     for kept in exported.filtered:
-        say(f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}")
+        echo(f"  {kept.step}: {how_many(kept.people, 'participant')}, {how_many(kept.answers, 'answer')}")
     if exported.screening:
         found = how_many(sum(one.number for one in exported.personal), "item")
-        say(f"{found} of personal data {exported.screening}ed; README.md lists the columns.")
+        echo(f"{found} of personal data {exported.screening}ed; README.md lists the columns.")
     cells = sum(sum(file.formulas.values()) for file in exported.files)
     if cells and not exported.safe:
         warn(

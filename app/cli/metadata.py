@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.cli.commands import command
 from app.cli.common import StudyName, argument, existing_database, name_of
-from app.cli.printing import say
+from app.cli.printing import echo
 from app.cli.show import require_known
 from app.clock import SystemClock
 from app.studies.loader import read_yaml
@@ -32,7 +32,7 @@ def metadata(
     database, name = existing_database(), name_of(study)
     require_known(database, name)
     new = record_dataset_info(database, name, _read(file), by="researcher", at_us=SystemClock().now_us())
-    say(f"The publication metadata of {name} are recorded{'' if new else ' already'}.")
+    echo(f"The publication metadata of {name} are recorded{'' if new else ' already'}.")
 
 
 class _DatasetFile(BaseModel):

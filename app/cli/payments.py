@@ -15,7 +15,7 @@ import typer
 
 from app.cli.commands import command
 from app.cli.common import AsJson, DryRun, ProlificExport, StudyName, name_of, option, participants
-from app.cli.printing import say, show, warn, warn_of_rehearsal
+from app.cli.printing import echo, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from experiments.session.outcomes import OUTCOMES, end_page_of
 from experiments.study.sections.recruitment import EndPage
@@ -96,18 +96,18 @@ def payments(
     for text in warnings:
         warn(text)
     for file in _files(run, folder).values():
-        say(f"{file['path']}: {file['use']}")
+        echo(f"{file['path']}: {file['use']}")
     if dry_run:
-        say("Dry run: nothing was written or recorded.")
+        echo("Dry run: nothing was written or recorded.")
     else:
-        say(f"{len(run.payments):,} new bonuses are recorded as paid; no later file will have them.")
+        echo(f"{len(run.payments):,} new bonuses are recorded as paid; no later file will have them.")
 
 
 def _ask_about_excluded(planned: PaymentRun) -> bool:
     """Whether excluded sessions are to be paid, as somebody says at the terminal; not asked if there are none."""
     if not planned.lists.excluded:
         return False
-    say(_about_excluded(planned))
+    echo(_about_excluded(planned))
     return typer.confirm("Pay them as well?", default=False)
 
 

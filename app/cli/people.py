@@ -10,7 +10,7 @@ import typer
 
 from app.cli.commands import group
 from app.cli.common import AsJson, DryRun, Yes, argument, name_of, option, participants
-from app.cli.printing import say, show, warn
+from app.cli.printing import echo, show, warn
 from app.cli.session import act_on
 from app.clock import SystemClock
 from app.session.retention import carry_out
@@ -49,7 +49,7 @@ def export(
     _audit(database, "exported a person's data", found)
     with writing(to) as file:
         write_person(data, file)
-    say(f"{to}: {len(found.streams)} of this person's sessions. It names the person: do not publish it.")
+    echo(f"{to}: {len(found.streams)} of this person's sessions. It names the person: do not publish it.")
     _warn_of_doubtful(found)
 
 
@@ -65,7 +65,7 @@ def delete_id(id_: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
     if not yes:
         typer.confirm(f"Delete the recruiter ID of {how_many(len(found.streams), 'session')} permanently?", abort=True)
     _audit(database, "deleted a recruiter ID", found)
-    say(f"Sessions that have lost their recruiter ID: {unlink_identities(database, found.streams):,}.")
+    echo(f"Sessions that have lost their recruiter ID: {unlink_identities(database, found.streams):,}.")
     _warn_of_doubtful(found)
 
 
@@ -105,7 +105,7 @@ def withdraw(person: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
         if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
             continue
         erased = act_on(database, partial(Sessions.withdraw, stream=stream))
-        say(f"Session {stream} {'was' if erased else 'had been'} erased.")
+        echo(f"Session {stream} {'was' if erased else 'had been'} erased.")
 
 
 @commands.command("retention")

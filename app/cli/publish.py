@@ -8,7 +8,7 @@ from typing import Annotated
 
 from app.cli.commands import command
 from app.cli.common import StudyFile, argument, option, settings_in_use
-from app.cli.printing import say, warn
+from app.cli.printing import echo, warn
 from app.clock import SystemClock
 from app.studies.drafts import create_draft
 from app.studies.loader import load_study, shipped
@@ -34,9 +34,9 @@ def new(
 ) -> None:
     """Writes FOLDER/study.yaml, with comments, and its other files."""
     path = create_draft(folder, template)
-    say(f"Created {path}. Next:")
+    echo(f"Created {path}. Next:")
     for name in ("check", "serve"):
-        say(f"  parley {name} {quote(str(path))}", "bold")
+        echo(f"  parley {name} {quote(str(path))}", "bold")
 
 
 @command("publish")
@@ -47,10 +47,10 @@ def publish_(file: StudyFile) -> None:
     twins = [known for known in versions(database, study.name) if known.version == study.file.version]
     done = publish(database, study, by="researcher", at_us=SystemClock().now_us())
     label = f"{study.name}, version {study.file.version} ({done.hash[:SHORT]})"
-    say(f"{label} is {'published' if done.new else 'the current version already'}.")
+    echo(f"{label} is {'published' if done.new else 'the current version already'}.")
     if any(known.hash != done.hash for known in twins):
         warn(
             f"A different file was published as version {study.file.version} before: increase `version:` with each "
             "change to tell versions apart."
         )
-    say(NEXT[operations_of(database, study.name).state].format(name=study.name))
+    echo(NEXT[operations_of(database, study.name).state].format(name=study.name))

@@ -23,7 +23,7 @@ from app.cli.common import (
     published_study,
     settings_in_use,
 )
-from app.cli.printing import say, warn
+from app.cli.printing import echo, warn
 from app.clock import SystemClock
 from app.errors import ArgumentInvalid, SettingsError
 from app.web.participant.link_ids import ID, clean_id
@@ -74,7 +74,7 @@ def _decide(study: str, kind: Decision, data: Mapping[str, Any]) -> None:
     database, found = published_study(study)
     set_status(database, found.name, kind, data, by="researcher", at_us=SystemClock().now_us())
     now = operations_of(database, found.name)
-    say(f"{found.name}: {now.state}.")
+    echo(f"{found.name}: {now.state}.")
     if now.published is None:
         warn(f"No version of {found.name} is published yet: parley publish FILE")
 
@@ -94,7 +94,7 @@ def quota(
     database, found = published_study(study)
     data = {"where": cell_of(found, where), "most": None if unlimited else most}
     set_status(database, found.name, "capped", data, by="researcher", at_us=SystemClock().now_us())
-    say(f"{found.name}: {'no quota' if unlimited else f'at most {most:,} participants'}.")
+    echo(f"{found.name}: {'no quota' if unlimited else f'at most {most:,} participants'}.")
 
 
 @commands.command("budget")
@@ -113,7 +113,7 @@ def budget(
     database, found = published_study(study)
     data = {"amount": amount, "where": cell_of(found, where)}
     set_status(database, found.name, "budgeted", data, by="researcher", at_us=SystemClock().now_us())
-    say(f"{found.name}: {'no budget' if unlimited else f'{amount:,.2f} {found.file.currency}'}.")
+    echo(f"{found.name}: {'no budget' if unlimited else f'{amount:,.2f} {found.file.currency}'}.")
 
 
 def _require_limit(given: float | None, unlimited: bool) -> None:
@@ -155,7 +155,7 @@ def links(
         return
     with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
         csv.writer(file).writerows(rows)
-    say(f"{to}: {len(made):,} links. A link admits anyone who has it as that participant: send each to one person.")
+    echo(f"{to}: {len(made):,} links. A link admits anyone who has it as that participant: send each to one person.")
 
 
 def _recruiter(study: Study, given: str) -> str:
@@ -200,6 +200,6 @@ def release_(
     now_us = SystemClock().now_us()
     with writer(database) as connection, connection.begin():
         released = sum(release(connection, stream, now_us) for streams in sessions for stream in streams)
-    say(f"{len(back):,} submissions were returned, timed out or rejected; {released:,} places are free again.")
+    echo(f"{len(back):,} submissions were returned, timed out or rejected; {released:,} places are free again.")
     if strangers := sessions.count([]):
         warn(f"{strangers:,} of these IDs belong to no session of this study.")

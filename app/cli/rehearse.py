@@ -27,7 +27,7 @@ from app.cli.common import (
     option,
     settings_in_use,
 )
-from app.cli.printing import progress_bar, say, show
+from app.cli.printing import echo, progress_bar, show
 from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.secret import secret_for
@@ -95,8 +95,8 @@ def rehearse_(
     after = {"seconds": round(time.monotonic() - began_s, 1), "stopped": stopped}
     show({**before, **_measured(progress), **after}, as_json)
     if not as_json:
-        say(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
-        say(f"Remove it:  parley rehearse {found.name} --remove")
+        echo(f"Look at it: parley show status {found.name} --origin rehearsal, or Monitoring in the console.")
+        echo(f"Remove it:  parley rehearse {found.name} --remove")
     if stopped:
         raise typer.Exit(INTERRUPTED)
 

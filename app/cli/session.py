@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeVar
 
 from app.cli.commands import group
 from app.cli.common import StudyName, argument, existing_database, name_of, option
-from app.cli.printing import say
+from app.cli.printing import echo
 from app.clock import SystemClock
 from app.session.service import Sessions
 from experiments.session.remarks import Kind
@@ -53,7 +53,7 @@ def _add(study: str, number: int, kind: Kind, text: str) -> None:
     database = existing_database()
     found = read_session(database, Studies(database), name_of(study), number, SystemClock().now_us())
     act_on(database, lambda sessions: sessions.remark(found.entry.stream, kind, text, TERMINAL))
-    say(f"Session {number}: {kind}.")
+    echo(f"Session {number}: {kind}.")
 
 
 def act_on(database: Database, work: Callable[[Sessions], Coroutine[Any, Any, Result]]) -> Result:

@@ -31,7 +31,7 @@ from app.cli.common import (
     published_study,
     settings_in_use,
 )
-from app.cli.printing import err, iso, progress_bar, say, show, warn, warn_of_rehearsal
+from app.cli.printing import echo, err, iso, progress_bar, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
 from app.config import settings as configuration
 from app.errors import SettingsError
@@ -237,7 +237,7 @@ def calls(
     elif to is not None:
         with writing(to) as file:
             file.writelines(map(_json_line, rows))
-        say(f"{to} has the calls.")
+        echo(f"{to} has the calls.")
     else:
         newest = [{**attempt, "started": iso(attempt["started_us"])} for attempt in deque(rows, maxlen=last)]
         show(newest if as_json else [_call(one) for one in newest], as_json)
@@ -266,7 +266,7 @@ def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, o
     elif to is not None:
         with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
             _write_screens(found, file)
-        say(f"{to} has the screens.")
+        echo(f"{to} has the screens.")
     elif as_json:
         show([_screen_row(one) for one in found], as_json)
     else:
@@ -422,7 +422,7 @@ def items(
         ]
     show(data, as_json)
     if not as_json and not found.faults:
-        say(f"\nIn the study file:\n\n{yaml_text({'problems': {'questions': pool}}).rstrip()}")
+        echo(f"\nIn the study file:\n\n{yaml_text({'problems': {'questions': pool}}).rstrip()}")
     if found.faults:
         raise typer.Exit(2)
 

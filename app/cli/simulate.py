@@ -18,7 +18,7 @@ from app.bots.user_config import TEMPERATURE, read_user_config
 from app.bots.users.registry import USERS
 from app.cli.commands import command
 from app.cli.common import Seed, StudyFile, Yes, option, settings_in_use
-from app.cli.printing import progress_bar, say, show, warn
+from app.cli.printing import echo, progress_bar, show, warn
 from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.settings import Settings
@@ -87,7 +87,7 @@ def simulate(
     done, database = _Done(), open_database(settings.database_url)
     if paid and not who.scripted and (left := _left(database, crowd)):
         if speaker:
-            say(f"The estimate is without {speaker.label}, which speaks for the users.")
+            echo(f"The estimate is without {speaker.label}, which speaks for the users.")
         confirm_cost(found, left, confirmed=yes)
     before = _usage(database, found)
     try:
@@ -102,7 +102,7 @@ def simulate(
     _print_stopped(done, study)
     if not done.unreached:
         complete = f"{how_many(count - len(done.stopped), 'complete session')} ({how_many(done.clicks, 'click')})"
-        say(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
+        echo(f"{complete} of {found.name} in {redact_password(settings.database_url)}")
     if done.stopped:
         raise typer.Exit(1)
 
@@ -176,10 +176,10 @@ def _print_stopped(done: _Done, study: str) -> None:
         return
     warn(f"{how_many(len(done.stopped), 'session')} stopped; the same command continues them.")
     for one in done.stopped[:MOST_TOLD]:
-        say(f"  {one.stream}: {one.why}")
+        echo(f"  {one.stream}: {one.why}")
     if len(done.stopped) > MOST_TOLD:
-        say(f"  and {len(done.stopped) - MOST_TOLD} more; `parley show calls` shows the calls")
+        echo(f"  and {len(done.stopped) - MOST_TOLD} more; `parley show calls` shows the calls")
     if done.unreached:
-        say("The first sessions all stopped for this, so no others were begun.")
+        echo("The first sessions all stopped for this, so no others were begun.")
     if any(one.unreached for one in done.stopped):
-        say(f"Test the models: parley models {quote(study)}")
+        echo(f"Test the models: parley models {quote(study)}")

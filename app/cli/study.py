@@ -32,7 +32,7 @@ from app.cli.common import (
     with_saved,
 )
 from app.cli.http_server import listen, open_when_up, require_free_port
-from app.cli.printing import out, say, show
+from app.cli.printing import echo, out, show
 from app.cli.study_links import print_links
 from app.config.settings import Settings
 from app.errors import ArgumentInvalid, SettingsError
@@ -123,9 +123,9 @@ def serve_studies(
     with serving_lock(database):
         server = build_app(settings, database, studies, again=demo) if workers == 1 else None
         address = settings.address
-        say(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
+        echo(f"Parley is at {address}  (stop it with Ctrl-C)", "bold")
         print_links(studies, database, settings, qr=qr)
-        say(f"  data: {redact_password(settings.database_url)}")
+        echo(f"  data: {redact_password(settings.database_url)}")
         if invite:
             invite_first(settings, database)
         if open_browser and sys.stdout.isatty():
@@ -182,8 +182,8 @@ def check(
         data[title] = {tag: len(texts) for tag, texts in data[title].items() if texts}
     show({name: value for name, value in data.items() if value not in ([], {}, None)}, as_json)
     if data["missing_translations"]:
-        say(f"To list them: parley show translations {quote(study)} --language LANGUAGE")
-    say("No errors.", "green")
+        echo(f"To list them: parley show translations {quote(study)} --language LANGUAGE")
+    echo("No errors.", "green")
 
 
 def _load_checked(reference: str) -> Study:
@@ -224,7 +224,7 @@ def confirm_cost(study: Study, people: int, *, confirmed: bool) -> None:
     """
     trial = asyncio.run(estimate_by_simulation(study, ESTIMATED, REPLY_TOKENS))
     show(estimate_costs(study, trial, people), False)
-    say("This calls the study's models. `--models scripted` costs nothing.")
+    echo("This calls the study's models. `--models scripted` costs nothing.")
     if confirmed:
         return
     if not sys.stdin.isatty():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from ipaddress import ip_address
 
-from app.cli.printing import out, say
+from app.cli.printing import echo, out
 from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.web import qr_code
@@ -33,14 +33,14 @@ def print_links(studies: Sequence[Study], database: Database, settings: Settings
     trials = TrialLinks(secret_for(settings, database))
     for name, study in known.items():
         state = f" ({published[name].state})" if name in published else ""
-        say(f"  {study.file.title}{state}")
+        echo(f"  {study.file.title}{state}")
         links = recruitment_links(study, settings.address)
         for label, link in [*links, *trials.links(name, settings.address)]:
-            say(f"    {label}: {link}")
+            echo(f"    {label}: {link}")
         if not links:
-            say(f"    Personal links: parley recruit links {name}")
+            echo(f"    Personal links: parley recruit links {name}")
     if not known:
-        say("  No study yet: every study is served as soon as it is published, and piloted or opened.")
+        echo("  No study yet: every study is served as soon as it is published, and piloted or opened.")
     if qr and len(known) == 1:
         _print_qr(trials, next(iter(known)), settings)
 
@@ -48,9 +48,9 @@ def print_links(studies: Sequence[Study], database: Database, settings: Settings
 def _print_qr(trials: TrialLinks, study: str, settings: Settings) -> None:
     address = address_for_phones(settings)
     if address is None:
-        say("  For a link that a phone in your network can open: --host 0.0.0.0")
+        echo("  For a link that a phone in your network can open: --host 0.0.0.0")
     elif "utf" in out.encoding.lower():
-        say(f"  The preview on a phone:\n{qr_code.as_text(trials.link('preview', study, address))}")
+        echo(f"  The preview on a phone:\n{qr_code.as_text(trials.link('preview', study, address))}")
 
 
 def own_address() -> str:

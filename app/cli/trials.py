@@ -17,7 +17,7 @@ from app.bots.preview_session import offline
 from app.bots.simulate import START_US, simulate
 from app.cli.commands import group
 from app.cli.common import AsJson, StudyName, argument, existing_database, name_of, option, settings_in_use
-from app.cli.printing import say, show
+from app.cli.printing import echo, show
 from app.clock import SystemClock, VirtualClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -75,14 +75,14 @@ def preregister(
     elif (folder / FROZEN).read_text(encoding="utf-8") != f"{found.document}\n":
         raise TrialError(f"{folder} is of another version than the published one. Write it anew: delete it first.")
     files = sorted(file for file in folder.iterdir() if file.is_file())
-    say(f"{folder}: {', '.join(file.name for file in files)}")
+    echo(f"{folder}: {', '.join(file.name for file in files)}")
     if not record:
-        say("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
+        echo("Nothing was recorded. Once the texts are at a registry: the same command with --record.")
         return
     digests = {file.name: sha256(file.read_bytes()).hexdigest() for file in files}
     now_us = SystemClock().now_us()
     record_preregistration(database, found.name, found.hash, found.file.version, digests, at_us=now_us)
-    say(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.")
+    echo(f"Recorded: version {found.file.version} ({found.hash[:12]}) is preregistered.")
 
 
 def _files(database: Database, study: Study, simulated: int) -> Mapping[str, str]:

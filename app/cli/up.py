@@ -17,7 +17,7 @@ from app.cli.common import DatabaseAddress, Host, Port, StudiesToServe, option, 
 from app.cli.console import serve_console
 from app.cli.http_server import end_with_parent, how_it_ended, open_when_up, require_free_port
 from app.cli.logging_setup import set_up
-from app.cli.printing import say
+from app.cli.printing import echo
 from app.cli.study import load_all, serve_studies
 from app.config.settings import Settings
 from storage.db.engine import open_database
@@ -46,7 +46,7 @@ def up(
     require_free_port(settings, "port")
     require_free_port(settings, "console_port")
     opened = open_database(settings.database_url)
-    say(f"The console is at {settings.console_address}", "bold")
+    echo(f"The console is at {settings.console_address}", "bold")
     page = invite_first(settings, opened) or settings.console_address
     opened.dispose()
     # a process of its own, at a lower priority, so that no export or report slows participants down
@@ -94,7 +94,7 @@ class KeptRunning:
                 return
             how = how_it_ended(self._process)
             log.error("the %s has ended (%s); it is started again in %d s", self._name, how, pause_s)
-            say(f"The {self._name} has ended ({how}). It is started again in {pause_s} s.")
+            echo(f"The {self._name} has ended ({how}). It is started again in {pause_s} s.")
             if self._stopped.wait(pause_s):
                 return
             self._process = self._begin()

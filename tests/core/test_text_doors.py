@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from app.cli.participants import _ids
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.backends.recordings import read_recording
 from app.bots.user_config import read_personas
+from app.cli.recruit import _ids
 from app.studies.drafts import Drafts, check_text
 from app.studies.loader import load_study
 from problems.errors import ParleyError

@@ -76,13 +76,13 @@ def test_what_covariates_explain_is_found_again(answers: int) -> None:
     assert observe(rows, ("one", "two")).covariate_r2 == pytest.approx(0.2, abs=0.03)
     assert observe(rows, ("two",)).covariate_r2 == pytest.approx(0.0, abs=0.01)
     assert observe(rows).covariate_r2 is None
-    with pytest.raises(TrialError, match="--covariate-r2"):
+    with pytest.raises(TrialError, match="covariate_r2"):
         observe(rows.assign(one=rows["one"].where(rows["participant"] < 8)), ("one",))
 
 
 @pytest.mark.parametrize(
     ("change", "part"),
-    [({"participant": 1}, "10"), ({"arm": "treatment"}, "--baseline"), ({"value": 1.0}, "equal")],
+    [({"participant": 1}, "10"), ({"arm": "treatment"}, "baseline"), ({"value": 1.0}, "equal")],
 )
 def test_data_that_say_too_little_are_refused(change: dict[str, object], part: str) -> None:
     rows = pd.DataFrame({"participant": range(20), "arm": ["control", "treatment"] * 10, "value": [0.0, 1] * 10})

@@ -52,7 +52,7 @@ def used(lab: Path) -> str:
     assert len(lines) == 2
     (lab / "rivers-2.txt").write_text("Which river flows through Cairo?\n")
     (lab / "wrong.yaml").write_text(STUDIES["rivers"].replace("rivers.txt", "rivers-2.txt"))
-    return parley_with(lab, *commands, *lines, "!check wrong.yaml", "schema")
+    return parley_with(lab, *commands, *lines, "!check wrong.yaml", "show schema")
 
 
 @pytest.mark.parametrize("block", [b for b in blocks(PAGE, "python") if b.file], ids=lambda block: block.file)

@@ -39,7 +39,7 @@ def test_generated_files_are_up_to_date():
 
 @FOR_THE_LOCK
 def test_the_published_schemas_are_what_the_command_prints(tmp_path):
-    printed = parley(tmp_path, "show", "schema", "schema --protocol")
+    printed = parley(tmp_path, "show schema", "show schema --protocol")
     published = [
         (DOCS / "schema" / f"{kind}.schema.json").read_text(encoding="utf-8") for kind in ("study", "protocol")
     ]

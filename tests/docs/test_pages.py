@@ -112,7 +112,7 @@ def test_the_readmes_study_has_twenty_lines_and_its_commands_lead_to_data(tmp_pa
 @pytest.mark.slow
 def test_the_analysts_code_runs_on_the_demos_data(tmp_path: Path, soak: bool):
     lines = re.findall(r"^    parley (.+)$", ANALYST.read_text(encoding="utf-8"), re.M)
-    assert {line.split()[0] for line in lines} == {"simulate", "export", "report", "validate", "import", "blinding"}
+    assert {line.split()[0] for line in lines} == {"simulate", "export", "report", "import", "show"}
     parley(tmp_path, *short(lines, soak))
     code = "\n".join(block.text for block in blocks(ANALYST, "python"))
     printed = python(tmp_path, code)
@@ -140,8 +140,8 @@ def test_the_tutorials_study_takes_as_long_as_it_says(tmp_path: Path):
 def test_the_trials_commands_are_about_the_study_that_the_page_makes():
     text = TRIALS.read_text(encoding="utf-8")
     (name,) = re.findall(r"parley new (\S+) --template uplift", text)
-    lines = re.findall(r"^    parley (\S+) (\S+)", text, re.M)
-    assert {command for command, _ in lines} == {"power", "publish", "preregister", "look"}
+    lines = re.findall(r"^    parley ((?:trial )?\S+) (\S+)", text, re.M)
+    assert {command for command, _ in lines} == {"trial power", "publish", "trial preregister", "trial look"}
     assert {study for _, study in lines} == {f"{name}/study.yaml", name}
 
 
@@ -153,7 +153,7 @@ def test_the_researchers_models_answer_alone(tmp_path: Path, soak: bool):
     lines = re.findall(r"^    parley (.+)$", after.split("\n## ")[0], re.M)
     assert [line.split()[0] for line in lines] == ["ai-alone", "ai-alone", "ai-alone", "export"]
     some = [line if soak else re.sub(r"--repeats 3", "--repeats 1", line) for line in lines]
-    parley(tmp_path, *some, "validate chatbench data/ai_alone_answers.csv")
+    parley(tmp_path, *some, "import chatbench --check data/ai_alone_answers.csv")
     assert len((tmp_path / "data" / "ai_alone_answers.csv").read_text(encoding="utf-8").splitlines()) == 1 + 60
 
 

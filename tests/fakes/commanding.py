@@ -36,7 +36,7 @@ class Done:
 def parley(*words: str, folder: Path, typed: str = "", **settings: str) -> Done:
     """Run a command in a folder and over its database, with what somebody types at it."""
     env = {"PARLEY_DATABASE_URL": f"sqlite:///{folder}/parley.db", "TERM": "dumb", **settings}
-    printing.out.width = printing.err.width = WIDTH  # they were made when they were first needed, and by that environment
+    printing.out.width = printing.err.width = WIDTH  # made when they were first needed
     with chdir(folder), ThreadPoolExecutor(1) as thread:
         # in a thread, as in a process of its own no event loop runs yet
         done = thread.submit(_run, words, typed, env).result()

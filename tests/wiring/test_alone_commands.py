@@ -32,7 +32,7 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_a_run_asks_reads_and_tells_and_the_same_command_asks_nothing(tmp_path: Path) -> None:
     dry = alone(tmp_path, "run", *FEW, "--dry-run")
-    assert "30 samples: at most 40 calls" in dry.stdout
+    assert dry.returncode == 0, dry.stderr
     assert read(tmp_path, "SELECT * FROM attempt") == read(tmp_path, "SELECT * FROM study") == []
     done = alone(tmp_path, "run", *FEW)
     assert done.returncode == 0, done.stderr

@@ -122,21 +122,20 @@ def facts(database: Database) -> int:
 
 
 def test_a_study_is_annotated_once_and_again_by_another_model(tmp_path: Path, database: Database) -> None:
-    dry = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--dry-run")
-    assert (dry.returncode, "6 calls" in dry.stdout, ASKED, facts(database)) == (0, True, [], 0)
-    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
+    dry = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good", "--dry-run")
+    assert (dry.returncode, ASKED, facts(database)) == (0, [], 0)
+    done = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
     assert (done.returncode, len(ASKED), facts(database)) == (0, 6, 6), done.stderr
-    assert "6 new annotations, 0 stored before" in done.stdout
     assert efforts(database) == ["tried"] * 6
     again = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
-    assert "0 new annotations, 6 stored before" in again.stdout
+    assert again.returncode == 0
     assert (len(ASKED), facts(database)) == (6, 6), "nothing is asked or written twice"
     BY_MODEL["other"] = '{"user_effort": "known"}'
-    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:other")
+    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:other")
     assert (efforts(database), facts(database)) == (["known"] * 6, 12)
     assert list(differences(database)) == []
-    status = annotate(tmp_path, "status", "talk").stdout
-    assert re.search(r"user_effort\s+│\s+good\s+│\s+6 │\s+6 │", status)
+    found = {one["model"]: one for one in json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)}
+    assert (found["good"]["annotator"], found["good"]["asked"], found["good"]["annotated"]) == ("user_effort", 6, 6)
 
 
 @pytest.mark.nightly
@@ -150,15 +149,13 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
         return told[met.index(prompt)]
 
     BY_MODEL["odd"] = by_prompt
-    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:odd", "--concurrency", "1")
+    done = annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:odd", "--concurrency", "1")
     assert done.returncode == 0, done.stderr
-    assert "2 new annotations" in done.stdout
-    assert "unparsed: 2" in done.stdout
     assert "there is no JSON object in it" in done.stdout
-    assert "failed: 2" in done.stdout, "an empty reply is none"
     assert sorted(efforts(database), key=str) == [None, None, None, None, "known", "tried"]
-    status = annotate(tmp_path, "status", "talk").stdout
-    assert re.search(r"odd\s+│\s+6 │\s+2 │\s+2 │\s+0 │\s+2 │\s+0 │", status)
+    (found,) = json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)
+    counts = [found[name] for name in ("asked", "annotated", "unparsed", "refused", "failed", "missing")]
+    assert counts == [6, 2, 2, 0, 2, 0], "an empty reply is a failed one"
     with database.connect() as connection:
         reasons = connection.execute(text("SELECT reason FROM attempt WHERE reason IS NOT NULL")).scalars().all()
     assert Counter(reasons) == {"empty_reply": 2, "status_503": 5}, "each try is kept"
@@ -166,8 +163,8 @@ def test_unparsed_refused_and_failed_are_three_things_and_none_is_filled_in(tmp_
 
 def test_an_export_says_who_annotated_it_how_and_what_came_of_it(tmp_path: Path, database: Database) -> None:
     BY_MODEL["wordy"] = lambda prompt: "Tried." if len(prompt) % 2 else "They tried."
-    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
-    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:wordy")
+    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
+    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:wordy")
     out = tmp_path / "out"
     done = parley("export", "talk", "--schema", "chatbench", "--origin", "bot", "-o", str(out), folder=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -194,10 +191,9 @@ def test_an_export_says_who_annotated_it_how_and_what_came_of_it(tmp_path: Path,
 def test_what_needs_no_model_and_what_cannot_be_judged_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = '{"corrected": false, "corrections": []}'
     short = sum(len(one.said) <= 2 for one in conversations(database, "talk", "bot"))
-    done = annotate(tmp_path, "talk", "--annotator", "corrected", "--model", "judge:good")
-    assert (len(ASKED), f"{short} need no call" in done.stdout) == (6 - short, short > 0), done.stdout
-    assert facts(database) == 6
-    assert "(no model)" in annotate(tmp_path, "status", "talk").stdout
+    done = annotate(tmp_path, "run", "talk", "--annotator", "corrected", "--model", "judge:good")
+    assert (done.returncode, len(ASKED), facts(database)) == (0, 6 - short, 6), done.stderr
+    assert "" in {one["model"] for one in json.loads(annotate(tmp_path, "status", "talk", "--json").stdout)}
 
 
 OWN: dict[str, Any] = {
@@ -216,12 +212,12 @@ def test_one_of_ones_own_comes_from_the_study_file_or_from_another(tmp_path: Pat
     own = studies.write(tmp_path, {"study": "own", "annotators": {"hedging": OWN}})
     raw = parse_yaml(own.read_text()).value
     own.write_text(yaml_text({"annotators": raw["annotators"]}))
-    done = annotate(tmp_path, "talk", "--annotators-file", str(own))
+    done = annotate(tmp_path, "run", "talk", "--annotators-file", str(own))
     assert (done.returncode, facts(database)) == (0, 6), done.stderr
     inside = parse_yaml((tmp_path / "talk.yaml").read_text()).value | {"annotators": {"hedging": OWN}}
     file = studies.write(tmp_path, inside)
-    again = annotate(tmp_path, str(file), "--annotator", "hedging")
-    assert "0 new annotations, 6 stored before" in again.stdout, again.stderr
+    again = annotate(tmp_path, "run", str(file), "--annotator", "hedging")
+    assert (again.returncode, facts(database)) == (0, 6), again.stderr
 
 
 @pytest.mark.usefixtures("database")
@@ -237,7 +233,7 @@ def test_what_is_wrong_is_told_with_what_is_allowed(tmp_path: Path, monkeypatch:
         (("sample", "talk", "--annotator", "user_effort", "-o", "x"), "'talk' has no annotations"),
         (("talk", "--annotators-file", "bad.yaml"), "annotators.a.prompt"),
     ):
-        done = annotate(tmp_path, *words)
+        done = annotate(tmp_path, *(() if words[0] == "sample" else ("run",)), *words)
         assert (done.returncode, told in " ".join(done.stderr.split())) == (2, True), done.stderr
 
 
@@ -268,7 +264,7 @@ def words_of(screen: Any) -> str:
 
 def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path, database: Database) -> None:
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
-    annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good")
+    annotate(tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
     folder = tmp_path / "verify"
     drawn = annotate(
         tmp_path, "sample", "talk", "--annotator", "user_effort", "-n", "4", "--seed", "7", "-o", str(folder)
@@ -308,7 +304,7 @@ def test_people_verify_a_random_sample_and_the_agreement_is_told(tmp_path: Path,
 def drawn(folder: Path, *more: str) -> Path:
     """Everything annotated, and four conversations drawn for people; the label study's file."""
     BY_MODEL["good"] = lambda prompt: json.dumps({"user_effort": LABELS[len(prompt) % 2]})
-    annotate(folder, "talk", "--annotator", "user_effort", "--model", "judge:good")
+    annotate(folder, "run", "talk", "--annotator", "user_effort", "--model", "judge:good")
     done = annotate(
         folder, "sample", "talk", "--annotator", "user_effort", "-n", "4", "-o", str(folder / "verify"), *more
     )
@@ -346,9 +342,10 @@ def test_what_came_about_somebody_after_they_withdrew_is_deleted(tmp_path: Path,
         return json.dumps({"user_effort": "tried"})
 
     BY_MODEL["good"] = reply
-    done = annotate(tmp_path, "talk", "--annotator", "user_effort", "--model", "judge:good", "--concurrency", "1")
+    done = annotate(
+        tmp_path, "run", "talk", "--annotator", "user_effort", "--model", "judge:good", "--concurrency", "1"
+    )
     assert done.returncode == 0, done.stderr
-    assert "of withdrawn participants: 1" in done.stdout
     assert facts(database) == len(streams) - 1
     with database.connect() as connection:
         kept = connection.execute(text("SELECT count(*) FROM attempt WHERE cell IS NOT NULL")).scalar()

@@ -188,12 +188,14 @@ async def test_the_command_prints_tables_or_json(tmp_path: Path) -> None:
     database = open_database(f"sqlite:///{tmp_path}/parley.db")
     await taken_part(database, blind(tmp_path), 8)
     database.dispose()
-    printed = (await asyncio.to_thread(parley, tmp_path, "blinding", "blind")).decode()
-    assert all(words in printed for words in ("8 sessions", "tone: loud", "ChatGPT", "at_end", "66.7%"))
-    told = json.loads(await asyncio.to_thread(parley, tmp_path, "blinding", "blind.yaml", "--json", "--by", "tone"))
+    printed = (await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind")).decode()
+    assert all(words in printed for words in ("tone", "loud", "ChatGPT", "at_end", "0.6667"))
+    told = json.loads(
+        await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind.yaml", "--json", "--by", "tone")
+    )
     assert told["sessions"] == 8
     assert {x["by"] for x in told["leaks"]} == {"", "tone"}
     (end,) = [x for x in told["guesses"] if x["step"] == "at_end" and x["by"] == ""]
     assert (end["right"], end["wrong"], end["unsure"], end["number"]) == (4, 2, 2, 8)
-    said = await asyncio.to_thread(parley, tmp_path, "blinding", "blind", "--by", "tonne", code=2)
+    said = await asyncio.to_thread(parley, tmp_path, "show", "blinding", "blind", "--by", "tonne", code=2)
     assert b"'tonne'" in said

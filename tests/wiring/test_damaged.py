@@ -16,7 +16,7 @@ from tests.fakes.forked import Forked, command
 
 WORDS = (
     ("serve", "demo"),
-    ("status", "demo"),
+    ("show", "status", "demo"),
     ("export", "demo", "--schema", "chatbench", "-o", "out"),
     ("db", "rebuild"),
     ("db", "migrate"),

@@ -31,14 +31,14 @@ WAYS: dict[StudyState, Sequence[Decision]] = {
     "closed": ("opened", "closed"),
 }
 COMMANDS: dict[Decision, Sequence[str]] = {
-    "piloted": ("pilot",),
-    "opened": ("open",),
-    "paused": ("pause",),
-    "closed": ("close",),
-    "capped": ("quota", "3"),
-    "budgeted": ("budget", "3"),
+    "piloted": ("recruit", "pilot"),
+    "opened": ("recruit", "open"),
+    "paused": ("recruit", "pause"),
+    "closed": ("recruit", "close"),
+    "capped": ("recruit", "quota", "3"),
+    "budgeted": ("recruit", "budget", "3"),
 }
-"""What decides so on the command line, where the study stands after the first word."""
+"""What decides so on the command line, where the study stands after the second word."""
 CLICKS: dict[Decision, str] = {
     **{kind: f"decide-{kind}" for kind in ("piloted", "opened", "paused")},  # type: ignore[dict-item]
     "closed": "close-yes",
@@ -103,8 +103,8 @@ async def test_commands_and_the_console_decide_alike(tmp_path: Path, database: D
                 clicked = await researcher.on(CLICKS[kind], "click", study=name)
                 assert 'class="note bad"' in value(clicked["note"]), name
                 assert operations_of(database, name) == before, name
-            first, *words = COMMANDS[kind]
-            done = await asyncio.to_thread(parley, first, name, *words, folder=tmp_path)
+            group, command, *words = COMMANDS[kind]
+            done = await asyncio.to_thread(parley, group, command, name, *words, folder=tmp_path)
             assert (done.returncode == 0) == allowed(state, kind), (name, done)
             assert (operations_of(database, name) != before) == allowed(state, kind), name
 

@@ -374,7 +374,7 @@ def test_a_server_of_anthropics_kind_is_asked_in_its_way(examine: Examine, listi
 @pytest.mark.parametrize(("status", "level"), [(404, "warning"), (405, "warning"), (500, "error"), (402, "error")])
 def test_a_server_without_a_list_is_only_a_warning(examine: Examine, listing: Listing, status: int, level: str) -> None:
     listing.status = status
-    assert examine(**lab(listing)).about("model servers", level, "lab", "models test")
+    assert examine(**lab(listing)).about("model servers", level, "lab", "parley models")
 
 
 def test_a_server_that_cannot_be_reached_is_found(examine: Examine) -> None:

@@ -17,8 +17,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from app.cli.common import out
 from app.cli.logging_setup import TextFormatter as LogText
+from app.cli.printing import out
 from app.cli.safe_console import EscapingConsole, plain
 from storage import column_types
 from storage.datasets.describe.csv_injection import escaped, is_formula

@@ -94,10 +94,10 @@ def test_the_command_records_and_shows_them(tmp_path: Path) -> None:
     file = str(next(tmp_path.glob("*.yaml")))
     done(tmp_path, "publish", file)
     assert "no study 'smal'" in done(tmp_path, "metadata", "smal", file, code=2)
-    shown = json.loads(done(tmp_path, "metadata", "small", "--json"))
+    shown = json.loads(done(tmp_path, "show", "metadata", "small", "--json"))
     assert shown == {"license": "CC0-1.0", "authors": [{**AUTHORS[0]}]}
     done(tmp_path, "metadata", "small", written(tmp_path, license="CC-BY-4.0", doi="10.1234/x"))
-    assert "10.1234/x" in done(tmp_path, "metadata", "small")
+    assert "10.1234/x" in done(tmp_path, "show", "metadata", "small")
     wrong = done(tmp_path, "metadata", "small", written(tmp_path, doi="x", licence="MIT"), code=2)
     assert all(word in wrong for word in ("dataset.doi", "dataset.licence", "'license'?"))
     (tmp_path / "none.yaml").write_text("study: small\n", encoding="utf-8")

@@ -354,7 +354,7 @@ def test_the_commands_tell_and_migrate(tmp_path: Path) -> None:
     shutil.copy(tmp_path / "parley.db", tmp_path / "newer.db")
     newer = f"sqlite:///{tmp_path}/newer.db"
     migrate(newer, lambda revision: tmp_path / "kept.db", revisions=LATER)
-    for words in (("db", "status"), ("db", "migrate"), ("links", "demo")):
+    for words in (("db", "status"), ("db", "migrate"), ("recruit", "links", "demo")):
         refused = parley(*words, folder=tmp_path, PARLEY_DATABASE_URL=newer)
         assert refused.returncode == 2
         assert "newer Parley" in refused.stderr

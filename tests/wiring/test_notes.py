@@ -130,11 +130,9 @@ async def test_the_commands_say_the_same(tmp_path: Path, database: Database) -> 
     assert parley("session", "note", "short", "1", "Rang up.", folder=tmp_path).returncode == 0
     assert "nothing was saved" in parley("session", "exclude", "short", "1", folder=tmp_path).stderr
     done = parley("session", "exclude", "short", "1", "--reason", "a friend", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "Session 1 is excluded.\n")
+    assert done.returncode == 0
     assert excluded(database, "short") == ["a friend"]
-    assert (
-        parley("session", "exclude", "short", "1", "--undo", "--reason", "no friend", folder=tmp_path).returncode == 0
-    )
+    assert parley("session", "include", "short", "1", "--reason", "no friend", folder=tmp_path).returncode == 0
     missing = parley("session", "note", "short", "7", "Nobody", folder=tmp_path)
     assert (missing.returncode, "no session number 7" in missing.stderr) == (2, True)
     told = [(event.kind, event.data["who"]) for event in load(database, stream) if event.by == "researcher"]

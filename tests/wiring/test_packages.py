@@ -81,7 +81,7 @@ def hello(
 
 def test_an_annotator_that_cannot_be_loaded_stops_no_other_command(tmp_path: Path) -> None:
     folder = installed(tmp_path, "parley.annotators", "sorry", "import sys\nsys.exit(0)\n")
-    words = "annotate demo --annotator user_effort --model scripted:x --dry-run"
+    words = "annotate run demo --annotator user_effort --model scripted:x --dry-run"
     done = parley(folder, "annotate run --help", "simulate demo -n 1", words, code=ALL)
     helped, simulated, (refused, said) = map(json.loads, done.stdout.splitlines())
     assert (helped[0], simulated[0], refused) == (0, 0, 2), done.stderr

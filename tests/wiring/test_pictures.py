@@ -142,7 +142,7 @@ def test_the_commands_name_each_text_whose_picture_cannot_be_shown(tmp_path: Pat
     models = {"tutor": {"backend": "scripted"}}
     raw = {"study": "s", "title": "S", "problems": {"q": {"path": "q.csv"}}, "models": models, "flow": flow}
     (tmp_path / "s.yaml").write_text(yaml_text(raw), encoding="utf-8")
-    for command in ("check s.yaml --bots 0", "items q.csv", "items q.csv --json"):
+    for command in ("check s.yaml --bots 0", "show items q.csv", "show items q.csv --json"):
         done = parley(*command.split(), folder=tmp_path)
         said = done.stdout + done.stderr
         assert done.returncode == 2, command

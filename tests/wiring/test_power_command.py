@@ -13,9 +13,10 @@ from tests.fakes.trials import trial
 
 pytestmark = pytest.mark.nightly
 
-SMALL = ("power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
+SMALL = ("trial", "power", "trial.yaml", "--hypothesis", "right", "-n", "30", "--runs", "20", "--workers", "1")
 FLAGS = (
-    "--baseline", "0.6", "--icc-participant", "0.1", "--icc-question", "0.05", "--covariate-r2", "0.04",
+    "--assume", "baseline=0.6", "--assume", "icc_participant=0.1", "--assume", "icc_question=0.05",
+    "--assume", "covariate_r2=0.04",
 )  # fmt: skip
 
 
@@ -63,10 +64,10 @@ def test_assumptions_can_come_from_the_sessions_there_are(tmp_path: Path) -> Non
 def test_what_lacks_is_said(tmp_path: Path) -> None:
     trial(tmp_path)
     for words, part in (
-        (SMALL, "--baseline"),
-        (("power", "demo"), "no `plan:`"),
+        (SMALL, "baseline"),
+        (("trial", "power", "demo"), "no `plan:`"),
         ((*SMALL, "--from", "nowhere"), "no database"),
-        ((*SMALL[:2], *FLAGS), "several"),
+        ((*SMALL[:3], *FLAGS), "several"),
         ((*SMALL, *FLAGS, "-o", "none/power.svg"), "there is no folder none"),
     ):
         done = parley(*words, folder=tmp_path)

@@ -195,7 +195,7 @@ async def test_signed_links_are_written_for_a_file_of_ids_and_are_their_owners_a
     path = study(tmp_path, recruitment={"channels": ["sona", "lab"], "id_proof": "required"})
     (tmp_path / "ids.txt").write_text("4711\n\n4712\n4711\n", encoding="utf-8")
     async with serving(settings_for(tmp_path), path) as served:
-        words = ("links", "small", "--ids", "ids.txt", "-o", "links.csv")
+        words = ("recruit", "links", "small", "--ids", "ids.txt", "-o", "links.csv")
         done = parley(*words, folder=tmp_path, PARLEY_SECRET=SECRET)
         assert done.returncode == 0, done.stderr
         assert stat.S_IMODE((tmp_path / "links.csv").stat().st_mode) == 0o600
@@ -223,7 +223,7 @@ async def test_what_cannot_be_signed_is_refused(tmp_path: Path) -> None:
             ("4711\n", "sonar", "sona"),
         ):
             (tmp_path / "ids.txt").write_text(ids, encoding="utf-8")
-            words = ("links", "small", "--ids", "ids.txt", "--recruiter", recruiter)
+            words = ("recruit", "links", "small", "--ids", "ids.txt", "--recruiter", recruiter)
             done = parley(*words, folder=tmp_path, PARLEY_SECRET=SECRET)
             assert (done.returncode, named in done.stderr) == (2, True), done.stderr
 
@@ -261,7 +261,7 @@ PLAIN, PROVEN = "?PROLIFIC_PID=abc123&SESSION_ID=s1", signed("small", "prolific"
 
 
 @pytest.mark.parametrize(
-    ("links", "paid"),
+    ("recruit", "links", "paid"),
     [
         ([PLAIN, PLAIN, PLAIN], 0),
         ([PLAIN, PROVEN, PLAIN], 1),

@@ -19,7 +19,7 @@ from app.analysis.figure_names import patterns
 from app.analysis.report import FORMATS, build_report
 from app.analysis.report.published_comparison import PAPERS
 from app.analysis.results import NAMES, results
-from app.cli import report, simulator_quality
+from app.cli import report, show_results
 from storage.db.engine import open_database
 from tests.fakes.commanding import parley
 from tests.fakes.databases import fill
@@ -151,4 +151,4 @@ print(len(os.listdir('/proc/self/task')) if os.path.exists('/proc/self/task') el
     assert done.stdout.split() == ["set()", "1"]
     assert tuple(FORMATS) == report.FORMS
     assert tuple(PAPERS) == report.PAPERS
-    assert simulator_quality.LEAST == analysis.LEAST
+    assert show_results.FEWEST_ANSWERS == analysis.LEAST

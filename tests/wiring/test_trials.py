@@ -116,8 +116,8 @@ def test_a_preregistration_holds_the_study_and_is_recorded_with_the_hashes_of_it
     run("publish", "uplift.yaml")
     (found,) = json.loads(run("show", "deviations", "uplift", "--json").stdout)
     assert found["reason"] == ""
-    run("show", "deviations", "uplift", "--explain", "no-such", "--why", "x", code=2)
-    run("show", "deviations", "uplift", "--explain", found["name"], "--why", "A site joined.")
+    run("trial", "explain", "uplift", "no-such", "x", code=2)
+    run("trial", "explain", "uplift", found["name"], "A site joined.")
     assert json.loads(run("show", "deviations", "uplift", "--json").stdout) == [found | {"reason": "A site joined."}]
 
 

@@ -23,7 +23,11 @@ pytestmark = pytest.mark.nightly
 
 PEOPLE = 32
 SMALL = ("-n", "40", "--effect", "0.1", "--runs", "20", "--workers", "1")
-ASSUMED = ("--baseline", "0.4", "--icc-participant", "0.05", "--icc-question", "0.1", "--dropout", "0.1")
+ASSUMED = [
+    word
+    for assumed in ("baseline=0.4", "icc_participant=0.05", "icc_question=0.1", "dropout=0.1")
+    for word in ("--assume", assumed)
+]
 
 
 def take_part(database: Database, file: Path, count: int, seed: str) -> None:

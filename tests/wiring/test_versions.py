@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -175,7 +176,7 @@ def test_the_commands_lead_from_a_template_to_its_second_version(tmp_path: Path)
     assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d", run("show", "versions", "mine"))) == 2
     assert "-  title: Which assistant is better?" in run("show", "diff", "mine")
     run("recruit", "close", "mine", "--reason", "enough")
-    assert "Closed (enough)" in run("show", "status", "mine")
+    assert json.loads(run("show", "status", "mine", "--json"))["reason"] == "enough"
     assert "no version of" in parley("show", "diff", "mine", "--before", "zzz", folder=tmp_path).stderr
     assert "exists already" in parley("new", str(tmp_path / "mine"), folder=tmp_path).stderr
 

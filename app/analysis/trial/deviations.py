@@ -1,7 +1,7 @@
 """Deviations from a preregistered plan, found in what is recorded: changed versions, exclusions, an early end.
 
 Nothing is a deviation before the preregistration, and nothing that the plan itself says. Reasons are given afterwards
-(`parley show deviations STUDY --explain`), except for exclusions and the end, which have theirs.
+(`parley trial explain STUDY`), except for exclusions and the end, which have theirs.
 """
 
 from __future__ import annotations

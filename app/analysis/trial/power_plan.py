@@ -157,18 +157,13 @@ def _assumptions(hypothesis: Hypothesis, design: Design, known: Mapping[str, flo
         "icc_question": design.questions > 1,
         "covariate_r2": design.covariates > 0,
     }
-    if lacking := [option(name) for name, needs in needed.items() if needs and name not in known]:
+    if lacking := [f"--assume {name}=..." for name, needs in needed.items() if needs and name not in known]:
         raise TrialError(
             f"{hypothesis.id}: power needs assumptions. Give {', '.join(lacking)}, or take them from data, as with "
             "--from pilot."
         )
     used = {name: known[name] for name, needs in needed.items() if needs}
     return Assumptions(**used, dropout=known.get("dropout", 0.0))
-
-
-def option(name: str) -> str:
-    """The option of a field of `Assumptions`."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _default_effects(hypothesis: Hypothesis, assumed: Assumptions) -> tuple[float, ...]:

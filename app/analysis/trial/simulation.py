@@ -112,7 +112,7 @@ class Assumptions:
         if self.covariate_r2 > (self.icc_participant if answers > 1 else MOST):
             raise TrialError(
                 f"Covariates cannot explain {self.covariate_r2:g} of the variance of answers where only "
-                f"{self.icc_participant:g} of it is between participants: lower --covariate-r2."
+                f"{self.icc_participant:g} of it is between participants: lower covariate_r2."
             )
         if self.sd is not None:
             return min(self.covariate_r2, most)

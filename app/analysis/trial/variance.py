@@ -54,7 +54,7 @@ def observe(rows: pd.DataFrame, covariates: Sequence[str] = ()) -> Observed:
     if number_of(people) < FEWEST:
         raise TrialError(
             f"{number_of(people)} participants have a value there; variances need {FEWEST}. Give the assumptions as "
-            "options: --baseline, --sd, --icc-participant, --icc-question."
+            "options: --assume baseline=..., sd, icc_participant, icc_question."
         )
     control = there["value"][group.isin([CONTROL, BEFORE])]
     if control.empty:
@@ -83,7 +83,7 @@ def _explained(rows: pd.DataFrame, covariates: Sequence[str]) -> float:
     if free < FEWEST:
         raise TrialError(
             f"{len(means)} participants have a value and the covariates there, too few to say what the covariates "
-            "explain: give --covariate-r2."
+            "explain: give --assume covariate_r2=..."
         )
     y = (means["left"] - means["left"].mean()).to_numpy(float)
     x = (means[list(covariates)] - means[list(covariates)].mean()).to_numpy(float)
