@@ -105,7 +105,7 @@ def withdraw(person: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
         if not yes and not typer.confirm(f"Erase session {stream} permanently?"):
             continue
         erased = act_on(database, partial(Sessions.withdraw, stream=stream))
-        echo(f"Session {stream} {'was' if erased else 'had been'} erased.")
+        echo(f"Session {stream} {'was erased' if erased else 'had been erased before'}.")
 
 
 @commands.command("retention")

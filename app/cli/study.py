@@ -181,8 +181,8 @@ def check(
     for title in ("missing_translations", "unused_translations"):
         data[title] = {tag: len(texts) for tag, texts in data[title].items() if texts}
     show({name: value for name, value in data.items() if value not in ([], {}, None)}, as_json)
-    if data["missing_translations"]:
-        echo(f"To list them: parley show translations {quote(study)} --language LANGUAGE")
+    for tag in data["missing_translations"]:
+        echo(f"To list what lacks a translation: parley show translations {quote(study)} --language {tag}")
     echo("No errors.", "green")
 
 

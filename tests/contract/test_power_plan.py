@@ -91,7 +91,7 @@ def test_assumptions_are_the_pilots_where_no_option_says_otherwise(made: Study, 
 
 def test_assumptions_that_nobody_gave_are_asked_for(made: Study, data: TrialData) -> None:
     plan = plan_of(made)
-    with pytest.raises(TrialError, match="baseline=.*icc_participant=.*icc_question="):
+    with pytest.raises(TrialError, match=r"baseline=.*icc_participant=.*icc_question="):
         plan_power(made, plan, plan.hypotheses[0], data, Pilot(), PowerOptions())
     with pytest.raises(TrialError, match="sd="):
         plan_power(made, plan, plan.hypotheses[1], data, Pilot(), PowerOptions(FLAGS))

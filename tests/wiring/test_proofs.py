@@ -261,7 +261,7 @@ PLAIN, PROVEN = "?PROLIFIC_PID=abc123&SESSION_ID=s1", signed("small", "prolific"
 
 
 @pytest.mark.parametrize(
-    ("recruit", "links", "paid"),
+    ("links", "paid"),
     [
         ([PLAIN, PLAIN, PLAIN], 0),
         ([PLAIN, PROVEN, PLAIN], 1),

@@ -88,7 +88,7 @@ async def test_neither_the_id_nor_its_digest_leads_to_the_data_any_more(visits: 
     place = "rowid" if visits.database.dialect.name == "sqlite" else "ctid"
     rows = query(visits.database, f"SELECT {place}, digest FROM participant_identity ORDER BY {place}")
     assert [row[1] for row in rows] == sorted(row[1] for row in rows), "nor the order in which they came"
-    done = command_of(visits, "withdraw", ADA, "--yes")
+    done = command_of(visits, "person", "withdraw", ADA, "--yes")
     assert (done.returncode, "no session found" in done.stderr) == (2, True)
 
 
