@@ -5,7 +5,7 @@ The analysis is imported where it is needed, as that takes as long as all other 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
@@ -22,7 +22,6 @@ from app.clock import SystemClock
 from app.config.secret import secret_for
 from app.errors import AnnotatorUnknown
 from app.studies.loader import load_study
-from experiments.errors import suggestion
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.label_samples import LabelSample, record_label_sample

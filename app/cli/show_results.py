@@ -9,12 +9,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 from app.cli.common import AsJson, OriginOption, StudyName, existing_database, name_of, option
-from app.cli.printing import err, iso, show, warn
+from app.cli.printing import iso, show
 from app.cli.show import shown
-from app.clock import SystemClock
-from app.errors import SettingsError, TrialError
 from experiments.views.integrity import INDICATORS
-from problems.errors import install_line
 from storage.datasets.integrity import excluded_sessions
 from storage.db.engine import Database, open_database
 from storage.errors import StorageError
