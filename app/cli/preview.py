@@ -11,7 +11,7 @@ from app.cli.session import act_on
 from app.config.secret import secret_for
 from app.errors import SettingsError
 from app.studies.loader import load_study
-from app.web.participant.preview_links import PreviewLinks
+from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from storage.db.engine import open_database
 from storage.registers.studies import Studies
@@ -42,4 +42,4 @@ def preview(
     database = open_database(settings.database_url)
     Studies(database).register(found)
     stream = act_on(database, lambda sessions: advance_to_step(sessions, found, target))
-    print(PreviewLinks(secret_for(settings, database)).link(settings, stream))
+    print(PreviewLinks(secret_for(settings, database)).link(settings.address, stream))

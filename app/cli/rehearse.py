@@ -31,7 +31,7 @@ from app.cli.printing import echo, progress_bar, show
 from app.cli.study import ModelsThatReply, calls_servers, confirm_cost
 from app.clock import SystemClock
 from app.config.secret import secret_for
-from app.web.participant.rehearsal_links import HEADER, RehearsalLinks, RehearsedVisitor
+from app.web.participant.signed_links import REHEARSAL_HEADER, RehearsalLinks, RehearsedVisitor
 from experiments.session.engine import fold
 from experiments.session.seeded_random import pick, uniform
 from experiments.study.screen import Screen
@@ -123,7 +123,7 @@ class _Links:
 
     def headers(self, visit: Visit) -> Mapping[str, str]:
         """The headers of a visit's requests."""
-        return {HEADER: self._links.token(self.of(visit))}
+        return {REHEARSAL_HEADER: self._links.token(self.of(visit))}
 
 
 class _KnownAnswers:

@@ -12,7 +12,7 @@ from app.config.secret import secret_for
 from app.config.settings import Settings
 from app.web import qr_code
 from app.web.participant.recruiter_links import recruitment_links
-from app.web.participant.trial_links import TrialLinks
+from app.web.participant.signed_links import TrialLinks
 from experiments.study.study import Study
 from storage.db.engine import Database
 from storage.registers.studies import Studies

@@ -28,7 +28,7 @@ from app.errors import SettingsError
 from app.privacy.screens import START, SeenScreen
 from app.session.service import Sessions
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.trial_links import TrialLinks
+from app.web.participant.signed_links import TrialLinks
 from experiments.study.study import Study
 from problems.errors import install_line
 from storage.db.engine import Database, open_database

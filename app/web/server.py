@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,14 +28,11 @@ from app.web.metrics import metrics_of
 from app.web.open_studies import OpenStudies
 from app.web.participant import page
 from app.web.participant.api import ParticipantApi
-from app.web.participant.preview_links import PreviewLinks
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
-from app.web.participant.rehearsal_links import RehearsalLinks
 from app.web.participant.session_cookie import SessionCookie, session_of
-from app.web.participant.start_page import StartPage, storage_error_page
-from app.web.participant.tickets import Tickets
-from app.web.participant.trial_links import TrialLinks
+from app.web.participant.signed_links import PreviewLinks, RehearsalLinks, Tickets, TrialLinks
+from app.web.participant.start_page import StartPage, not_found_page, storage_error_page
 from app.web.redaction import redacted_path
 from app.web.security import SecurityMiddleware, is_route
 from app.web.sub_path import SubPath
@@ -45,6 +42,7 @@ from problems.errors import ParleyError
 from problems.plugins import raising_package
 from storage.db.engine import Database
 from storage.log.seats import last_us
+from storage.registers.origins import Origin
 from storage.registers.participants import Participants
 from storage.registers.study_versions import publish_on_start
 
@@ -115,7 +113,7 @@ def build_app(
         routes=[
             *ParticipantApi(runtime, cookies).routes(),
             *arrival.routes(),
-            PreviewLinks(secret).route(runtime, cookies),
+            _preview_route(PreviewLinks(secret), runtime, cookies),
             pictures.participants_route(runtime, cookies),
             *(Route(f"/healthz{path}", inside(answer), methods=["GET", "HEAD"]) for path, answer in checks.items()),
             *page.routes(settings.sub_path),  # last, because they match every path
@@ -195,3 +193,18 @@ async def error_response(request: Request, error: Exception) -> Response:
     if request.url.path.startswith("/api/"):
         return JSONResponse({"note": note}, status_code=503)
     return storage_error_page(say.tag, note)
+
+
+def _preview_route(links: PreviewLinks, runtime: SessionService, cookies: SessionCookie) -> Route:
+    """`/walk/{token}`: sets the session's cookie and redirects to the page."""
+
+    async def go_on(request: Request) -> Response:
+        stream = links.stream(request.path_params["token"])
+        live = await runtime.reload(stream) if stream else None
+        if live is None or live.state.enrolled.get("origin") != Origin.PILOT:
+            return not_found_page(request)
+        response = RedirectResponse("/", status_code=303)
+        cookies.write(response, live.stream)
+        return response
+
+    return Route("/walk/{token}", go_on, methods=["GET", "HEAD"])

@@ -19,11 +19,9 @@ from app.web.open_studies import OpenStudies
 from app.web.participant.api import ParticipantApi
 from app.web.participant.prolific_tokens import ProlificTokens
 from app.web.participant.recruiter_links import Links
-from app.web.participant.rehearsal_links import RehearsalLinks
 from app.web.participant.session_cookie import SessionCookie
+from app.web.participant.signed_links import RehearsalLinks, Tickets, TrialLinks
 from app.web.participant.start_page import StartPage
-from app.web.participant.tickets import Tickets
-from app.web.participant.trial_links import TrialLinks
 from experiments.study.study import Study
 from storage import tables
 from storage.db.engine import Database

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,8 +13,7 @@ import httpx2
 import pytest
 from itsdangerous import URLSafeTimedSerializer
 
-from app.web.participant import tickets
-from app.web.participant.tickets import Tickets
+from app.web.participant.signed_links import DAY_S, Tickets
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.served import SECRET, Served, serving, settings_for, ticket
@@ -50,10 +50,10 @@ async def test_a_request_without_a_ticket_of_this_page_begins_nothing_and_leads_
             for told in wrong:
                 answer = await client.post("/s/talk?lang=en", data={"ticket": told} if told else {})
                 assert (answer.status_code, sessions(served)) == (303, 0)
+            old, later = Tickets(SECRET).new("talk"), time.time() + DAY_S + 5
             with monkeypatch.context() as patch:
-                patch.setattr(tickets, "LASTS_S", -1)
-                answer = await client.post("/s/talk", data=ticket("talk"))
-                assert (answer.status_code, sessions(served)) == (303, 0), "it is too old"
+                patch.setattr("itsdangerous.timed.time.time", lambda: later)
+                assert Tickets(SECRET).session(old, "talk") == ""
             page = await client.get(answer.headers["location"])
             fresh = re.findall(r'name="ticket" value="([\w.-]+)"', page.text)[0]
             assert (await client.post("/s/talk", data={"ticket": fresh})).headers["location"] == "/"

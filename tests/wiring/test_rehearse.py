@@ -18,8 +18,13 @@ from starlette.requests import Request
 from app.cli.rehearse import INTERRUPTED
 from app.studies.loader import read_yaml
 from app.web.console.session_filters import OF_PEOPLE
-from app.web.participant import rehearsal_links
-from app.web.participant.rehearsal_links import HEADER, PARAMETER, RehearsalLinks, RehearsedVisitor
+from app.web.participant.signed_links import (
+    HOUR_S,
+    REHEARSAL_HEADER,
+    REHEARSAL_PARAMETER,
+    RehearsalLinks,
+    RehearsedVisitor,
+)
 from storage import tables
 from storage.log.rehearsals import rehearsed_sessions
 from storage.registers.participants import Participants
@@ -171,17 +176,19 @@ def test_nobody_else_can_begin_a_rehearsed_session(served: Served, monkeypatch: 
     visitor = RehearsedVisitor("short", "x", "prolific", "rehearsal-x")
     ours, theirs = RehearsalLinks(SECRET), RehearsalLinks("another secret of thirty-two chars")
     other = RehearsedVisitor("other", "x")
-    forged = [theirs.path(visitor), f"/s/short?{PARAMETER}=", f"/s/short?{PARAMETER}=x&{REAL[1:]}"]
+    forged = [theirs.path(visitor), f"/s/short?{REHEARSAL_PARAMETER}=", f"/s/short?{REHEARSAL_PARAMETER}=x&{REAL[1:]}"]
     forged.append(ours.path(other).replace("/s/other", "/s/short"))
     for path in forged:
         assert httpx2.get(f"{served.url}{path}").status_code == 403
     for links in (ours, theirs):
-        sent = httpx2.Request("GET", served.url, headers={HEADER: links.token(visitor)})
+        sent = httpx2.Request("GET", served.url, headers={REHEARSAL_HEADER: links.token(visitor)})
         scope = {"type": "http", "headers": sent.headers.raw}
         assert ours.sent_by(Request(scope)) is (links is ours)
     assert httpx2.get(f"{served.url}{ours.path(visitor)}").status_code == 200
-    monkeypatch.setattr(rehearsal_links, "LASTS_S", -1)
-    assert httpx2.get(f"{served.url}{ours.path(visitor)}").status_code == 403
+    token, later = ours.token(visitor), time.time() + HOUR_S + 5
+    with monkeypatch.context() as patch:
+        patch.setattr("itsdangerous.timed.time.time", lambda: later)
+        assert ours.read(token, "short") is None
     assert rows(served.database, tables.sessions) == []
 
 

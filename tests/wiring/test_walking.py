@@ -13,7 +13,7 @@ from app.clock import SystemClock
 from app.session.service import Sessions
 from app.studies.loader import load_study
 from app.studies.outline import outline, steps
-from app.web.participant.preview_links import LASTS_S, PreviewLinks
+from app.web.participant.signed_links import HOUR_S, PreviewLinks
 from experiments.errors import StudyError
 from experiments.events import Event
 from experiments.session.engine import fold, screen
@@ -87,7 +87,7 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
     sessions = Sessions(served.database, SystemClock())
     stream = await advance_to_step(sessions, draft, PreviewTarget("question[*]/alone"))
     await sessions.close()
-    link = PreviewLinks(SECRET).link(served.settings, stream)
+    link = PreviewLinks(SECRET).link(served.settings.address, stream)
     assert link.startswith("http://127.0.0.1:7860/walk/")
     async with HttpBot(served.url, "walker") as walker:
         answer = await walker.send("GET", link.removeprefix("http://127.0.0.1:7860"))
@@ -105,16 +105,16 @@ async def test_a_link_leads_a_browser_into_the_session_of_a_study_that_is_not_se
 async def test_only_links_of_ours_to_pilots_open_anything(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     async with HttpBot(served.url, "person") as person, HttpBot(served.url, "thief") as thief:
         await person.arrive("short")
-        walks, settings = PreviewLinks(SECRET), served.settings
-        good = walks.link(settings, person.stream).rpartition("/")[2]
-        forged = PreviewLinks("another secret of thirty-two chars").link(settings, person.stream).rpartition("/")[2]
-        unknown = walks.link(settings, "00000000-0000-0000-0000-000000000000").rpartition("/")[2]
+        walks, address = PreviewLinks(SECRET), served.settings.address
+        good = walks.link(address, person.stream).rpartition("/")[2]
+        forged = PreviewLinks("another secret of thirty-two chars").link(address, person.stream).rpartition("/")[2]
+        unknown = walks.link(address, "00000000-0000-0000-0000-000000000000").rpartition("/")[2]
         for token in (good, forged, unknown, good[:-1], f"x{good}", person.client.cookies["parley"], "x"):
             answer = await thief.send("GET", f"/walk/{token}")
             assert answer.status_code == 404, token
             assert "parley" not in thief.client.cookies
     assert walks.stream(good) == person.stream
-    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: SystemClock().now_us() / 1e6 + LASTS_S + 5)
+    monkeypatch.setattr("itsdangerous.timed.time.time", lambda: SystemClock().now_us() / 1e6 + HOUR_S + 5)
     assert walks.stream(good) is None
 
 

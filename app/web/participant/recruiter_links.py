@@ -2,7 +2,7 @@
 
 An id alone proves nothing: others may know or guess it. It is proven by a personal link or a signed link, which only
 this deployment can make, or by the token with which Prolific signs its links (prolific_tokens.py). Rehearsed
-participants have links of their own (rehearsal_links.py).
+participants have links of their own (signed_links.py).
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ from app.web.participant.link_ids import (
     read_ids,
 )
 from app.web.participant.prolific_tokens import KeysUnavailable, ProlificTokens
-from app.web.participant.rehearsal_links import PARAMETER, RehearsalLinks, RehearsedVisitor
-from app.web.participant.trial_links import Trial, TrialLinks
+from app.web.participant.signed_links import REHEARSAL_PARAMETER, RehearsalLinks, RehearsedVisitor, Trial, TrialLinks
 from experiments.study.sections.recruitment import Recruitment
 from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
@@ -57,7 +56,7 @@ class IdentityClaim:
 
     `unreadable`: an id in the link that was not taken. `forged`: the link has an invalid proof. `untold`: it has a
     token that cannot be verified at the moment. `unaccepted`: a worker at MTurk only previews the task. `trial`: it is
-    a link to preview or pilot the study (trial_links.py). `rehearsed` is a rehearsed participant (rehearsal_links.py).
+    a link to preview or pilot the study (signed_links.py). `rehearsed` is a rehearsed participant.
     Every study accepts both.
     """
 
@@ -128,8 +127,8 @@ class Links:
 
     def _claim_apart(self, query: Mapping[str, str], study: Study) -> IdentityClaim | None:
         """The claim of a link to preview, pilot or rehearse a study; None for a participant's link."""
-        if PARAMETER in query:
-            visitor = self._rehearsals.read(query[PARAMETER], study.name)
+        if REHEARSAL_PARAMETER in query:
+            visitor = self._rehearsals.read(query[REHEARSAL_PARAMETER], study.name)
             if visitor is None:
                 return IdentityClaim(forged=True)
             proof: Proof = "signed link" if visitor.person else "none"

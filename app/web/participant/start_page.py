@@ -32,7 +32,7 @@ from app.web.open_studies import OpenStudies, OpenStudy
 from app.web.participant.recruiter_links import IdentityClaim, Links, Refusal, recruiter_labels, refusal
 from app.web.participant.returning import Returning, ReturnResult, cookie_of
 from app.web.participant.session_cookie import SessionCookie
-from app.web.participant.tickets import Tickets
+from app.web.participant.signed_links import Tickets
 from app.web.rate_limit import AddressLimiter
 from app.web.throttled_log import LINK_PROBLEM, MANY_FORGED, MANY_NEW, NOT_SECURE, ThrottledWarning
 from experiments.errors import Refused, StudyError, ValidationIssue

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from app.studies.loader import read_yaml
-from app.web.participant.tickets import Tickets
+from app.web.participant.signed_links import Tickets
 from tests.fakes import studies
 
 STUDY = "load"

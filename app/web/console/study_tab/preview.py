@@ -17,7 +17,7 @@ from app.web.console.current_user import CurrentUser
 from app.web.console.study_tab.base import Refresh, StudyView, Updates, load_view
 from app.web.console.study_tab.recruitment import cell_of, pairs
 from app.web.console.tab import TabLocation, dropdown
-from app.web.participant.preview_links import PreviewLinks
+from app.web.participant.signed_links import PreviewLinks
 from experiments.errors import suggestion
 from experiments.study.study import Study
 
@@ -97,7 +97,7 @@ class PreviewSection:
         self._desk.studies.register(study)
         stream = asyncio.run(advance_to_step(self._desk.sessions, study, target))
         self._desk.audit(visitor, f"started a preview at {target.step or 'the beginning'}", study.name)
-        link = self._walks.link(self._desk.settings, stream)
+        link = self._walks.link(self._desk.settings.address, stream)
         return {self._link: self._desk.html("study_link.html.j2", link=link, target=target)}
 
 

@@ -17,7 +17,7 @@ from app.web.console.study_tab.base import UNPUBLISHED, Refresh, StudyView, Upda
 from app.web.console.tab import TabLocation, dropdown
 from app.web.link_problem_texts import problem_rows
 from app.web.participant.recruiter_links import recruitment_links
-from app.web.participant.trial_links import TrialLinks
+from app.web.participant.signed_links import TrialLinks
 from app.web.qr_code import as_svg
 from experiments.session.study_status import Decision
 from experiments.study.cells import cells, parse_cell

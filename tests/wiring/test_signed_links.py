@@ -11,7 +11,7 @@ import pytest
 
 from app.cli.study_links import address_for_phones
 from app.studies.loader import read_yaml
-from app.web.participant.trial_links import LASTS_S, Trial, TrialLinks
+from app.web.participant.signed_links import TRIALS_LAST_S, Trial, TrialLinks
 from storage.registers.study_status import set_status
 from tests.fakes import studies
 from tests.fakes.http_bot import HttpBot
@@ -39,7 +39,7 @@ def search(trial: Trial, study: str = "talk", secret: str = SECRET) -> str:
 
 
 @pytest.mark.parametrize("state", ["", "paused", "closed"])
-@pytest.mark.parametrize("trial", LASTS_S)
+@pytest.mark.parametrize("trial", TRIALS_LAST_S)
 async def test_a_trial_needs_no_recruiter_and_is_a_pilot(prolific: Served, trial: Trial, state: str) -> None:
     if state:
         set_status(prolific.database, "talk", state, {"why": "test"}, by="researcher", at_us=1)  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ async def test_a_trial_needs_no_recruiter_and_is_a_pilot(prolific: Served, trial
 async def test_a_pilot_is_continued_and_a_preview_begins_anew(prolific: Served) -> None:
     async with HttpBot(prolific.url, "colleague") as bot:
         streams = {}
-        for trial in LASTS_S:
+        for trial in TRIALS_LAST_S:
             for turn in range(2):
                 await bot.arrive("talk", search(trial))
                 streams[trial, turn] = bot.stream
@@ -75,7 +75,7 @@ async def test_a_link_that_is_expired_or_of_another_study_starts_nothing(
     async with httpx2.AsyncClient(base_url=prolific.url, timeout=60) as client:
         assert (await client.get(f"/s/talk{late}")).status_code == 200
         assert [(await client.get(f"/s/talk{link}")).status_code for link in wrong] == [403] * len(wrong)
-        later = time.time() + LASTS_S["pilot"] + 1
+        later = time.time() + TRIALS_LAST_S["pilot"] + 1
         monkeypatch.setattr("itsdangerous.timed.time.time", lambda: later)
         assert (await client.get(f"/s/talk{late}")).status_code == 403
 
