@@ -114,7 +114,7 @@ def true_counts(kinds: tuple[Raters, ...], seed: int = 7, items: int = 2000, rou
     """The counts (conversations, values) of 6,000 raters of each kind."""
     chance = np.random.default_rng(seed)
     harm = chance.standard_normal((2, items))
-    return [sum(kind.marks(chance, 300, harm).sum(axis=1) for _ in range(rounds)).T for kind in kinds]
+    return [np.sum([kind.marks(chance, 300, harm).sum(axis=1) for _ in range(rounds)], axis=0).T for kind in kinds]
 
 
 @cache
