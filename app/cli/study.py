@@ -76,7 +76,9 @@ def demo(
 @command("serve")
 def serve(
     studies: StudiesToServe = None,
-    workers: Annotated[int, option("--workers N", "Number of processes, one for each core to use.", min=1, max=64)] = 1,
+    workers: Annotated[
+        int, option("--workers N", "Processes, one for each core to use. Several need PostgreSQL.", min=1, max=64)
+    ] = 1,
     host: Host = None,
     port: Port = None,
     database: DatabaseAddress = None,
@@ -109,9 +111,11 @@ def serve_studies(
     qr: bool = False,
 ) -> None:
     """Serve these studies and the published ones until stopped, and print the links for participants."""
-    from app.cli.workers import supervise
+    from app.cli.workers import require_settings_of_workers, supervise
     from app.web.server import build_app
 
+    if workers > 1:
+        require_settings_of_workers(settings, workers)
     require_free_port(settings, "port")
     studies = [study for _, study in files]
     names = [study.name for study in studies]

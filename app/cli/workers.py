@@ -1,4 +1,4 @@
-"""`parley serve --workers N`: processes that share one socket and one database; where one ends another takes its place.
+"""`parley serve --workers N`: processes over one socket and one PostgreSQL; where one ends another takes its place.
 
 What waits to be accepted waits at the socket, which the supervisor holds as well, so a worker that is killed takes only
 what it was answering. A reply is claimed by the worker that asks for it (`storage/db/advisory_locks.py`). uvicorn has
@@ -25,6 +25,7 @@ from app.errors import SettingsError
 from app.studies.loader import load_study
 from app.web.server import build_app
 from problems.errors import ParleyError
+from storage.db.database_url import redact_password, sqlite_path
 from storage.db.engine import open_database
 
 log = logging.getLogger(__name__)
@@ -32,13 +33,23 @@ LOOK_S = 0.2
 """How often it is looked whether a worker has ended."""
 
 
-def supervise(settings: Settings, references: Sequence[str], count: int) -> None:
-    """Serve studies by so many workers until somebody stops it, or one says that it cannot start."""
+def require_settings_of_workers(settings: Settings, count: int) -> None:
+    """Raise SettingsError where the settings are those of a single process."""
+    if sqlite_path(settings.database_url) is not None:
+        raise SettingsError(
+            f"{count} workers need PostgreSQL, and {redact_password(settings.database_url)} is SQLite, which has one "
+            f"server. Set {env_name('database_url')}=postgresql+psycopg://USER:PASSWORD@HOST/NAME, or serve without "
+            "--workers"
+        )
     if settings.metrics_port is not None:
         raise SettingsError(
             f"{env_name('metrics_port')} is set, and each of {count} workers would report its own metrics there. Unset "
-            "it; or serve without --workers, by several servers over one PostgreSQL, each with a port of its own"
+            "it; or serve without --workers, by several servers, each with a port of its own"
         )
+
+
+def supervise(settings: Settings, references: Sequence[str], count: int) -> None:
+    """Serve studies by so many workers until somebody stops it, or one says that it cannot start."""
     told: list[int] = []
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, _: told.append(number))
@@ -78,7 +89,7 @@ def work(settings: Settings, references: Sequence[str], listening: socket.socket
     end_with_parent()
     try:
         database = open_database(settings.database_url)
-        server = build_app(settings, database, [load_study(one) for one in references], shared=True)
+        server = build_app(settings, database, [load_study(one) for one in references])
     except ParleyError as error:
         log.critical("this worker cannot start: %s", error)
         sys.exit(NOT_STARTED)

@@ -61,7 +61,7 @@ from experiments.session.timing import overdue
 from experiments.study.sections.model_spec import ModelSpec
 from experiments.study.sections.recruitment import Quota
 from experiments.study.study import Study
-from storage.db.advisory_locks import claims_of
+from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database
 from storage.db.retry import attempts
 from storage.errors import Conflict, StorageError
@@ -227,12 +227,9 @@ class Sessions:
 
 
 class SessionService(Sessions):
-    """The sessions of the participants that this process serves. All times come from `clock`. `shared` says that
-    several processes serve the same SQLite file."""
+    """The sessions of the participants that this process serves. All times come from `clock`."""
 
-    def __init__(
-        self, database: Database, settings: Settings, clock: Clock, log: Log | None = None, *, shared: bool = False
-    ) -> None:
+    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
         super().__init__(database, clock, log)
         self._database = database
         self._settings = settings
@@ -241,8 +238,8 @@ class SessionService(Sessions):
         longest_s = settings.max_retry_wait_s
         policy = RetryPolicy(settings.model_attempts, settings.retry_wait_s, longest_s, longest_s)
         self._caller = Caller(policy, clock, Budget())
-        self.claims = claims_of(database, shared=shared)
-        """What this process does and no other that serves the database; None where no other can."""
+        self.claims = AdvisoryLocks(database) if database.dialect.name == "postgresql" else None
+        """What this process does and no other that serves the database; None where no other can: over SQLite."""
         turn = ReplyLocks(self.claims, self.reload).wait if self.claims else no_lock
         self._answering = ReplyTasks(self._means, self.act, turn)
         self._budget_gate = BudgetGate(database, clock)

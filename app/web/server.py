@@ -66,18 +66,17 @@ def build_app(
     clock: Clock | None = None,
     *,
     again: bool = False,
-    shared: bool = False,
 ) -> ASGIApp:
     """The participants' server as an ASGI application for uvicorn.
 
     Without `studies` it serves all that are published in the database. With `again`, a browser whose session has ended
-    can start another. `shared` says that other processes serve the same SQLite file.
+    can start another.
     """
     secret = secret_for(settings, database)
     measures = metrics_of(settings, database)
     measured = measures.log if measures else None
     clock = clock or SystemClock(last_us(database))
-    runtime = SessionService(database, settings, clock, measured, shared=shared)
+    runtime = SessionService(database, settings, clock, measured)
     for study in studies:
         runtime.prepare(study)
         now = publish_on_start(database, study, at_us=runtime.now_us())

@@ -1,7 +1,7 @@
 """Locks on files beside an SQLite database: the operating system's, so each ends with its process, however that ends.
 
 The file stays where it is; what stands in it is the number of the process that locked it last. PostgreSQL has locks of
-its own (`claims.py`).
+its own (`advisory_locks.py`).
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from storage.errors import StorageError
 
 
 def serving_lock(database: Database) -> AbstractContextManager[object]:
-    """Held by the one server, with its workers, over an SQLite file; entering it raises StorageError where there is one
-    already, as both would ask models for the same replies. Servers over PostgreSQL share it (`claims.py`)."""
+    """Held by the one server over an SQLite file; entering it raises StorageError where there is one already, as both
+    would ask models for the same replies. Servers over PostgreSQL share it (`advisory_locks.py`)."""
     file = sqlite_path(str(database.url))
     if file is None:
         return nullcontext()
     return locked(
         beside(file, "serving"),
         f"{file}: {{holder}} serves this database already, and two would ask models, and pay, for the same replies. "
-        "Stop that one first; for more processors give it workers (parley serve --workers 2), or serve another "
-        "database (parley serve --database sqlite:///other.db)",
+        "Stop that one first, or serve another database (parley serve --database sqlite:///other.db). Several servers "
+        "and workers share a PostgreSQL",
     )
 
 

@@ -26,7 +26,7 @@ from app.config.settings import Settings
 from app.errors import BackendUnavailable, NotDelivered, SettingsError
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from storage.db.advisory_locks import claims_of
+from storage.db.advisory_locks import AdvisoryLocks
 from storage.db.engine import Database, open_database
 from storage.registers.alerts import (
     Alert,
@@ -251,12 +251,11 @@ async def test_of_several_processes_that_decide_at_once_one_opens_an_alert_and_s
     database.dispose()
 
 
-async def test_one_process_of_several_checks(tmp_path: Path) -> None:
-    settings = settings_for(tmp_path, alert_disk_free_gb=0)
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_one_process_of_several_checks(tmp_path: Path, database_url: str) -> None:
+    settings = settings_for(tmp_path, alert_disk_free_gb=0, database_url=database_url)
     database = open_database(settings.database_url)
-    one, other = (claims_of(database, shared=True) for _ in range(2))
-    assert one is not None
-    assert other is not None
+    one, other = (AdvisoryLocks(database) for _ in range(2))
     first, second = (AlertWatch(settings, database, VirtualClock(0), claims=claims) for claims in (one, other))
     await first.check()
     assert (await first._is_leading(), await second._is_leading()) == (True, False)

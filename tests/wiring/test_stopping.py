@@ -242,9 +242,13 @@ async def test_what_a_stop_has_cut_is_asked_again_with_what_failed(duel: Duel) -
 
 
 @pytest.mark.parametrize("then", ["continue", "end"])
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "another process"])
+@pytest.mark.parametrize(
+    ("elsewhere", "database_url"),
+    [pytest.param(False, "sqlite", id="here"), pytest.param(True, "postgresql", id="another process")],
+    indirect=["database_url"],
+)
 async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_exports(
-    tmp_path: Path, then: str, elsewhere: bool
+    tmp_path: Path, then: str, elsewhere: bool, database_url: str
 ) -> None:
     """Whichever process notices; and once, though the model would have gone on."""
     talk = {"step": "chat", "model": "one", "time_limit": {"after_s": 60, "on_expiry": then}}
@@ -257,8 +261,9 @@ async def test_a_reply_on_the_screen_when_time_runs_out_is_in_the_log_and_the_ex
     }
     (tmp_path / "pool.jsonl").write_text('{"id": "a", "text": "?"}\n{"id": "b", "text": "?"}\n', encoding="utf-8")
     study, clock = load_study(str(studies.write(tmp_path, raw))), VirtualClock(10**15)
-    database = open_database(settings_for(tmp_path).database_url)
-    ours, other = (SessionService(database, settings_for(tmp_path), clock, shared=elsewhere) for _ in range(2))
+    settings = settings_for(tmp_path, database_url=database_url)
+    database = open_database(database_url)
+    ours, other = (SessionService(database, settings, clock) for _ in range(2))
     for runtime in (ours, other):
         runtime.prepare(study)
     live = await ours.enrol(study, origin="person", seed="1")

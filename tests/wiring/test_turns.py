@@ -22,7 +22,7 @@ from tests.fakes.served import settings_for
 from tests.fakes.waiting_model import ASKED, waiting
 from tests.wiring.reading import facts, query
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)]
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ class Pair:
         self.stream = ""
 
     def runtime(self, database: Database) -> SessionService:
-        return SessionService(database, self.settings, SystemClock(), shared=True)
+        return SessionService(database, self.settings, SystemClock())
 
     async def begin(self) -> None:
         for runtime in (self.one, self.two):

@@ -1,4 +1,4 @@
-"""Servers over one database: a second one over an SQLite file is refused, and workers of one server share it, or a
+"""Servers over one database: a second one over an SQLite file is refused, and workers of one server share a
 PostgreSQL: people go through whole studies with a chat, each request to any worker, also where one is killed."""
 
 from __future__ import annotations
@@ -15,13 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.study import serve_studies
+from app.errors import SettingsError
+from app.studies.loader import load_study
 from storage.db.engine import open_database
 from tests.fakes import studies
 from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd
 from tests.fakes.forked import Forked, command
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server, serve
-from tests.fakes.served import Process
+from tests.fakes.served import Process, settings_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]  # a busy machine starts processes slowly
 WORKERS = 2
@@ -43,7 +46,6 @@ async def test_a_second_server_over_one_file_is_refused_until_the_first_is_gone(
     try:
         for words, file in (
             (("serve", f"{study}"), "linked/other.db"),
-            (("serve", "--workers", "2"), "parley.db"),
             (("demo", "--no-browser"), "parley.db"),
         ):
             code, told = await said(*words, "--port", "0", database=tmp_path / file)
@@ -60,6 +62,13 @@ async def test_a_second_server_over_one_file_is_refused_until_the_first_is_gone(
     finally:
         first.kill()
         second.kill()
+
+
+def test_workers_over_an_sqlite_file_are_refused_before_it_is_made(tmp_path: Path) -> None:
+    study, settings = studies.chat(tmp_path), settings_for(tmp_path)
+    with pytest.raises(SettingsError, match="PARLEY_DATABASE_URL"):
+        serve_studies(settings, [(str(study), load_study(str(study)))], workers=WORKERS)
+    assert not (tmp_path / "parley.db").exists()
 
 
 @pytest.fixture
@@ -116,7 +125,7 @@ def lives(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.soak)], indirect=True)
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
 async def test_people_chat_through_two_workers_and_one_is_killed_among_them(
     process: Process, model: Server, database_url: str, seed: int, soak: bool
 ) -> None:
@@ -157,17 +166,21 @@ async def gone(workers: list[int]) -> None:
             await asyncio.sleep(0.1)
 
 
-async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path) -> None:
-    process = Process(tmp_path, (studies.chat(tmp_path),), options=("--workers", f"{WORKERS}"))
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path, database_url: str) -> None:
+    env = {"PARLEY_DATABASE_URL": database_url}
+    process = Process(tmp_path, (studies.chat(tmp_path),), env=env, options=("--workers", f"{WORKERS}"))
     await asyncio.to_thread(process.start)
     workers = await workers_of(process)
     await asyncio.to_thread(process.stop)
     await gone(workers)
 
 
-async def test_workers_that_cannot_start_end_the_server(tmp_path: Path) -> None:
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+async def test_workers_that_cannot_start_end_the_server(tmp_path: Path, database_url: str) -> None:
     study = studies.chat(tmp_path, backend="openai", model="any", options={})
     words = ("serve", f"{study}", "--workers", f"{WORKERS}", "--port", "0")
-    forked = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env={"PARLEY_OPENAI_API_KEY": ""})
+    env = {"PARLEY_DATABASE_URL": database_url, "PARLEY_OPENAI_API_KEY": ""}
+    forked = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
     assert await asyncio.to_thread(forked.wait, 300) == 3
     assert "PARLEY_OPENAI_API_KEY" in forked.said()
