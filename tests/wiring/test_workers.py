@@ -182,5 +182,5 @@ async def test_workers_that_cannot_start_end_the_server(tmp_path: Path, database
     words = ("serve", f"{study}", "--workers", f"{WORKERS}", "--port", "0")
     env = {"PARLEY_DATABASE_URL": database_url, "PARLEY_OPENAI_API_KEY": ""}
     forked = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
-    assert await asyncio.to_thread(forked.wait, 300) == 3
+    assert await asyncio.to_thread(forked.wait, 300) == 3, forked.said()
     assert "PARLEY_OPENAI_API_KEY" in forked.said()
