@@ -24,7 +24,7 @@ from tests.fakes.crowd import PATIENCE_S, Crowd, check_crowd
 from tests.fakes.forked import Forked, command
 from tests.fakes.http_bot import HttpBot
 from tests.fakes.model_server import Server, serve
-from tests.fakes.served import Process, settings_for
+from tests.fakes.served import SECRET, Process, settings_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow, pytest.mark.timeout(600)]  # a busy machine starts processes slowly
 WORKERS = 2
@@ -180,7 +180,7 @@ async def test_workers_end_with_a_supervisor_that_is_told_to_stop(tmp_path: Path
 async def test_workers_that_cannot_start_end_the_server(tmp_path: Path, database_url: str) -> None:
     study = studies.chat(tmp_path, backend="openai", model="any", options={})
     words = ("serve", f"{study}", "--workers", f"{WORKERS}", "--port", "0")
-    env = {"PARLEY_DATABASE_URL": database_url, "PARLEY_OPENAI_API_KEY": ""}
+    env = {"PARLEY_DATABASE_URL": database_url, "PARLEY_SECRET": SECRET, "PARLEY_OPENAI_API_KEY": ""}
     forked = Forked(command, *words, folder=tmp_path, out=tmp_path / "said.txt", env=env)
-    assert await asyncio.to_thread(forked.wait, 300) == 3, forked.said()
+    assert await asyncio.to_thread(forked.wait, 300) == 3
     assert "PARLEY_OPENAI_API_KEY" in forked.said()
