@@ -1,9 +1,8 @@
-"""The blocks of a document: headings, paragraphs, lists, tables, quotations and pictures."""
+"""The blocks of a document: headings, paragraphs, lists and tables."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 
@@ -64,29 +63,4 @@ class TextTable:
     words: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Quotation:
-    """A text of somebody else, with its own lines."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentPicture:
-    """A picture in a PNG file. `link` is the file's path from the document's folder, `width_px` that of the screen."""
-
-    file: Path
-    link: str
-    description: str
-    width_px: int
-
-
-@dataclass(frozen=True, slots=True)
-class Diagram:
-    """A diagram in Mermaid."""
-
-    source: str
-
-
 Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
-DocumentBlock: TypeAlias = Block | Quotation | DocumentPicture | Diagram

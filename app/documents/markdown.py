@@ -7,15 +7,12 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from app.documents.block import (
+    Block,
     BulletList,
     CodeLine,
     Contents,
-    Diagram,
-    DocumentBlock,
-    DocumentPicture,
     Heading,
     Paragraph,
-    Quotation,
     TextTable,
 )
 
@@ -26,7 +23,7 @@ FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def markdown(blocks: Iterable[DocumentBlock]) -> str:
+def markdown(blocks: Iterable[Block]) -> str:
     """The document as Markdown."""
     return "\n\n".join(map(_written, blocks)) + "\n"
 
@@ -46,7 +43,7 @@ def _code(text: str) -> str:
     return f"{ticks}{space}{line}{space}{ticks}"
 
 
-def _written(block: DocumentBlock) -> str:
+def _written(block: Block) -> str:
     match block:
         case Heading(level, text, anchor):
             return (f'<a id="{anchor}"></a>\n\n' if anchor else "") + f"{'#' * level} {escaped(text)}"
@@ -62,20 +59,8 @@ def _written(block: DocumentBlock) -> str:
             return f"    {' '.join(text.split())}"
         case TextTable():
             return _table(block)
-        case Quotation() | DocumentPicture() | Diagram():
-            return _inserted(block)
         case _ as other:
             assert_never(other)
-
-
-def _inserted(block: Quotation | DocumentPicture | Diagram) -> str:
-    match block:
-        case Quotation(text):
-            return "\n>\n".join(f"> {escaped(line)}" for line in text.splitlines() if line.strip())
-        case DocumentPicture(_, link, description, _):
-            return f"![{escaped(description)}](<{link}>)"
-        case Diagram(source):
-            return f"```mermaid\n{source}\n```"
 
 
 def _table(table: TextTable) -> str:
