@@ -11,10 +11,7 @@ from types import MappingProxyType
 import pandas as pd
 
 from app.analysis import advice, arena, chatbench, dices, instruments, mathconverse, survey
-from app.analysis.advice import outline as advice_outline
-from app.analysis.arena import outline as arena_outline
 from app.analysis.base import AnalysisStep
-from app.analysis.chatbench import outline as chatbench_outline
 from app.analysis.data_frames import (
     INSTRUMENTS,
     SCREENS,
@@ -25,15 +22,11 @@ from app.analysis.data_frames import (
     screen_times,
     survey_frame,
 )
-from app.analysis.dices import outline as dices_outline
 from app.analysis.estimates import Finding
 from app.analysis.figure_names import unique_names
-from app.analysis.instruments import outline as instruments_outline
-from app.analysis.mathconverse import outline as mathconverse_outline
-from app.analysis.outline import Outline, declared_order, in_order
-from app.analysis.survey import outline as survey_outline
 from app.analysis.tidy_frames import load
 from app.analysis.trial import results as trial
+from app.analysis.value_order import declared_order, in_order
 from experiments.study.problem_answer import AnsweringStep
 from experiments.study.study import Study
 from storage.datasets.exports.session_filter import SessionFilter
@@ -66,20 +59,6 @@ PARTS: Mapping[str, tuple[AnalysisStep, ...]] = MappingProxyType(
 )
 """The analysis steps of each schema, and those of instruments, of advice and confidence and of surveys, which need no
 schema."""
-OUTLINES: Mapping[str, Outline] = MappingProxyType(
-    {
-        "chatbench": chatbench_outline.OUTLINE,
-        "mathconverse": mathconverse_outline.OUTLINE,
-        "taxonomy": mathconverse_outline.TAXONOMY,
-        "arena": arena_outline.OUTLINE,
-        "dices-350": dices_outline.OUTLINE,
-        "dices-990": dices_outline.OUTLINE,
-        INSTRUMENT: instruments_outline.OUTLINE,
-        ADVICE: advice_outline.OUTLINE,
-        SURVEY: survey_outline.OUTLINE,
-    }
-)
-"""How a report presents the findings of each schema."""
 NAMES: Mapping[str, str] = MappingProxyType(
     dict(
         sorted(
@@ -130,7 +109,7 @@ def results(
 
     Sessions that were not completed count only if `unfinished` is true; imports do not record it. Only the quick steps
     are run, unless `whole` is true. `part` is a part of an imported release, by default the first one that it has.
-    Estimates are in the order of values that the study declares, then in that of the papers (outline.py). Raises
+    Estimates are in the order of values that the study declares, then in that of the papers (value_order.py). Raises
     StorageError if the study has nothing of that origin.
     """
     require_origin(database, study, origin)
@@ -150,7 +129,7 @@ def results(
     analysed = {session for table, rows in read.items() if not _of_study(table) for session in rows[SESSION]}
     if not analysed and advice.TABLE in read:
         analysed = {*read[advice.TABLE][SESSION]}
-    order = declared_order(versions[-1] if versions else None, (OUTLINES[name] for name in fills))
+    order = declared_order(versions[-1] if versions else None)
     ordered = (in_order(finding, order) for finding in _told_apart(found))
     figures = tuple(replace(one, code=source.code(one.code)) for one in ordered)
     people = analysed.difference(streams_of_nobody(study))

@@ -96,10 +96,13 @@ def power(
     Looks and their early ends are simulated too. Finished points are kept in STUDY-power.jsonl; after Ctrl-C, the same
     command with `--resume` goes on from there. Figures are shares of simulated trials, with Monte Carlo intervals.
     """
+    from app.analysis.report.charts import require_charts
     from app.analysis.trial.planned_design import chosen_hypotheses, plan_of
     from app.analysis.trial.power_plan import PowerOptions, plan_power
 
     require_folder(to)
+    if to is not None:
+        require_charts()
     found = load_study(study)
     plan = plan_of(found)
     assumed = _assumed(assume or ())
@@ -219,11 +222,11 @@ class _Costs:
 
 
 def _write_figure(results: Sequence[HypothesisPower], to: Path) -> None:
-    from app.analysis.report.svg_power import power_figure
+    from app.analysis.report.charts import power_chart, svg
 
     panels = {one.hypothesis.id: one.points for one in results}
     with writing(to) as file:
-        file.write(power_figure(panels, {one.hypothesis.id: one.effects[0] for one in results}).encode())
+        file.write(svg(power_chart(panels, {one.hypothesis.id: one.effects[0] for one in results})).encode())
 
 
 def _hypothesis_data(one: HypothesisPower, costs: _Costs) -> dict[str, Any]:

@@ -19,8 +19,8 @@ import app.analysis as notebook
 from app.analysis import frame, instrument_frame, results, screen_times, survey_frame
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Finding
-from app.analysis.forest_plot import forest
-from app.analysis.report import as_file, build_report
+from app.analysis.report import build_report, markdown
+from app.analysis.report.charts import forest_chart
 from app.analysis.results import NAMES as NAMES_OF
 from app.clock import VirtualClock
 from app.config.settings import Settings
@@ -215,7 +215,7 @@ def check(database: Database, study: str, origin: str) -> set[str]:
     given = cache(lambda code: eval(code, dict(known)))  # many findings are given by one code
     for finding in found:
         assert sorted_(finding) in map(sorted_, given(finding.code)), finding.name
-        assert len(forest(finding).rows) == len(finding.estimates)
+        assert len(forest_chart(finding)["data"]["values"]) == len(finding.estimates)
         for one in finding.estimates:
             assert len(pattern_of(one.name, NAMES_OF)) == 1, one.name
             assert set(one.name) <= PLAIN or one.name.startswith("survey.share."), one.name  # options are texts
@@ -258,7 +258,7 @@ def test_rows_of_nobody_are_no_participant_anywhere(every: Database, talks: bool
     assert (report.flow.arrived, report.results.analysed) == (people, people)
     assert count_by_origin(every, "old").get("import", 0) == people
     assert sessions(every, "old", SessionQuery(), 0).matching == people
-    told = as_file(report, "md").decode()
+    told = markdown(report)
     assert f"{people} in the release" in told
     assert ("belong to no participant" in told) == (not people)
 

@@ -45,11 +45,11 @@ def _heading(text: str, title: str) -> int:
     return [found.start() for found in re.finditer(title, text)][1]
 
 
-@pytest.mark.parametrize("form", ["html", "md", "tex"])
+@pytest.mark.parametrize("form", ["html", "md"])
 def test_each_format_has_the_planned_results_before_the_others_and_says_which_are_which(
     report: Report, form: str
 ) -> None:
-    text = re.sub(r"\\allowbreak\{\}|<wbr>|\\(?=_)", "", FORMATS[form](report))
+    text = re.sub(r"<wbr>|\\(?=_)", "", FORMATS[form](report))
     start, rest = _heading(text, "Confirmatory results"), _heading(text, "Exploratory results")
     planned = [one.name for finding in trial_of(report).findings for one in finding.estimates]
     assert len(planned) == 16

@@ -12,7 +12,7 @@ from scipy import stats
 from app.analysis.data_frames import SESSION
 from app.analysis.estimates import Estimate, Finding
 from app.analysis.figure_names import patterns
-from app.analysis.report.arrangement import main_results, sections
+from app.analysis.report.arrangement import sections
 from app.analysis.report.grid import grid
 from app.analysis.results import NAMES
 from app.analysis.survey.survey_results import COLUMNS, survey_results
@@ -149,12 +149,10 @@ def test_answers_in_turns_of_a_loop_are_clustered_in_participants() -> None:
 def check_places(findings: Sequence[Finding]) -> None:
     """Each estimate is in one cell of a table."""
     for section in sections(findings):
-        for figure in (figure for topic in section.topics for figure in topic.figures):
-            table = grid(figure)
-            own = [one.name for finding in figure.findings for one in finding.estimates]
-            if table is not None:
-                cells = [cell.estimate.name for row in table.rows for cell in row.cells if cell]
-                assert sorted(cells) == sorted(own)
+        for finding in section.findings:
+            if table := grid(finding):
+                cells = [one.name for row in table.rows for one in row.cells if one]
+                assert sorted(cells) == sorted(one.name for one in finding.estimates)
 
 
 def test_factors_and_options_with_equal_texts_share_no_cell() -> None:
@@ -184,7 +182,8 @@ def test_a_question_that_nobody_answered_has_no_figure_but_a_note() -> None:
 
 
 def test_a_survey_has_no_main_result() -> None:
-    assert list(main_results(survey_results(rows(TRUST, [1, 2, 3] * 10)))) == []
+    (section,) = sections(survey_results(rows(TRUST, [1, 2, 3] * 10)))
+    assert section.main == ()
 
 
 SUMMARISED: Mapping[type[Field], tuple[Field, Sequence[Any], Sequence[str]]] = {

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from app.analysis.estimates import NUMBER, Unit, format_interval, format_level, format_p_value, format_value
-from app.analysis.report.arrangement import ReportFigure
+from app.analysis.estimates import NUMBER, Finding, Unit, format_interval, format_level, format_p_value, format_value
 from app.analysis.report.wording import when
 from app.analysis.trial.arm_flow import ArmFlow
 from app.analysis.trial.checklists import Checklist, checklists
@@ -42,7 +41,7 @@ DEPENDS = (
     "on who is analysed; they are not corrected and decide nothing."
 )
 
-Part = Block | ReportFigure
+Part = Block | Finding
 
 
 def confirmatory(trial: TrialReport) -> Iterator[Part]:
@@ -62,7 +61,7 @@ def confirmatory(trial: TrialReport) -> Iterator[Part]:
         yield Paragraph(DEPENDS)
     for result in trial.results:
         if result.finding is not None:
-            yield ReportFigure(result.finding.title, (result.finding,), ("",), False)
+            yield result.finding
     yield Heading(3, "Participants by group", "trial.participants")
     for flow in trial.flows:
         yield from _flow(flow)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.analysis.estimates import COUNT, Finding, format_interval, format_p, format_value
+from app.analysis.estimates import COUNT, Estimate, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
-from app.analysis.report.arrangement import ReportFigure, main_results, sections
+from app.analysis.report.arrangement import sections
 from app.analysis.report.build import Report
 from app.analysis.report.confirmatory import (
     CONFIRMATORY,
@@ -16,7 +16,7 @@ from app.analysis.report.confirmatory import (
     filled_checklists,
 )
 from app.analysis.report.consort_flow import flow_stages
-from app.analysis.report.grid import Grid, GridCell, grid
+from app.analysis.report.grid import Grid, grid
 from app.analysis.report.quality_and_costs import money
 from app.documents import markdown as as_markdown
 from app.documents.block import (
@@ -58,7 +58,7 @@ def blocks(report: Report) -> Iterator[Block]:
     if report.trial:
         yield from _contents(report)
         for part in confirmatory(report.trial):
-            yield from _figure(part) if isinstance(part, ReportFigure) else (part,)
+            yield from _figure(part) if isinstance(part, Finding) else (part,)
         yield Heading(2, EXPLORATORY, "exploratory")
         yield Paragraph(EXPLORED)
         yield from _main(report)
@@ -78,21 +78,21 @@ def blocks(report: Report) -> Iterator[Block]:
 
 def _main(report: Report) -> Iterator[Block]:
     """The main results in sentences."""
-    found = tuple(main_results(report.results.findings))
+    found = [section for section in sections(report.results.findings) if section.main]
     if found:
         yield Heading(2, wording.MAIN)
-        yield BulletList(tuple((f"{result.title}: {line}", "") for result in found for line in result.lines))
+        yield BulletList(tuple((f"{section.title}: {line}", "") for section in found for line in section.main))
 
 
 def _contents(report: Report) -> Iterator[Block]:
-    """The headings of the sections and topics, with links."""
+    """The headings of the sections and their findings, with links."""
     found = tuple(sections(report.results.findings))
     entries = tuple(
         entry
         for section in found
         for entry in (
             ContentsEntry(1, section.title, section.anchor),
-            *(ContentsEntry(2, topic.title, topic.anchor) for topic in section.topics),
+            *(ContentsEntry(2, finding.title, finding.name) for finding in section.findings),
         )
     )
     if report.trial:
@@ -126,33 +126,30 @@ def _results(report: Report) -> Iterator[Block]:
     if not report.results.findings:
         yield Heading(2, "Results")
         yield Paragraph("There is nothing to estimate yet.")
-    methods: tuple[str, ...] = ()
+    method = ""
     for section in sections(report.results.findings):
         yield Heading(2, section.title, section.anchor)
-        for topic in section.topics:
-            yield Heading(3, topic.title, topic.anchor)
-            for figure in topic.figures:
-                yield from _figure(figure)
-                own = wording.methods(figure.findings)
-                yield from map(Paragraph, ("Same method as above.",) if own == methods else own)
-                methods = own
-                yield from map(CodeLine, dict.fromkeys(finding.code for finding in figure.findings))
+        for finding in section.findings:
+            yield from _figure(finding)
+            yield Paragraph("Same method as above." if finding.method == method else finding.method)
+            method = finding.method
+            yield CodeLine(finding.code)
 
 
-def _figure(figure: ReportFigure) -> Iterator[Block]:
-    """The tables of a figure; with few estimates, their sentences and names too."""
-    yield Heading(4, figure.title)
-    table = grid(figure)
-    yield from _grid(figure.title, table) if table else _table(figure.findings[0])
-    yield from map(Paragraph, dict.fromkeys(finding.note for finding in figure.findings if finding.note))
-    rows = [(finding, one) for finding in figure.findings for one in finding.estimates]
-    if len(rows) > MANY:
-        yield Paragraph(f"The names of these {len(rows):,} figures, and a sentence for each, are in the JSON report.")
-    elif rows:
-        yield BulletList(tuple((wording.sentence(finding, one), one.name) for finding, one in rows))
-    for finding in figure.findings:
-        if (why := wording.reason(finding)) and finding.unit != COUNT:
-            yield Paragraph(f"No interval: {why}")
+def _figure(finding: Finding) -> Iterator[Block]:
+    """The tables of a finding; with few estimates, their sentences and names too."""
+    yield Heading(3, finding.title, finding.name)
+    table = grid(finding)
+    yield from _grid(finding, table) if table else _table(finding)
+    if finding.note:
+        yield Paragraph(finding.note)
+    if len(finding.estimates) > MANY:
+        number = f"{len(finding.estimates):,}"
+        yield Paragraph(f"The names of these {number} figures, and a sentence for each, are in the JSON report.")
+    elif finding.estimates:
+        yield BulletList(tuple((wording.sentence(finding, one), one.name) for one in finding.estimates))
+    if (why := wording.reason(finding)) and finding.unit != COUNT:
+        yield Paragraph(f"No interval: {why}")
 
 
 def _table(finding: Finding) -> Iterator[Block]:
@@ -173,10 +170,10 @@ def _table(finding: Finding) -> Iterator[Block]:
         yield TextTable(finding.title, (*head, *([tested] if tested else [])), tuple(figures))
 
 
-def _grid(title: str, table: Grid) -> Iterator[Block]:
+def _grid(finding: Finding, table: Grid) -> Iterator[Block]:
     """The table in parts that fit the width of a page."""
     size = (f"n ({table.counts})", "Participants") if table.counts else ()
-    cells = [[_cell(cell, sized=bool(size)) for cell in row.cells] for row in table.rows]
+    cells = [[_cell(finding, one, sized=bool(size)) for one in row.cells] for row in table.rows]
     longest = max(len(text) for row in cells for text in row)
     most = max(1, (WIDTH - sum(map(len, size))) // longest)
     parts = range(0, len(table.heads), most)
@@ -192,20 +189,19 @@ def _grid(title: str, table: Grid) -> Iterator[Block]:
         )
         which = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
         yield TextTable(
-            f"{title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows)
+            f"{finding.title}{which}", ("Group", *(f"{head} (95 % interval)" for head in heads), *size), tuple(rows)
         )
-    tests = [cell.estimate.further for row in table.rows for cell in row.cells if cell and "p" in cell.estimate.further]
+    tests = [one.further for one in finding.estimates if "p" in one.further]
     if tests:
         yield Paragraph(STARS[1] if any("p_adjusted" in further for further in tests) else STARS[0])
 
 
-def _cell(cell: GridCell | None, *, sized: bool) -> str:
-    if cell is None:
+def _cell(finding: Finding, one: Estimate | None, *, sized: bool) -> str:
+    if one is None:
         return "–"
-    one, unit = cell.estimate, cell.finding.unit
     stars = "*" * ((one.further.get("p", 1) < LEVEL_P) + (one.further.get("p_adjusted", 1) < LEVEL_P))
-    interval = f" ({format_interval(one.low, one.high, unit)})" if one.low is not None else ""
-    return f"{format_value(one.value, unit)}{stars}{interval}" + ("" if sized else f", n {one.n:,}")
+    interval = f" ({format_interval(one.low, one.high, finding.unit)})" if one.low is not None else ""
+    return f"{format_value(one.value, finding.unit)}{stars}{interval}" + ("" if sized else f", n {one.n:,}")
 
 
 def _compared(report: Report) -> Iterator[Block]:

@@ -2,41 +2,67 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from app.analysis.estimates import format_interval, format_p, format_value
-from app.analysis.forest_plot import forest
-from app.analysis.report import confirmatory, svg_line_chart, svg_panels, wording
-from app.analysis.report.arrangement import main_results, sections
+from app.analysis.estimates import Finding, format_interval, format_p, format_value
+from app.analysis.report import charts, confirmatory, wording
+from app.analysis.report.arrangement import sections
 from app.analysis.report.build import Report
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.document import MANY
 from app.analysis.report.grid import grid
 from app.analysis.report.quality_and_costs import money
-from app.analysis.report.svg_scatter import scatter_chart
+from app.errors import SettingsError
 
 
 def html(report: Report) -> str:
-    """The page."""
-    findings = report.results.findings
-    estimates = [one for finding in findings for one in finding.estimates]
+    """The page; without vl-convert it has tables only, and says how to get the figures."""
+    images, install = _images(report), ""
+    try:
+        charts.require_charts()
+    except SettingsError as error:
+        images, install = _no_images, str(error)
     return _PAGE.render(
         report=report,
-        main=tuple(main_results(findings)),
-        sections=tuple(sections(findings)),
+        sections=tuple(sections(report.results.findings)),
         made=wording.when(report.made_us),
         stages=tuple(flow_stages(report)),
-        panels=svg_panels.panels(estimates, report.compared),
-        lines=svg_line_chart.lines(findings),
-        names={finding.name for finding in findings},
+        images=images,
+        install=install,
         planned=tuple(confirmatory.confirmatory(report.trial)) if report.trial else (),
         filled=tuple(confirmatory.filled_checklists(report.trial)) if report.trial else (),
-        beside={one.estimate.name: (one.published.value, one.ends) for one in report.compared},
+        beside={one.estimate.name: one for one in report.compared},
     )
+
+
+def _no_images(finding: Finding) -> Sequence[tuple[str, str]]:
+    return ()
+
+
+def _images(report: Report) -> Callable[[Finding], Sequence[tuple[str, str]]]:
+    """The images of a finding, each with its description; those of several findings are with the first of them."""
+    findings = report.results.findings
+    published = {one.estimate.name: one for one in report.compared}
+    turns = [finding.name for finding in findings if finding.name.startswith(charts.BY_TURN)]
+
+    def images(finding: Finding) -> Sequence[tuple[str, str]]:
+        found: list[tuple[charts.Spec | None, str]] = []
+        if finding.name == "chatbench.accuracy":
+            found.append((charts.accuracy_chart(finding.estimates, published), "Accuracy by dataset and model"))
+        elif turns[:1] == [finding.name]:
+            found.append((charts.turns_chart(findings), "Mean ratings by turn"))
+        elif finding.name not in turns and 0 < charts.rows_of(finding) <= charts.MOST_ROWS:
+            found.append((charts.forest_chart(finding, published), finding.title))
+        if (plot := finding.scatter) and plot.points:
+            found.append((charts.scatter_chart(plot, finding.unit), f"{plot.x} against {plot.y}"))
+        return [(charts.image(spec), title) for spec, title in found if spec is not None]
+
+    return images
 
 
 def _breakable(text: str) -> Markup:
@@ -56,10 +82,7 @@ _PAGES = Environment(
     lstrip_blocks=True,
 )
 _PAGES.globals |= {
-    "forest": forest,
     "grid": grid,
-    "scatter": scatter_chart,
-    "sizes": {"panel": svg_panels, "line": svg_line_chart},
     "words": wording,
     "headings": confirmatory,
     "kind": lambda part: type(part).__name__,
@@ -75,5 +98,3 @@ _PAGES.filters |= {
     "between": lambda one, unit: format_interval(one.low, one.high, unit),
 }
 _PAGE = _PAGES.get_template("page.html.j2")
-row_plot = _PAGES.get_template("plots.html.j2").module.row_plot  # type: ignore[attr-defined]
-"""Draws a row of a forest plot, with its unit, ticks and reference value, as SVG."""

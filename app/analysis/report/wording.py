@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 
@@ -56,11 +56,6 @@ MAIN = "In short"
 CONTENTS = "Contents"
 FLAGGED = "A flag is a reason to look at a session. Only sessions that a researcher excluded are left out."
 UNTOLD = "An imported release has no record of how its sessions went."
-
-
-def methods(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """The methods of findings that are shown together, each once."""
-    return tuple(dict.fromkeys(finding.method for finding in findings))
 
 
 def reason(finding: Finding) -> str:

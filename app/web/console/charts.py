@@ -1,57 +1,33 @@
-"""The charts of the console, in one style and in the page's colours where possible.
-
-They are plain Vega-Lite specifications: building and validating them with a library's objects takes a hundred times as
-long, too long for a page with many users.
-"""
+"""The charts of the console's page; those of findings are in app/analysis/report/charts.py."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 from gradio.components.plot import PlotData
 
-from app.analysis.estimates import COUNT, NUMBER, POINTS, SHARE, Estimate, Finding, Unit, format_interval, format_value
-from app.analysis.forest_plot import ticked
+from app.analysis.report.charts import CONFIG, Spec
 from storage.reports.monitoring.sessions import HourCount
 
-Spec = Mapping[str, Any]
-INK, LINE = "#6b7280", "#8884"
-"""Legible on light and on dark backgrounds."""
-COLOURS = ("#2a8391", "#c2703d", "#6b64b8", "#7d8f2e", "#b04a6e", "#5f6b76")
-"""Distinguishable with colour blindness, and in greyscale."""
 SAVE = {"export": True, "source": False, "compiled": False, "editor": False}
 """The entries of a chart's menu: saving as an image only. The editor would send the data to another server."""
-THEME: Spec = {
+PAGE: Spec = {
     # The version that Gradio's page draws; a name, which nobody fetches.
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
     "background": "transparent",
     "width": "container",
     "autosize": {"type": "fit-x", "contains": "padding"},
-    "config": {
-        "view": {"stroke": None},
-        "axis": {
-            "domainColor": LINE,
-            "gridColor": LINE,
-            "labelColor": INK,
-            "labelLimit": 220,
-            "tickColor": LINE,
-            "titleColor": INK,
-            "titleFontWeight": "normal",
-        },
-        "legend": {"labelColor": INK, "orient": "top", "title": None, "titleColor": INK},
-        "range": {"category": list(COLOURS)},
-    },
     "usermeta": {"embedOptions": {"actions": SAVE}},
 }
-"""The configuration of all charts."""
+"""What a chart has on the page in place of a width of its own."""
 
 
 def chart_or_note(spec: Spec) -> PlotData:
     """A chart for gr.Plot."""
-    return PlotData(type="altair", plot=orjson.dumps(spec).decode())
+    return PlotData(type="altair", plot=orjson.dumps({**spec, **PAGE}).decode())
 
 
 HEIGHT = 160
@@ -90,7 +66,7 @@ def _spec(drawn: Spec, rows: Sequence[Any], title: str) -> Spec:
         "color": {"field": "who", "type": "nominal", "sort": list(SERIES.values())},
         **drawn["encoding"],
     }
-    return {**THEME, "height": HEIGHT, "data": {"values": rows}, "mark": drawn["mark"], "encoding": encoding}
+    return {"config": CONFIG, "height": HEIGHT, "data": {"values": rows}, "mark": drawn["mark"], "encoding": encoding}
 
 
 def _format(rows: Sequence[Any]) -> str:
@@ -104,59 +80,3 @@ def _format(rows: Sequence[Any]) -> str:
 
 def _time(at_us: int) -> str:
     return datetime.fromtimestamp(at_us / 1e6, UTC).isoformat(timespec="seconds")
-
-
-ROW_PX, AXIS_PX = 34, 24
-TITLES: Mapping[Unit, str] = {SHARE: "per cent", POINTS: "percentage points", NUMBER: "", COUNT: ""}
-HINTS = ("group", "estimate", "interval", "n", "participants")
-CUT = {"color": COLOURS[0], "clip": True}
-
-
-def forest_chart(finding: Finding) -> PlotData:
-    """The chart, for gr.Plot."""
-    return chart_or_note(spec(finding))
-
-
-def spec(finding: Finding) -> Spec:
-    """The chart in Vega-Lite; an estimate without an interval has a hollow dot."""
-    size = 1 if finding.unit in (NUMBER, COUNT) else 100
-    ticks = [size * tick for tick in ticked(finding.axis, finding.unit)]
-    axis = {"values": ticks, "title": TITLES[finding.unit] or None}
-    scale = {"domain": [size * end for end in finding.axis], "nice": False, "zero": False}
-    place = {"type": "quantitative", "scale": scale, "axis": axis}
-    named = {"labelLimit": 240, "labelPadding": 12, "ticks": False, "domain": False}
-    group = {"field": "group", "type": "nominal", "sort": None, "title": None, "axis": named}
-    both: Spec = {"y": group, "tooltip": [{"field": name, "type": "nominal"} for name in HINTS]}
-    fill = {"condition": {"test": "isValid(datum.low)", "value": COLOURS[0]}, "value": "transparent"}
-    line = {
-        "mark": {"type": "rule", "strokeWidth": 2.5, **CUT},
-        "encoding": {**both, "x": {"field": "low", **place}, "x2": {"field": "high"}},
-    }
-    dot = {
-        "mark": {"type": "point", "size": 80, "strokeWidth": 2, "opacity": 1, "color": COLOURS[0]},
-        "encoding": {**both, "x": {"field": "value", **place}, "fill": fill},
-    }
-    return {
-        **THEME,
-        "padding": {"left": 8, "right": 22, "top": 6, "bottom": 6},
-        "height": AXIS_PX + ROW_PX * len(finding.estimates),
-        "data": {"values": [_row(one, finding.unit, size) for one in finding.estimates]},
-        "layer": [*_compared(finding, size, place), line, dot],
-    }
-
-
-def _row(one: Estimate, unit: Unit, size: int) -> Spec:
-    interval = {} if one.low is None or one.high is None else {"low": size * one.low, "high": size * one.high}
-    formatted = {"interval": format_interval(one.low, one.high, unit), "estimate": format_value(one.value, unit)}
-    sizes = {"n": f"{one.n:,}", "participants": f"{one.participants:,}"}
-    return {"group": one.label, "value": size * one.value, **interval, **formatted, **sizes}
-
-
-def _compared(finding: Finding, size: int, place: Spec) -> Iterator[Spec]:
-    """A line for the value to compare with."""
-    if finding.reference is not None:
-        yield {
-            "data": {"values": [{"at": size * finding.reference}]},
-            "mark": {"type": "rule", "strokeDash": [4, 4], "color": INK},
-            "encoding": {"x": {"field": "at", **place}},
-        }

@@ -14,15 +14,14 @@ import gradio as gr
 from gradio.components import Component
 
 from app.analysis.estimates import format_interval, format_value
-from app.analysis.forest_plot import forest
-from app.analysis.report.html_page import row_plot
+from app.analysis.report.charts import forest_chart
 from app.analysis.report.wording import WARNINGS
 from app.analysis.results import SURVEY, Results, results
 from app.analysis.trial.deviations import deviations
 from app.analysis.trial.looks import locked_for, look, look_is_due, open_again, peek
 from app.errors import TrialError
 from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
-from app.web.console.charts import forest_chart
+from app.web.console.charts import chart_or_note
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.formatting import WHOSE
@@ -182,9 +181,7 @@ class ResultsTab:
             self._unlock: gr.update(visible=False),
             self._shown: _mark_of(study, origin, seen),
             self._timer: gr.update(active=True),
-            self._survey: self._table(
-                "results_survey.html.j2", survey=[(one, forest(one).rows) for one in survey], row_plot=row_plot
-            ),
+            self._survey: self._table("results_survey.html.j2", survey=survey),
         }
         for number, (heading, plot, table) in enumerate(self._figures):
             if number >= len(findings):
@@ -193,9 +190,9 @@ class ResultsTab:
             finding = findings[number]
             painted[heading] = gr.update(visible=True, value=self._desk.html("results_title.html.j2", finding=finding))
             there = bool(finding.estimates)
-            painted[plot] = gr.update(visible=there, value=forest_chart(finding) if there else None)
+            painted[plot] = gr.update(visible=there, value=chart_or_note(forest_chart(finding)) if there else None)
             painted[table] = gr.update(
-                visible=True, value=self._table("results_table.html.j2", finding=finding, rows=())
+                visible=True, value=self._table("results_table.html.j2", finding=finding, metered=False)
             )
         return painted
 

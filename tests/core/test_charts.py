@@ -1,0 +1,131 @@
+"""Charts: what they draw of estimates, that it is good Vega-Lite, and that nothing in them is fetched or run."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import altair
+import pytest
+
+from app.analysis.estimates import Finding, Scatter, ScatterPoint, Unit
+from app.analysis.intervals import Interval
+from app.analysis.report.charts import (
+    THEIRS,
+    Spec,
+    accuracy_chart,
+    forest_chart,
+    power_chart,
+    scatter_chart,
+    svg,
+    turns_chart,
+)
+from app.analysis.report.published_comparison import PublishedPaper, compare_with_published
+from app.analysis.trial.power import PowerPoint
+from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, crossed, figure, finding
+
+FIRST = accuracy().estimates[0].name
+
+
+def two(unit: Unit = "share") -> Finding:
+    estimates = (
+        figure("x.y.1", "one", Interval(0.5, 0.25, 0.75), unit),
+        figure("x.y.2", NASTY, Interval(1, why="Few."), unit),
+    )
+    return replace(finding("x.y", estimates, unit), reference=0.0)
+
+
+def values(spec: Spec | None) -> list[dict[str, Any]]:
+    assert spec is not None
+    rows: list[dict[str, Any]] = spec["data"]["values"]
+    return rows
+
+
+def published(value: float) -> Mapping[str, Any]:
+    paper = PublishedPaper("paper", "A paper", {FIRST: Printed(value, 0.02, "Table 5")})
+    return {one.estimate.name: one for one in compare_with_published((accuracy(),), paper)}
+
+
+def test_a_forest_has_what_the_table_says() -> None:
+    assert [(row["value"], row.get("low"), row.get("high"), row["n"]) for row in values(forest_chart(two()))] == [
+        (50, 25, 75, "1,200"),
+        (100, None, None, "1,200"),
+    ]
+
+
+def test_estimates_by_two_groups_are_rows_and_series() -> None:
+    rows = values(forest_chart(crossed()))
+    assert {(row["group"], row["series"]) for row in rows} == {(g, s) for g in ("definition", "reason") for s in MODELS}
+
+
+def test_what_is_published_is_drawn_beside_unless_it_is_beyond_the_axis() -> None:
+    inside, beyond = (values(forest_chart(accuracy(), published(value)))[0] for value in (0.9, 1.1))
+    assert (inside["theirs"], inside["theirs_low"]) == (90, pytest.approx(88))
+    assert "theirs" not in beyond
+    first, *_ = values(accuracy_chart(accuracy().estimates, published(0.9)))
+    assert (first["theirs"], first["answer_theirs"]) == (90, f"{THEIRS}AI alone: zero shot")
+
+
+def test_accuracy_has_a_panel_a_dataset_and_every_answer() -> None:
+    spec = accuracy_chart(accuracy().estimates)
+    assert {(row["dataset"], row["model"]) for row in values(spec)} == {(d, m) for d in DATASETS for m in MODELS}
+    assert len({row["answer"] for row in values(spec)}) == len(ANSWERS)
+    assert accuracy_chart(by_turn().estimates) is None
+
+
+def test_with_the_chatbot_conditions_are_shown_in_place_of_all_together() -> None:
+    name = "chatbench.accuracy.physics.one.user-AI"
+    conditions = [figure(f"{name}.{words}", words, Interval(0.5)) for words in ("answer-first", "direct-to-AI")]
+    shown = [row["answer"] for row in values(accuracy_chart([*accuracy().estimates, *conditions]))]
+    assert shown[-2:] == ["user-AI, answer-first", "user-AI, direct-to-AI"]
+    assert shown.count("user-AI") == len(DATASETS) * len(MODELS) - 1
+
+
+def test_ratings_by_turn_are_a_line_through_the_turns_in_order() -> None:
+    spec = turns_chart([accuracy(), by_turn()])
+    assert [(row["turn"].partition("|")[0], row["value"]) for row in values(spec)] == [("1", 4), ("2", 4), ("3", 4)]
+    assert turns_chart([accuracy()]) is None
+
+
+def scattered(*, margins: bool) -> Scatter:
+    points = [
+        ScatterPoint(x / 4, y / 4, 1 + x, f"q{x}", "one" if y else "two", f"p{y}") for x in range(5) for y in (0, 1)
+    ]
+    if margins:
+        points = [replace(point, panel="") for point in points]
+    return Scatter("alone", "with it", (0, 1), tuple(points), margins)
+
+
+POWER = [PowerPoint(size, effect, 100, 50, size) for size in (20, 40) for effect in (0.0, 0.1)]
+CHARTS: Mapping[str, Spec | None] = {
+    "share": forest_chart(two()),
+    "points": forest_chart(two("points")),
+    "number": forest_chart(two("number")),
+    "count": forest_chart(two("count")),
+    "grid": forest_chart(crossed()),
+    "published": forest_chart(accuracy(), published(0.9)),
+    "accuracy": accuracy_chart(accuracy().estimates, published(0.9)),
+    "turns": turns_chart([by_turn()]),
+    "panels": scatter_chart(scattered(margins=False), "share"),
+    "margins": scatter_chart(scattered(margins=True), "number"),
+    "power": power_chart({"h1": POWER, NASTY: POWER}, {"h1": 0.0, NASTY: 0.0}),
+}
+
+
+@pytest.mark.parametrize("name", CHARTS)
+def test_each_is_good_vega_lite_and_drawn_without_a_script(name: str) -> None:
+    spec = CHARTS[name]
+    assert spec is not None
+    altair.Chart.from_dict(dict(spec))
+    drawn = ET.fromstring(svg(spec))
+    assert not [one.tag for one in drawn.iter() if one.tag.endswith(("script", "image", "foreignObject"))]
+
+
+@pytest.mark.parametrize("margins", [False, True])
+def test_every_point_of_a_scatter_is_drawn(margins: bool) -> None:
+    plot = scattered(margins=margins)
+    assert [(row["x"], row["n"]) for row in values(scatter_chart(plot, "number"))] == [(p.x, p.n) for p in plot.points]
+    names = [one.get("aria-roledescription") for one in ET.fromstring(svg(scatter_chart(plot, "number"))).iter()]
+    assert names.count("point") + names.count("circle") >= len(plot.points)
