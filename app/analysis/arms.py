@@ -31,7 +31,6 @@ def by_arm(rows: pd.DataFrame) -> Iterator[tuple[ComparedArm, pd.DataFrame]]:
 
 
 def compared_factors(rows: pd.DataFrame) -> Mapping[str, tuple[str, ...]]:
-    """The factors by which rows are compared, with their values."""
     found: dict[str, dict[str, None]] = {}
     for arms in rows["arms"]:
         for factor, value in arms.items():

@@ -34,7 +34,6 @@ def of_one(
     title: str, table: str, columns: tuple[str, ...], analyse: Callable[[pd.DataFrame], tuple[Finding, ...]], *,
     quick: bool = False,
 ) -> AnalysisStep:  # fmt: skip
-    """A step that reads one table."""
     return AnalysisStep(title, {table: columns}, lambda tables: analyse(tables[table]), quick)
 
 

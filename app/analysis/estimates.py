@@ -174,7 +174,6 @@ def format_level(level: float) -> str:
 
 
 def format_value(value: float | None, unit: Unit) -> str:
-    """Format a value."""
     if value is None:
         return "–"
     return _number(value, unit) + UNITS[unit]

@@ -31,7 +31,6 @@ def patterns(name: str, known: Mapping[str, str]) -> list[str]:
 
 
 def about(name: str, known: Mapping[str, str]) -> str:
-    """The description of a figure, by its name."""
     return next((known[pattern] for pattern in patterns(name, known)), "")
 
 

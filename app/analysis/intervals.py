@@ -49,7 +49,6 @@ def codes(labels: npt.ArrayLike) -> Codes:
 
 
 def number_of(clusters: Codes) -> int:
-    """The number of clusters."""
     return int(clusters.max(initial=-1)) + 1
 
 

@@ -149,7 +149,6 @@ def _parts(fills: Iterable[str], *, whole: bool) -> tuple[list[str], list[Analys
 
 
 def _told_apart(found: Sequence[tuple[str, Finding]]) -> Iterator[Finding]:
-    """The findings with unique names, and unique names of their estimates."""
     titles = unique_names([(owner, finding.name) for owner, finding in found])
     names = unique_names([(owner, one.name) for owner, finding in found for one in finding.estimates])
     for (_, finding), title in zip(found, titles, strict=True):
@@ -192,7 +191,6 @@ def _of_study(table: str) -> bool:
 
 
 def _needed(parts: Iterable[AnalysisStep]) -> Mapping[str, tuple[str, ...]]:
-    """The columns that the steps read, by table."""
     needed: dict[str, tuple[str, ...]] = {}
     for part in parts:
         for table, columns in part.tables.items():

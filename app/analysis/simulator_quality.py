@@ -73,13 +73,11 @@ class SimulationData:
     talks: pd.DataFrame
 
     def of(self, model: str) -> SimulationData:
-        """Those with one of the models."""
         if model == ALL:
             return self
         return SimulationData(self.answers[self.answers["model"] == model], self.talks[self.talks["model"] == model])
 
     def by(self, sessions: Sequence[str]) -> SimulationData:
-        """Those of some sessions."""
         answers, talks = self.answers, self.talks
         return SimulationData(answers[answers[SESSION].isin(sessions)], talks[talks[SESSION].isin(sessions)])
 

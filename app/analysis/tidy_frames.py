@@ -33,12 +33,10 @@ class TidyData:
 
     @cached_property
     def sessions(self) -> pd.DataFrame:
-        """A row for each session."""
         return self.table("sessions")
 
     @cached_property
     def answers(self) -> pd.DataFrame:
-        """A row for each answer to a question."""
         return self.table("answers")
 
     @cached_property
@@ -48,12 +46,10 @@ class TidyData:
 
     @cached_property
     def scores(self) -> pd.DataFrame:
-        """A row for each score of an instrument."""
         return self.table("scores")
 
     @cached_property
     def messages(self) -> pd.DataFrame:
-        """A row for each message of a conversation."""
         return self.table("messages")
 
     @cached_property
@@ -63,17 +59,14 @@ class TidyData:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """A row for each event, without its content."""
         return self.table("events")
 
     @cached_property
     def timings(self) -> pd.DataFrame:
-        """A row for each screen."""
         return self.table("timings")
 
     @cached_property
     def model_calls(self) -> pd.DataFrame:
-        """A row for each call of a model."""
         return self.table("model_calls")
 
     @cached_property

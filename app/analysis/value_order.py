@@ -52,7 +52,6 @@ PAPERS: Order = MappingProxyType(
 
 
 def declared_order(study: Study | None) -> Order:
-    """The order of values that a study and the papers declare."""
     found: dict[str, dict[str, None]] = {}
     for order in (*([_of_study(study)] if study else []), PAPERS):
         for column, values in order.items():

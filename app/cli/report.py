@@ -39,66 +39,75 @@ HTML = "html"
 ENDINGS = {"htm": HTML, "markdown": "md"}
 """Other endings of files."""
 
+OutFile = Annotated[
+    Path | None,
+    typer.Option(
+        "-o",
+        "--out",
+        metavar="FILE",
+        help="The file to write; `-` for standard output. Default: STUDY-report.html.",
+    ),
+]
+Format = Annotated[
+    str,
+    typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMS)}. Default: by the file's ending."),
+]
+OriginChoice = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ORIGIN",
+        help="Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
+    ),
+]
+Part = Annotated[
+    str,
+    typer.Option(
+        metavar="PART",
+        help="Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first.",
+    ),
+]
+Unfinished = Annotated[
+    bool,
+    typer.Option("--unfinished", help="Also analyse sessions that were not completed."),
+]
+ComparedPaper = Annotated[
+    str,
+    typer.Option(
+        "--compare-with",
+        metavar="PAPER",
+        help=f"Add the figures published in a paper: {', '.join(PAPERS)}.",
+    ),
+]
+MatchedModels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--match-model",
+        metavar="MINE=THEIRS",
+        help="With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
+    ),
+]
+PeekReason = Annotated[
+    str,
+    typer.Option(
+        "--peek",
+        metavar="REASON",
+        help="Look at the outcomes of a preregistered study before its end; this is recorded, and the report "
+        "states it.",
+    ),
+]
+
 
 @command("report")
 def report_(
     study: StudyName,
-    to: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="The file to write; `-` for standard output. Default: STUDY-report.html.",
-        ),
-    ] = None,
-    form: Annotated[
-        str,
-        typer.Option("--format", metavar="FORMAT", help=f"One of {', '.join(FORMS)}. Default: by the file's ending."),
-    ] = "",
-    origin: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ORIGIN",
-            help="Only sessions of this origin. Default: the first of person, import, bot, pilot that the study has.",
-        ),
-    ] = None,
-    part: Annotated[
-        str,
-        typer.Option(
-            metavar="PART",
-            help="Only this part of an imported release, such as `pilot_1_no_incentives`. Default: its first.",
-        ),
-    ] = "",
-    unfinished: Annotated[
-        bool,
-        typer.Option("--unfinished", help="Also analyse sessions that were not completed."),
-    ] = False,
-    against: Annotated[
-        str,
-        typer.Option(
-            "--compare-with",
-            metavar="PAPER",
-            help=f"Add the figures published in a paper: {', '.join(PAPERS)}.",
-        ),
-    ] = "",
-    called: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--match-model",
-            metavar="MINE=THEIRS",
-            help="With --compare-with: a model of the study and the paper's model it matches. Can be repeated.",
-        ),
-    ] = None,
-    reason: Annotated[
-        str,
-        typer.Option(
-            "--peek",
-            metavar="REASON",
-            help="Look at the outcomes of a preregistered study before its end; this is recorded, and the report "
-            "states it.",
-        ),
-    ] = "",
+    to: OutFile = None,
+    form: Format = "",
+    origin: OriginChoice = None,
+    part: Part = "",
+    unfinished: Unfinished = False,
+    against: ComparedPaper = "",
+    called: MatchedModels = None,
+    reason: PeekReason = "",
 ) -> None:
     """Each figure has its interval, n and a sentence.
 

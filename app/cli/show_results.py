@@ -1,4 +1,4 @@
-"""What `parley show` shows of a study's results: integrity, blinding, synergy, simulators, deviations.
+"""What `parley show` shows of a study's results: integrity, blinding, simulators, deviations.
 
 The analysis is imported where it is needed, as that takes as long as all other imports.
 """

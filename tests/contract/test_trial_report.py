@@ -12,11 +12,11 @@ import pytest
 
 from app.analysis.estimates import POINTS, format_interval, format_value
 from app.analysis.report import FORMATS, Report, as_json, build_report, html, markdown
+from app.analysis.report.blocks import TextTable
 from app.analysis.report.confirmatory import SHOWED, confirmatory
 from app.analysis.trial.checklists import CONSORT, CONSORT_AI, NOT_ANSWERED, checklists
 from app.analysis.trial.results import unit_of
 from app.analysis.trial.trial_report import TrialReport
-from app.documents.block import TextTable
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
 from storage.registers.plan_events import RecordedLook, record_look, record_preregistration

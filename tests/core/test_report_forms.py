@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from app.analysis.figure_names import about, patterns, unique_names
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
+from app.analysis.report.blocks import escaped as md
 from app.analysis.report.published_comparison import PublishedPaper, published_paper
-from app.documents.markdown import escaped as md
 from app.errors import PublishedUnknown
 from tests.fakes.reports import (
     NASTY,

@@ -77,7 +77,6 @@ def accuracy_table(answers: pd.DataFrame, alone: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_dataset(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return accuracy_by_dataset(counted_of(tables), tables[ALONE])
 
 

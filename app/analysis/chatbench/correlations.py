@@ -145,7 +145,6 @@ def correlations(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, .
 
 
 def correlations_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return correlations(counted_of(tables), tables[ALONE])
 
 

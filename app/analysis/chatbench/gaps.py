@@ -173,7 +173,6 @@ def gaps(accuracies: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def gaps_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return gaps(accuracy_table(counted_of(tables), tables[ALONE]))
 
 

@@ -171,7 +171,6 @@ def odds(answers: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def odds_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return odds(counted_of(tables))
 
 

@@ -132,7 +132,6 @@ def filter_counts(answers: pd.DataFrame, released: pd.DataFrame, alone: pd.DataF
 
 
 def counts_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return filter_counts(tables[ANSWERS], tables[FILTERED], tables[ALONE])
 
 

@@ -69,7 +69,6 @@ def questions(answers: pd.DataFrame, alone: pd.DataFrame) -> tuple[Finding, ...]
 
 
 def questions_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return questions(counted_of(tables), tables[ALONE])
 
 

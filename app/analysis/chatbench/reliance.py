@@ -119,7 +119,6 @@ def reliance(answers: pd.DataFrame, talks: pd.DataFrame, questions: pd.DataFrame
 
 
 def reliance_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return reliance(counted_of(tables), tables[TALKS], tables[QUESTIONS])
 
 

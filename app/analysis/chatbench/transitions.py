@@ -64,7 +64,6 @@ def transitions(answers: pd.DataFrame) -> tuple[Finding, ...]:
 
 
 def transitions_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return transitions(counted_of(tables))
 
 

@@ -115,5 +115,4 @@ def quality_of_work(answers: pd.DataFrame, talks: pd.DataFrame) -> tuple[Finding
 
 
 def work_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return quality_of_work(tables[ANSWERS], tables[TALKS])

@@ -85,7 +85,6 @@ def _agreed(observed: Sums, expected: Sums) -> Sums:
 
 
 def _squared_distances(totals: Sums, metric: Metric) -> Sums:
-    """The squared distance of each two values."""
     values = len(totals)
     if metric == "ordinal":
         place = totals.cumsum(axis=0) - totals / 2  # the ratings up to the middle of each value

@@ -74,7 +74,6 @@ def query_types(queries: pd.DataFrame, interactions: pd.DataFrame) -> tuple[Find
 
 
 def query_types_of(tables: Tables) -> tuple[Finding, ...]:
-    """The findings of the tables of a part."""
     return query_types(tables[QUERIES], tables[TABLE])
 
 

@@ -59,7 +59,6 @@ class ReportSection:
 
 
 def sections(findings: Sequence[Finding]) -> Iterator[ReportSection]:
-    """All findings, each once."""
     found: dict[str, list[Finding]] = {}
     for finding in findings:
         found.setdefault(family(finding.name), []).append(finding)

@@ -97,7 +97,6 @@ class Report:
 
     @property
     def compared(self) -> tuple[FigureComparison, ...]:
-        """The figures that the paper to compare with also has."""
         return tuple(compare_with_published(self.results.findings, self.against))
 
     @property

@@ -7,6 +7,17 @@ from collections.abc import Iterator
 from app.analysis.estimates import COUNT, Estimate, Finding, format_interval, format_p, format_value
 from app.analysis.report import wording
 from app.analysis.report.arrangement import sections
+from app.analysis.report.blocks import (
+    Block,
+    BulletList,
+    CodeLine,
+    Contents,
+    ContentsEntry,
+    Heading,
+    Paragraph,
+    TextTable,
+    as_markdown,
+)
 from app.analysis.report.build import Report
 from app.analysis.report.confirmatory import (
     CONFIRMATORY,
@@ -18,17 +29,6 @@ from app.analysis.report.confirmatory import (
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import Grid, grid
 from app.analysis.report.quality_and_costs import money
-from app.documents import markdown as as_markdown
-from app.documents.block import (
-    Block,
-    BulletList,
-    CodeLine,
-    Contents,
-    ContentsEntry,
-    Heading,
-    Paragraph,
-    TextTable,
-)
 
 WIDTH = 62
 """The number of characters of a table's numbers that fit the width of a page."""
@@ -39,12 +39,10 @@ STARS = ("* p < 0.05.", "* p < 0.05; ** also adjusted for several tests.")
 
 
 def markdown(report: Report) -> str:
-    """The report as Markdown."""
-    return as_markdown.markdown(blocks(report))
+    return as_markdown(blocks(report))
 
 
 def blocks(report: Report) -> Iterator[Block]:
-    """All of a report, in its order."""
     yield Heading(1, report.title)
     if report.warning:
         yield Paragraph(report.warning, loud=True)

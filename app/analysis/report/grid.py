@@ -29,7 +29,6 @@ class Grid:
 
 
 def grid(finding: Finding) -> Grid | None:
-    """The table of a finding; None if it has a row for each estimate."""
     if not finding.columns:
         return None
     cells: dict[str, dict[str, Estimate]] = {}

@@ -28,12 +28,10 @@ LOOKS = orjson.OPT_INDENT_2 | orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_NON_STR_KE
 
 
 def as_json(report: Report) -> str:
-    """The report for programs."""
     return orjson.dumps(contents(report), option=LOOKS).decode()
 
 
 def contents(report: Report) -> dict[str, Any]:
-    """The contents of the JSON."""
     printed = {one.estimate.name: one.published for one in report.compared}
     pairs = [(finding, one) for finding in report.findings for one in finding.estimates]
     return {

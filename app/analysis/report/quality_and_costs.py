@@ -72,7 +72,6 @@ class ModelCosts:
 
     @property
     def total(self) -> Cost:
-        """All models together."""
         return sum(self.models.values(), Cost())
 
     @property

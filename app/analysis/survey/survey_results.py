@@ -55,7 +55,6 @@ class Question:
 
     @property
     def title(self) -> str:
-        """The question, or the name of the check."""
         return _short(self.field.text if self.field else "") or self.name
 
     @property
@@ -155,7 +154,6 @@ def _finding(some: Sequence[Question]) -> Finding:
 
 
 def _distinct(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels by name; equal ones with their names."""
     often = Counter(labels.values())
     return {name: label if often[label] == 1 else f"{label} ({name})" for name, label in labels.items()}
 

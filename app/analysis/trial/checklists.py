@@ -31,7 +31,6 @@ class ChecklistItem:
 
     @property
     def answered(self) -> bool:
-        """Whether the study or the report has the answer."""
         return self.answer != NOT_ANSWERED
 
 
@@ -45,7 +44,6 @@ class Checklist:
 
     @property
     def answered(self) -> int:
-        """The number of answered items."""
         return sum(one.answered for one in self.items)
 
 

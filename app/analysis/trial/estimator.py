@@ -66,7 +66,6 @@ class Difference:
         return upper_tail((null - self.estimate) / self.standard_error, self.df)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """The interval of a level."""
         return self.interval_of_p(1 - level)
 
     def interval_of_p(self, p: float) -> tuple[float, float]:

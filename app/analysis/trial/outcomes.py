@@ -69,7 +69,6 @@ class TrialSession:
 
     @property
     def complete(self) -> bool:
-        """Whether the participant completed the study."""
         return self.outcome == COMPLETE
 
     def arm(self, contrast: PlannedContrast) -> str:
@@ -94,7 +93,6 @@ class TrialData:
 
     @cached_property
     def by_session(self) -> Mapping[str, TrialSession]:
-        """The sessions by their id."""
         return {one.session: one for one in self.sessions}
 
     def rows(self, hypothesis: Hypothesis, sessions: Iterable[str]) -> pd.DataFrame:

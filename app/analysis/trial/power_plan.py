@@ -105,7 +105,6 @@ def _known(observed: Observed) -> dict[str, float]:
 
 
 def trial_rows(data: TrialData, hypothesis: Hypothesis) -> pd.DataFrame:
-    """The rows of a hypothesis, of all sessions."""
     return data.rows(hypothesis, [one.session for one in data.sessions])
 
 

@@ -112,7 +112,6 @@ def trial_results(
 
 
 def findings(results: Iterable[HypothesisResult]) -> tuple[Finding, ...]:
-    """The findings of those with an estimate."""
     return tuple(one.finding for one in results if one.finding is not None)
 
 

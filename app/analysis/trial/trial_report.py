@@ -53,7 +53,6 @@ class TrialReport:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings of the hypotheses that have an estimate."""
         return findings(self.results)
 
     @property

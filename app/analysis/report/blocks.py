@@ -1,20 +1,11 @@
-"""A document as Markdown, for a repository or a notebook; user-supplied text is escaped."""
+"""The blocks of a report, and how they are written as Markdown; user-supplied text is escaped."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import assert_never
-
-from app.documents.block import (
-    Block,
-    BulletList,
-    CodeLine,
-    Contents,
-    Heading,
-    Paragraph,
-    TextTable,
-)
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
 
 SIGNS = re.compile(r"([\\`*_{}\[\]#|~$^])")
 """Characters with a special meaning in Markdown and its tables."""
@@ -23,8 +14,67 @@ FIRST = re.compile(r"^(?:[-+]|\d+[.)])(?= |$)|^=")
 HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-def markdown(blocks: Iterable[Block]) -> str:
-    """The document as Markdown."""
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a level from 1; links reach it by its anchor, if it has one."""
+
+    level: int
+    text: str
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentsEntry:
+    """A heading in the table of contents."""
+
+    level: int
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A table of contents."""
+
+    entries: tuple[ContentsEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph; a loud one is a warning."""
+
+    text: str
+    loud: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BulletList:
+    """A list; an item may end with code."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """A line of code."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table; the first `words` columns are text, the others numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: int = 1
+
+
+Block: TypeAlias = Heading | Contents | Paragraph | BulletList | CodeLine | TextTable
+
+
+def as_markdown(blocks: Iterable[Block]) -> str:
     return "\n\n".join(map(_written, blocks)) + "\n"
 
 

@@ -1,1 +1,0 @@
-"""Documents as blocks, and written as Markdown."""
