@@ -10,7 +10,7 @@ from app.cli.common import DatabaseAddress, Host, Port, settings_in_use
 from app.cli.http_server import listen, lower_priority, require_free_port
 from app.cli.printing import echo
 from app.config.settings import Settings
-from app.doctor.disk import unwritable_drafts
+from app.doctor import unwritable_drafts
 from storage.db.database_url import redact_password
 from storage.db.engine import Database, open_database
 

@@ -6,7 +6,6 @@ Each field is the variable `PARLEY_<NAME>`, in the environment or in a file `.en
 
 import os
 import re
-from base64 import b64decode
 from collections.abc import Iterable
 from ipaddress import ip_network
 from pathlib import Path
@@ -45,7 +44,6 @@ ENV_FILE = ".env"
 SECRET_LENGTH = 32
 COMMENT = re.compile(r"\s#")
 MASK = "********"
-WEBHOOK_KEY = "whsec_"
 """What the keys of Standard Webhooks begin with."""
 MAIL_ADDRESS = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[\w.-]+", re.ASCII)
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -102,20 +100,6 @@ def _webhook(value: SecretStr) -> SecretStr:
     parts = urlsplit(value.get_secret_value())
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must start with http:// or https://, and contain a host name")
-    return value
-
-
-def _webhook_key(value: SecretStr) -> SecretStr:
-    """Refuse what no library of Standard Webhooks would read as a key."""
-    try:
-        key = b64decode(value.get_secret_value().removeprefix(WEBHOOK_KEY), validate=True)
-    except ValueError:
-        key = b""
-    if not 24 <= len(key) <= 64:
-        raise ValueError(
-            f"must be {WEBHOOK_KEY} and 24 to 64 bytes in base64. `python -c 'import base64, secrets; "
-            f'print("{WEBHOOK_KEY}" + base64.b64encode(secrets.token_bytes(32)).decode())\'` creates one'
-        )
     return value
 
 
@@ -284,11 +268,6 @@ class Settings(BaseSettings):
         description="Alerts: the URL to which each one is posted as JSON, such as that of an incoming webhook of Slack "
         "or Mattermost. Default: none is posted.",
     )
-    alert_webhook_secret: Annotated[SecretStr, AfterValidator(_webhook_key)] | None = Field(
-        None,
-        description="Alerts: the key that signs what is posted (Standard Webhooks): `whsec_` and 24 to 64 bytes in "
-        "base64. Default: no signature.",
-    )
     alert_mail_to: Annotated[str, AfterValidator(_mail_addresses)] = Field(
         "", description="Alerts: the mail addresses to which each one is sent, separated by commas. Default: no mail."
     )
@@ -305,19 +284,10 @@ class Settings(BaseSettings):
     smtp_user: str = Field("", description="Alerts: the user name at the mail server. Default: no login.")
     smtp_password: SecretStr | None = Field(None, description="Alerts: the password at the mail server.")
     alert_interval_s: Seconds = Field(60, description="Alerts: how often conditions are checked, in seconds.")
-    alert_reminder_h: float = Field(
-        12, gt=0, le=1_000, description="Alerts: hours after which an open alert that nobody has seen is sent again."
-    )
     alert_model_failures: int = Field(
         3,
         ge=0,
         description="Alerts: failed calls of a model within 10 minutes, if they are a quarter of its calls. 0: never.",
-    )
-    alert_stuck_minutes: float = Field(
-        30,
-        ge=0,
-        le=10_000,
-        description="Alerts: minutes without activity of a session in progress that holds a place. 0: never.",
     )
     alert_budget_percent: float = Field(
         90, ge=0, le=100, description="Alerts: percent of a budget that is spent or reserved. 0: never."

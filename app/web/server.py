@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.alerts.watch import AlertWatch
+from app.alerts import AlertWatch
 from app.clock import Clock, SystemClock
 from app.config.secret import secret_for
 from app.config.settings import Settings
@@ -85,7 +85,7 @@ def build_app(
     cookies = SessionCookie(secret, secure=settings.address.startswith("https://"), path=settings.sub_path or "/")
     # as registered: without the content of their pictures, which the database has
     offered = OpenStudies(runtime, database, [runtime.studies.get(study.hash) for study in studies])
-    watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault, runtime.claims)
+    watch = AlertWatch(settings, database, clock, lambda: runtime.log.fault)
     participants = Participants(database, secret)
     rehearsals = RehearsalLinks(secret)
     links = Links(participants, ProlificTokens(settings), TrialLinks(secret), rehearsals)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, insert, or_, select, update
+from sqlalchemy import Connection, insert, select, update
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from storage import tables
@@ -56,15 +56,7 @@ class Alert:
 def open_alerts(database: Database) -> tuple[Alert, ...]:
     """The open alerts, oldest first."""
     with database.connect() as connection:
-        return _read(connection, select(tables.alerts).where(_alert.closed_us.is_(None)))
-
-
-def alerts_since(database: Database, since_us: int) -> tuple[Alert, ...]:
-    """The open alerts, and those that closed since a time, oldest first."""
-    with database.connect() as connection:
-        return _read(
-            connection, select(tables.alerts).where(or_(_alert.closed_us.is_(None), _alert.closed_us >= since_us))
-        )
+        return _open(connection)
 
 
 def change_alerts(
@@ -74,26 +66,8 @@ def change_alerts(
     open before, and the stored ones with their ids."""
     with _writing(database) as connection:
         advisory_xact_lock(connection, ONE_AT_A_TIME)
-        before = _read(connection, select(tables.alerts).where(_alert.closed_us.is_(None)))
+        before = _open(connection)
         return before, tuple(_write(connection, alert) for alert in decide(before))
-
-
-def take_undelivered(database: Database, closed_since_us: int, sent_before_us: int, now_us: int) -> tuple[Alert, ...]:
-    """The alerts that closed since a time and whose last message was not delivered and is older than `sent_before_us`,
-    noted as sent now; nothing about a condition that is open again."""
-    wanted = select(tables.alerts).where(_alert.closed_us >= closed_since_us, _alert.notified_us <= sent_before_us)
-
-    def due(connection: Connection) -> list[Alert]:
-        return [alert for alert in _read(connection, wanted) if alert.undelivered]
-
-    with database.connect() as connection:
-        if not due(connection):
-            return ()  # the usual case writes nothing
-    with _writing(database) as connection:
-        advisory_xact_lock(connection, ONE_AT_A_TIME)
-        open_again = {alert.key for alert in _read(connection, select(tables.alerts).where(_alert.closed_us.is_(None)))}
-        found = [alert for alert in due(connection) if alert.key not in open_again]
-        return tuple(_write(connection, replace(alert, notified_us=now_us)) for alert in found)
 
 
 def mark_seen(database: Database, ids: Collection[int], who: str, at_us: int) -> tuple[Alert, ...]:
@@ -124,9 +98,10 @@ def _writing(database: Database) -> Iterator[Connection]:
         raise kind(f"the alerts could not be written: {cause(error)}") from error
 
 
-def _read(connection: Connection, wanted: Select[Any]) -> tuple[Alert, ...]:
+def _open(connection: Connection) -> tuple[Alert, ...]:
     found = []
-    for row in connection.execute(wanted.order_by(_alert.id)).mappings():
+    wanted = select(tables.alerts).where(_alert.closed_us.is_(None)).order_by(_alert.id)
+    for row in connection.execute(wanted).mappings():
         values = dict(row)
         key = AlertKey(*(values.pop(name) for name in AlertKey._fields))
         found.append(Alert(key, **values))

@@ -5,42 +5,31 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
-import shutil
-import socket
 import tempfile
-from collections import namedtuple
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
-from uuid import uuid4
 
 import httpx2
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from sqlalchemy import inspect, make_url
+from sqlalchemy import inspect
 from starlette.types import ASGIApp, Message
 
+from app import doctor
 from app.cli import console
-from app.doctor import database as database_check
-from app.doctor import extras
-from app.doctor.clock import WARN_S, WRONG_S, check_clock
-from app.doctor.finding import Level
 from app.studies.drafts import Drafts
 from storage.accounts.model_servers import SavedServer, save_server
-from storage.db.engine import connect, open_database
+from storage.db.engine import open_database
 from storage.db.probe import Probe
-from tests.fakes.alert_receivers import Mailbox, mailbox
+from tests.fakes.alert_receivers import Mailbox
 from tests.fakes.certificate import self_signed
 from tests.fakes.commanding import Done, parley
 from tests.fakes.kept_pages import on_kept_page
 from tests.fakes.let_go import let_go
 from tests.fakes.model_list import KEY, Listing, model_list
-from tests.fakes.postgres import fresh
 from tests.fakes.served import SECRET, Served, serving_aside, settings_for
 from tests.fakes.studies import short
 
@@ -60,9 +49,9 @@ class Examined:
     """What the doctor found."""
 
     def __init__(self, done: Done) -> None:
-        self.done, told = done, json.loads(done.stdout)
-        self.rows: list[dict[str, str]] = told["findings"]
-        self.errors: int = told["errors"]
+        self.done = done
+        self.rows: list[dict[str, str]] = json.loads(done.stdout)
+        self.errors = sum(row["level"] == "problem" for row in self.rows)
         assert done.returncode == (1 if self.errors else 0)
         assert all(row["to_do"] for row in self.rows if row["level"] == "warning"), self.rows
 
@@ -104,13 +93,6 @@ def study(folder: Path, backend: str = "openai", server: str = "lab", model: str
 def test_nothing_is_wrong_in_an_empty_folder_and_nothing_is_made_there(examine: Examine, tmp_path: Path) -> None:
     found = examine()
     assert (found.errors, [*tmp_path.iterdir()]) == (0, [])
-    areas = list(dict.fromkeys(row["area"] for row in found.rows))
-    assert areas == [
-        *("settings", "database", "disk", "clock", "ports", "public address", "way out", "model servers", "studies"),
-        *("alerts", "packages"),
-    ]
-    printed = parley("doctor", folder=tmp_path, **FREE)
-    assert (printed.returncode, printed.stdout.splitlines()[-1]) == (0, "Errors: 0. Warnings: 1.")
 
 
 def test_nothing_is_wrong_with_a_database_in_use(examine: Examine, tmp_path: Path) -> None:
@@ -124,22 +106,16 @@ def test_nothing_is_wrong_with_a_database_in_use(examine: Examine, tmp_path: Pat
 @pytest.mark.parametrize(
     ("env", "area", "level", "facts"),
     [
-        ({"PARLEY_PORT": "seven"}, "settings", "error", ("PARLEY_PORT", "seven")),
+        ({"PARLEY_PORT": "seven"}, "settings", "problem", ("PARLEY_PORT", "seven")),
         ({"PARLEY_PROT": "1"}, "settings", "warning", ("PARLEY_PROT", "PARLEY_PORT")),
-        ({"PARLEY_DATABASE_URL": "sqlite:////nowhere/at/all/x.db"}, "database", "error", ("/nowhere/at/all",)),
-        ({"PARLEY_DATABASE_URL": "mysql://me:pass-word@h/n"}, "database", "error", ("mysql", "sqlite")),
-        ({"PARLEY_REPLAY_DIR": "/nowhere"}, "disk", "error", ("PARLEY_REPLAY_DIR", "/nowhere")),
-        ({"PARLEY_STUDIES_DIR": "/etc/passwd/studies"}, "disk", "error", ("/etc/passwd/studies", "is a file")),
+        ({"PARLEY_DATABASE_URL": "sqlite:////nowhere/at/all/x.db"}, "database", "problem", ("/nowhere/at/all",)),
+        ({"PARLEY_DATABASE_URL": "mysql://me:pass-word@h/n"}, "settings", "problem", ("mysql",)),
+        ({"PARLEY_REPLAY_DIR": "/nowhere"}, "disk", "problem", ("PARLEY_REPLAY_DIR", "/nowhere")),
+        ({"PARLEY_STUDIES_DIR": "/etc/passwd/studies"}, "disk", "problem", ("/etc/passwd/studies",)),
         ({"PARLEY_HOST": "0.0.0.0"}, "public address", "warning", ("PARLEY_PUBLIC_URL", "0.0.0.0")),
-        ({"PARLEY_PORT": "9", "PARLEY_CONSOLE_PORT": "9"}, "ports", "error", ("PARLEY_CONSOLE_PORT", "9")),
-        ({"HTTPS_PROXY": "socks5://127.0.0.1:9"}, "way out", "error", ("HTTPS_PROXY", "socks5")),
-        ({"HTTPS_PROXY": "me:pass-word@127.0.0.1:9"}, "way out", "error", ("HTTPS_PROXY", "http://127.0.0.1:9")),
-        ({"SSL_CERT_FILE": "/nowhere.pem"}, "way out", "error", ("SSL_CERT_FILE", "/nowhere.pem")),
-        ({"SSL_CERT_FILE": "/etc/passwd"}, "way out", "error", ("SSL_CERT_FILE", "PEM")),
-        ({"SSL_CERT_DIR": "/nowhere"}, "way out", "error", ("SSL_CERT_DIR", "/nowhere")),
-        ({"SSL_CERT_DIR": "/usr"}, "way out", "warning", ("SSL_CERT_DIR", "rehash")),
-        ({"PARLEY_SMTP_HOST": "mail"}, "alerts", "error", ("PARLEY_SMTP_HOST", "PARLEY_ALERT_MAIL_TO")),
-        ({"PARLEY_ALERT_WEBHOOK_URL": "http://127.0.0.1:9/x/pass-word"}, "alerts", "warning", ("127.0.0.1:9",)),
+        ({"PARLEY_PORT": "9", "PARLEY_CONSOLE_PORT": "9"}, "ports", "problem", ("PARLEY_CONSOLE_PORT", "9")),
+        ({"PARLEY_SMTP_HOST": "mail"}, "alerts", "problem", ("PARLEY_ALERT_MAIL_TO",)),
+        ({"PARLEY_METRICS_PORT": "99999"}, "settings", "problem", ("PARLEY_METRICS_PORT",)),
     ],
 )
 def test_one_wrong_setting_is_found(
@@ -148,7 +124,7 @@ def test_one_wrong_setting_is_found(
     found = examine(**env)
     assert found.about(area, level, *facts), found.rows
     assert "pass-word" not in found.done.stdout + found.done.stderr
-    assert found.errors == (level == "error")
+    assert found.errors == (level == "problem")
 
 
 def test_lines_of_the_env_file_that_have_no_effect_are_found(examine: Examine, tmp_path: Path) -> None:
@@ -156,32 +132,31 @@ def test_lines_of_the_env_file_that_have_no_effect_are_found(examine: Examine, t
     file.write_text('PARLEY_LOG_LEVEL=INFO\nPARLEY_SMTP_USER="half a quotation\nPARLEY_LOG_FORMAT=text\n')
     file.chmod(0o640)
     found = examine(PARLEY_LOG_LEVEL="DEBUG")
-    assert found.about("settings", "error", ".env, line 2")
+    assert found.about("settings", "problem", ".env, line 2")
     assert found.about("settings", "warning", "PARLEY_LOG_LEVEL", "environment")
     assert found.about("settings", "warning", "chmod 600")
     assert not found.about("settings", "warning", "PARLEY_LOG_FORMAT")
     file.write_bytes(b"PARLEY_SMTP_USER=M\xfcller\n")
-    assert examine().about("settings", "error", "utf-8")
+    assert examine().about("settings", "problem")
 
 
 def test_a_file_that_is_no_database_is_found(examine: Examine, tmp_path: Path) -> None:
     (tmp_path / "parley.db").write_text("no database, but a text that is long enough to be read as one" * 100)
-    assert examine().about("database", "error", "parley.db", "restore")
+    assert examine().about("database", "problem", "parley.db", "restore")
 
 
 def test_another_secret_than_that_of_the_database_is_found(examine: Examine, tmp_path: Path) -> None:
     secret = tmp_path / "parley.secret"
     parley("preview", "demo", folder=tmp_path)
-    assert examine().about("database", "ok", "secret")
     secret.rename(tmp_path / "elsewhere")
-    assert examine().about("database", "error", "PARLEY_SECRET")
+    assert examine().about("database", "problem", "PARLEY_SECRET")
     assert not secret.exists(), "none is made in its place"
 
 
 def test_a_journal_that_is_not_safe_is_found(examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parley("publish", "demo", folder=tmp_path)
-    monkeypatch.setattr(database_check, "probe", lambda _: Probe("SQLite 3", None, "delete"))
-    assert examine().about("database", "error", "WAL", "delete")
+    monkeypatch.setattr(doctor, "probe", lambda _: Probe("SQLite 3", None, "delete"))
+    assert examine().about("database", "problem", "WAL", "delete")
 
 
 def test_a_database_of_either_kind_is_read_and_written(examine: Examine, database_url: str) -> None:
@@ -193,52 +168,8 @@ def test_a_database_of_either_kind_is_read_and_written(examine: Examine, databas
     assert found.errors == 0
     assert "parley_probe" not in inspect(database).get_table_names()
     if product == "PostgreSQL":
-        assert found.about("clock", "ok", "the database's server")
-        assert examine(PARLEY_DATABASE_URL=database_url).about("database", "error", "PARLEY_SECRET")
+        assert examine(PARLEY_DATABASE_URL=database_url).about("database", "problem", "PARLEY_SECRET")
     let_go(database)
-
-
-def test_a_postgresql_database_that_cannot_be_written_is_found(examine: Examine, postgres_server: str) -> None:
-    url = fresh(postgres_server, f"parley_{uuid4().hex}")
-    database = open_database(url)
-    with database.connect() as connection:
-        connection.exec_driver_sql(f'ALTER DATABASE "{database.url.database}" SET default_transaction_read_only = on')
-        connection.commit()
-    let_go(database)
-    found = examine(PARLEY_DATABASE_URL=url, PARLEY_SECRET=SECRET)
-    assert found.about("database", "error", "read-only"), found.rows
-
-
-@pytest.mark.parametrize("lacks", ["CREATE ON SCHEMA public", "USAGE ON SCHEMA public", "CONNECT ON DATABASE"])
-def test_a_postgresql_role_that_lacks_a_privilege_gets_what_to_grant(
-    examine: Examine, postgres_server: str, lacks: str
-) -> None:
-    url, role = fresh(postgres_server, name := f"parley_{uuid4().hex}"), f"role_{uuid4().hex}"
-    engine = connect(url)
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f"CREATE ROLE {role} LOGIN")
-        connection.exec_driver_sql(f"REVOKE {lacks}{f' {name}' if 'DATABASE' in lacks else ''} FROM PUBLIC")
-        connection.commit()
-    engine.dispose()
-    own = make_url(url).set(username=role).render_as_string(hide_password=False)
-    found = examine(PARLEY_DATABASE_URL=own, PARLEY_SECRET=SECRET)
-    assert found.about("database", "error", f'GRANT USAGE, CREATE ON SCHEMA public TO "{role}"'), found.rows
-    assert found.about("database", "error", f'GRANT CONNECT ON DATABASE "{name}" TO "{role}"'), found.rows
-
-
-@pytest.mark.parametrize(
-    ("number", "advice"), [(errno.EROFS, "read-only"), (errno.ENOSPC, "full"), (errno.EACCES, "right")]
-)
-def test_folders_that_cannot_be_written_are_found(
-    examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, advice: str
-) -> None:
-    def refuse(dir: Path) -> Any:
-        raise OSError(number, "refused")
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-    found = examine()
-    for folder in (tempfile.gettempdir(), str(tmp_path), str(tmp_path / "studies")):
-        assert found.about("disk", "error", folder, advice)
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
@@ -260,7 +191,7 @@ def test_a_draft_that_cannot_be_written_is_found(
         Drafts(tmp_path / "studies").create(name, "demo")
     refusing(monkeypatch, tmp_path / "studies" / "mine")
     found = examine()
-    assert found.about("disk", "error", str(tmp_path / "studies" / "mine"), "right")
+    assert found.about("disk", "problem", str(tmp_path / "studies" / "mine"))
     assert found.errors == 1
 
 
@@ -301,77 +232,31 @@ def test_the_console_says_at_its_start_that_drafts_cannot_be_written(
     let_go(database)
 
 
-def test_a_disk_that_is_nearly_full_is_found(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    usage = namedtuple("usage", "total used free")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage(100_000_000_000, 98_000_000_000, 2_000_000_000))
-    assert examine(PARLEY_ALERT_DISK_FREE_GB="5").about("disk", "warning", "2.0 of 100 GB")
-
-
-@given(ahead_s=st.floats(-1e7, 1e7))
-def test_clocks_that_differ_are_found(ahead_s: float) -> None:
-    now_us = 1_800_000_000_000_000
-    (_, other) = check_clock(now_us + round(ahead_s * 1e6), {"other": now_us})
-    expected = Level.OK if abs(ahead_s) < WARN_S else Level.WARNING if abs(ahead_s) < WRONG_S else Level.ERROR
-    assert other.level == expected or abs(abs(ahead_s) - WRONG_S) < 1e-3 or abs(abs(ahead_s) - WARN_S) < 1e-3
-    assert ("ahead" in other.what, "behind" in other.what) == (
-        (False, False) if other.level is Level.OK else (ahead_s > 0, ahead_s < 0)
-    )
-
-
-def test_activity_in_the_future_is_found() -> None:
-    now = datetime(2026, 11, 26, tzinfo=UTC)
-    last = round((now + timedelta(days=3)).timestamp() * 1e6)
-    *_, found = check_clock(round(now.timestamp() * 1e6), {}, last)
-    assert (found.level, "3 days" in found.what) == (Level.ERROR, True)
-
-
-def test_the_clock_is_compared_with_that_of_a_model_server(examine: Examine, listing: Listing) -> None:
-    listing.ahead_s = 7_300
-    found = examine(**lab(listing))
-    assert found.about("clock", "error", "lab", "2 hours behind", "NTP")
-
-
-def test_a_port_that_another_program_has_is_found(examine: Examine) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        assert examine(PARLEY_PORT=port).about("ports", "error", port, "PARLEY_PORT=")
-        assert examine(PARLEY_CONSOLE_PORT=port).about("ports", "error", port, "PARLEY_CONSOLE_PORT=")
-
-
 def test_a_model_server_is_asked_for_its_models_and_for_nothing_else(
     examine: Examine, tmp_path: Path, listing: Listing
 ) -> None:
     found = examine(study(tmp_path), **lab(listing))
     assert found.errors == 0
-    assert found.about("model servers", "ok", "lab", "accepts the key", "1 model")
+    assert found.about("model servers", "ok", "lab", "accepts the key")
     assert listing.asked == ["GET /v1/models"]
-    listing.models = ("gpt-fake:latest", "models/other")
-    assert not examine("mine.yaml", **lab(listing)).about("model servers", "warning", "gpt-fake")
-    listing.models = ("gpt-fakes",)
-    assert examine("mine.yaml", **lab(listing)).about("model servers", "warning", "'gpt-fake'", "'gpt-fakes'")
 
 
 def test_a_key_that_is_refused_is_found_and_not_shown(examine: Examine, listing: Listing) -> None:
     found = examine(**lab(listing, "sk-another-key-entirely"))
-    assert found.about("model servers", "error", "lab", "the key is refused", "401")
+    assert found.about("model servers", "problem", "lab", "401")
     assert "sk-another-key" not in found.done.stdout
-    keyless = json.dumps({"lab": {"url": listing.url}})
-    assert examine(PARLEY_MODEL_SERVERS=keyless).about("model servers", "error", "wants a key")
 
 
 def test_a_server_of_anthropics_kind_is_asked_in_its_way(examine: Examine, listing: Listing, tmp_path: Path) -> None:
     listing.key_header = "x-api-key"
     own = {"PARLEY_ANTHROPIC_BASE_URL": listing.url.removesuffix("/v1"), "PARLEY_ANTHROPIC_API_KEY": KEY}
     assert examine(**own).about("model servers", "ok", "anthropic", "accepts the key")
-    assert examine(**lab(listing)).about("model servers", "ok", "lab", "accepts the key")
     listing.asked.clear()
     examine(study(tmp_path, backend="anthropic"), **lab(listing))
-    assert listing.asked == ["GET /v1/models?limit=1000"]
+    assert listing.asked == ["GET /v1/models"]
 
 
-@pytest.mark.parametrize(("status", "level"), [(404, "warning"), (405, "warning"), (500, "error"), (402, "error")])
+@pytest.mark.parametrize(("status", "level"), [(404, "warning"), (405, "warning"), (500, "problem"), (402, "problem")])
 def test_a_server_without_a_list_is_only_a_warning(examine: Examine, listing: Listing, status: int, level: str) -> None:
     listing.status = status
     assert examine(**lab(listing)).about("model servers", level, "lab", "parley models")
@@ -379,41 +264,19 @@ def test_a_server_without_a_list_is_only_a_warning(examine: Examine, listing: Li
 
 def test_a_server_that_cannot_be_reached_is_found(examine: Examine) -> None:
     servers = json.dumps({"lab": {"url": "http://127.0.0.1:9/v1"}})
-    assert examine(PARLEY_MODEL_SERVERS=servers).about("model servers", "error", "lab", "127.0.0.1:9")
-
-
-def test_a_server_at_the_other_loopback_address_is_named(examine: Examine) -> None:
-    try:
-        with model_list("::1") as listing:
-            url = listing.url.replace("[::1]", "127.0.0.1")
-            servers = json.dumps({"lab": {"url": url, "key": KEY}})
-            assert examine(PARLEY_MODEL_SERVERS=servers).about("model servers", "error", listing.url)
-    except OSError:
-        pytest.skip("no IPv6 here")
-
-
-def test_a_local_server_that_would_be_asked_through_a_proxy_is_found(examine: Examine, listing: Listing) -> None:
-    with socket.socket() as proxy:
-        proxy.bind(("127.0.0.1", 0))
-        proxy.listen()
-        name = f"127.0.0.1:{proxy.getsockname()[1]}"
-        found = examine(HTTPS_PROXY=name)
-        assert found.about("way out", "ok", f"http://{name}", "without http://")
-    found = examine(HTTP_PROXY="127.0.0.1:9", **lab(listing))
-    assert found.about("way out", "error", "lab", "NO_PROXY=127.0.0.1")
-    assert examine(HTTP_PROXY="127.0.0.1:9", NO_PROXY="127.0.0.1", **lab(listing)).about("model servers", "ok", "lab")
+    assert examine(PARLEY_MODEL_SERVERS=servers).about("model servers", "problem", "lab", "127.0.0.1:9")
 
 
 def test_a_study_that_names_a_server_which_is_not_set_is_an_error_here_and_of_check(
     examine: Examine, tmp_path: Path, listing: Listing
 ) -> None:
     file = study(tmp_path, server="labb")
-    assert examine(file, **lab(listing)).about("studies", "error", "'labb'", "lab")
+    assert examine(file, **lab(listing)).about("studies", "problem", "'labb'", "lab")
     for words in ((), ("--json",)):
         done = parley("check", file, "--bots", "1", *words, folder=tmp_path, **lab(listing))
         assert (done.returncode, "models.only.server" in done.stdout + done.stderr) == (2, True)
     parley("publish", file, folder=tmp_path)
-    assert examine(**lab(listing)).about("studies", "error", "mine", "'labb'"), "published ones are looked at too"
+    assert examine(**lab(listing)).about("studies", "problem", "mine", "'labb'"), "published ones are looked at too"
     assert parley("check", study(tmp_path), "--bots", "1", folder=tmp_path, **lab(listing)).returncode == 0
 
 
@@ -431,23 +294,7 @@ def test_a_server_that_an_owner_has_saved_is_known_to_check_and_asked(
 
 def test_a_study_with_errors_is_found(examine: Examine, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_text("study: x\ntitle: t\nflow:\n  - step: consnt\n")
-    assert examine("bad.yaml").about("studies", "error", "consnt", "parley check bad.yaml")
-
-
-def test_a_private_authority_is_needed_for_a_server_with_its_certificate(examine: Examine, tmp_path: Path) -> None:
-    file = self_signed(tmp_path / "lab.pem")
-    with model_list(certificate=file) as listing:
-        found = examine(**lab(listing))
-        assert found.about("model servers", "error", "lab", "SSL_CERT_FILE")
-        assert listing.asked == [], "the key was not sent"
-        found = examine(**lab(listing), SSL_CERT_FILE=str(file))
-        assert found.about("way out", "ok", str(file), "certificates: 1")
-        assert found.about("model servers", "ok", "lab", "accepts the key")
-
-
-def test_https_for_a_server_that_speaks_http_is_found(examine: Examine, listing: Listing) -> None:
-    listing.url = listing.url.replace("http:", "https:")
-    assert examine(**lab(listing)).about("model servers", "error", "lab", "http:// in place of https://")
+    assert examine("bad.yaml").about("studies", "problem", "consnt", "parley check bad.yaml")
 
 
 @pytest.fixture
@@ -463,30 +310,6 @@ def by_mail(box: Mailbox, tls: str, **more: str) -> dict[str, str]:
     return {f"PARLEY_SMTP_{name}": value for name, value in known.items()} | to
 
 
-def test_the_mail_server_is_logged_in_to_and_gets_a_mail_only_if_wanted(
-    examine: Examine, certificate: Path, tmp_path: Path
-) -> None:
-    with mailbox("starttls", certificate, ("parley@test.example", "pass-word")) as box:
-        found = examine(**by_mail(box, "starttls"))
-        assert found.about("alerts", "ok", "127.0.0.1", "accepts the login"), found.rows
-        assert (found.errors, box.messages) == (0, [])
-        assert examine("--send-mail", "bob@test.example", **by_mail(box, "starttls")).about("mail", "ok", "bob")
-        assert box.recipients == [["bob@test.example"]]
-        box.unknown = {"bob"}
-        assert examine("--send-mail", "bob@test.example", **by_mail(box, "starttls")).about("mail", "error", "550")
-        found = examine(**by_mail(box, "starttls", USER="parley"), PARLEY_ALERT_MAIL_FROM="a@b.example")
-        assert found.about("alerts", "error", "535", "PARLEY_SMTP_PASSWORD")
-        assert examine(**by_mail(box, "tls")).about("alerts", "error", "PARLEY_SMTP_TLS=starttls")
-    assert "pass-word" not in found.done.stdout + found.done.stderr
-    assert examine(**by_mail(Mailbox(port=9), "starttls")).about("alerts", "error", "127.0.0.1:9")
-
-
-def test_a_package_that_is_not_installed_is_found(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extras, "find_spec", lambda _: None)
-    assert examine(PARLEY_METRICS_PORT="9").about("packages", "error", "parley-studies[metrics]")
-    assert examine("chatbench").about("packages", "warning", "parley-studies[analysis]")
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
@@ -498,9 +321,7 @@ def test_the_public_address_is_asked_as_a_browser_does(examine: Examine, running
     port = running.url.rpartition(":")[2]
     found = examine(PARLEY_PUBLIC_URL=running.url, PARLEY_TRUSTED_PROXIES="127.0.0.1", PARLEY_PORT=port)
     assert found.errors == 0
-    assert found.about("ports", "ok", "already")
     assert found.about("public address", "ok", running.url, "Host")
-    assert found.about("public address", "ok", "PARLEY_TRUSTED_PROXIES=127.0.0.1")
 
 
 @contextmanager
@@ -528,15 +349,4 @@ def before(url: str) -> Iterator[str]:
 
 def test_a_proxy_that_does_not_pass_the_host_is_found(examine: Examine, running: Served) -> None:
     with before(running.url) as url:
-        assert examine(PARLEY_PUBLIC_URL=url).about("public address", "error", url, "proxy_set_header Host")
-
-
-def test_what_is_wrong_with_the_way_in_is_found(examine: Examine, listing: Listing) -> None:
-    elsewhere = listing.url.removesuffix("/v1")
-    assert examine(PARLEY_PUBLIC_URL="http://127.0.0.1:9").about("public address", "warning", "127.0.0.1:9")
-    found = examine(PARLEY_PUBLIC_URL=elsewhere)
-    assert found.about("public address", "warning", elsewhere, "401")
-    assert found.about("public address", "warning", "PARLEY_TRUSTED_PROXIES", "rate limit")
-    found = examine(PARLEY_PUBLIC_URL=elsewhere, PARLEY_TRUSTED_PROXIES="0.0.0.0/0")
-    assert found.about("public address", "error", "PARLEY_TRUSTED_PROXIES")
-    assert examine(PARLEY_CONSOLE_URL=elsewhere).about("public address", "warning", "PARLEY_CONSOLE_URL", "401")
+        assert examine(PARLEY_PUBLIC_URL=url).about("public address", "problem", url, "proxy_set_header Host")

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 from gradio.components import Component
 
-from app.alerts.text import link, since, what_happened, what_to_do
+from app.alerts import explained, link, since
 from app.web.console.context import ConsoleContext
 from app.web.console.current_user import CurrentUser
 from app.web.console.tab import text
@@ -40,7 +40,7 @@ class AlertBanner:
         """The updates that show the alerts as they are now."""
         alerts = [alert for alert in open_alerts(self._desk.database) if alert.seen_us is None]
         console = "."  # links within the console
-        shown = [(what_happened(one), what_to_do(one), since(one), link(one, console), one) for one in alerts]
+        shown = [(*explained(one), since(one), link(one.key, console), one) for one in alerts]
         html = self._desk.html("alerts.html.j2", shown=shown, stale=self._is_stale)
         return {
             self._row: gr.update(visible=bool(alerts)),
@@ -58,5 +58,5 @@ class AlertBanner:
         """Mark as seen what the user was shown, and not what came after."""
         ids = {int(word) for word in text(shown).split() if word.isascii() and word.isdigit() and len(word) < 10}
         for alert in mark_seen(self._desk.database, ids, visitor.name, self._desk.clock.now_us()):
-            self._desk.audit(visitor, "marked an alert as seen", what_happened(alert))
+            self._desk.audit(visitor, "marked an alert as seen", explained(alert)[0])
         return self.paint()

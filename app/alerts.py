@@ -1,0 +1,300 @@
+"""Alerts: a participants' server checks what needs a person, and tells a webhook and a mail server.
+
+A condition opens one alert, however often it is observed, and a message is sent. The alert closes when the condition
+has not been observed for QUIET_S, so that one that comes and goes does not send a message each time. Of several
+servers over one database one opens and closes each alert, as the database decides.
+
+Texts are made of names that researchers chose, numbers, and codes of errors. They have no text that a participant or a
+model wrote, no recruiter's ID and no address or key of a model server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import smtplib
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import formatdate, make_msgid
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+
+from app.backends.wire.http_client import proxy_of, trusted
+from app.clock import Clock
+from app.config.settings import Settings, env_name
+from app.errors import NotDelivered, SettingsError
+from experiments.session.conversation import REFUSED
+from experiments.session.study_status import StudyStatus
+from experiments.study.study import Study
+from problems.errors import ParleyError
+from storage.db.database_url import sqlite_path
+from storage.db.engine import Database
+from storage.errors import Conflict, StorageError
+from storage.log.quota import is_full
+from storage.log.seats import cell_key
+from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts, record_delivery
+from storage.registers.link_problems import recent_link_problems
+from storage.registers.origins import Origin
+from storage.registers.studies import Studies
+from storage.registers.study_status import every_operations_in
+from storage.reports.costs import spending
+from storage.reports.monitoring.models import calls_since
+from storage.reports.monitoring.sessions import people_started
+
+FAILURE_WINDOW_S, FAILED_SHARE = 600, 0.25
+LOST_WINDOW_S, LOST_SHARE = 3_600, 0.05
+DISK_FREE_SHARE = 0.1
+QUIET_S = 300
+# these lie in a message, in the participant's wish, or in what a reply says
+NOT_THE_SERVER = REFUSED | {"stopped", "leak"}
+WITHIN_S = 15.0
+MOST_CHARS = 200
+Send = Callable[[str], Coroutine[Any, Any, str]]
+"""Sends a text, whose first line is its subject, once; returns what the server answered, or raises NotDelivered."""
+log = logging.getLogger(__name__)
+
+
+Condition = tuple[AlertKey, Mapping[str, Any]]
+"""Something that researchers are to be alerted to, and its figures."""
+
+
+def conditions(settings: Settings, database: Database, now_us: int) -> Iterator[Condition]:
+    """The conditions that hold, each with another key; raises StorageError if the database cannot be read."""
+    register = Studies(database)
+    with database.connect() as connection:
+        for key, reasons in calls_since(connection, now_us - FAILURE_WINDOW_S * 1_000_000).items():
+            yield from failing_calls(key, reasons, settings.alert_model_failures)
+        statuses = every_operations_in(connection, register.names())
+        accepting = {name: one for name, one in statuses.items() if one.published and one.state in ("open", "pilot")}
+        for name, lost in recent_link_problems(connection, now_us - LOST_WINDOW_S * 1_000_000).items():
+            if name in accepting:
+                yield from lost_ids(name, *lost, people_started(connection, name), settings.alert_link_problems)
+    for name, status in accepting.items():
+        try:
+            study = register.newest(name)
+        except ParleyError:  # only imported, or of an older Parley
+            continue
+        yield from _used_up(settings, database, study, status, now_us)
+    yield from full_disks(settings)
+
+
+def _used_up(
+    settings: Settings, database: Database, study: Study, status: StudyStatus, now_us: int
+) -> Iterator[Condition]:
+    for where, budget in status.budgets.items():
+        committed = spending(database, study, where, now_us).bound
+        if 0 < settings.alert_budget_percent / 100 * budget <= committed:
+            data = {"budget": budget, "committed": committed, "currency": study.file.currency}
+            yield AlertKey("budget", study.name, "", cell_key(dict(where))), data
+    if not status.pilot and is_full(database, study, status.quotas_of(study.file.quotas), now_us):
+        yield AlertKey("quota", study.name), {}
+
+
+def failing_calls(key: tuple[str, str, str], reasons: Mapping[str | None, int], most: int) -> Iterator[Condition]:
+    """Calls of a model that failed by reason, None for those that did not: at least `most`, and FAILED_SHARE."""
+    study, origin, model = key
+    failed = {reason: number for reason, number in reasons.items() if reason and reason not in NOT_THE_SERVER}
+    calls, number = sum(reasons.values()), sum(failed.values())
+    if most and number >= max(most, FAILED_SHARE * calls):
+        data = {"calls": calls, "failed": number, "reasons": dict(sorted(failed.items()))}
+        yield AlertKey("models", study, origin, model), data
+
+
+def lost_ids(study: str, refused: int, started: int, sessions: int, most: int) -> Iterator[Condition]:
+    """Links that lost their id: `refused`, or `started` without it, of all `sessions` that people have started."""
+    if most and refused + started >= max(most, LOST_SHARE * (refused + sessions)):
+        yield AlertKey("links", study), {"refused": refused, "started": started, "sessions": sessions}
+
+
+def full_disks(settings: Settings) -> Iterator[Condition]:
+    """The disks of the database and of the drafts, each once, that are nearly full."""
+    file = sqlite_path(settings.database_url)
+    folders = [settings.studies_dir.resolve(), *([file.resolve()] if file is not None else [])]
+    there = [next(path for path in (folder, *folder.parents) if path.is_dir()) for folder in folders]
+    for folder in {path.stat().st_dev: path for path in there}.values():
+        used = shutil.disk_usage(folder)
+        if used.free < min(1e9 * settings.alert_disk_free_gb, DISK_FREE_SHARE * used.total):
+            yield AlertKey("disk", subject=str(folder)), {"free": used.free, "size": used.total}
+
+
+def explained(alert: Alert) -> tuple[str, str]:
+    """What happened, in one line, and the next step."""
+    key, data = alert.key, alert.data
+    match key.kind:
+        case "models":
+            whose = f" ({key.origin} sessions)" if key.origin != Origin.PERSON else ""
+            what = f"{data['failed']} of {data['calls']} recent calls of the model {key.subject} failed{whose}"
+            to_do = f"Errors: {', '.join(data['reasons'])}. Look at Monitoring, and run `parley models`."
+        case "budget":
+            amounts = f"{data['committed']:,.2f} of {data['budget']:,.2f} {data['currency']}"
+            what = f"{amounts} of the budget{key.subject and f' for {key.subject}'} are spent or reserved"
+            to_do = f"At 100 % nobody new can start. Raise it: `parley recruit budget {key.study} AMOUNT`."
+        case "links":
+            without = f"{data['started']} of {data['sessions']} sessions started without the ID of their link"
+            what = f"{data['refused']} links to the study were refused, and {without}"
+            to_do = "Compare the link at the recruiter with that of the study. Monitoring has the reasons."
+        case "quota":
+            what = "the participant quota is reached, so nobody new can start"
+            to_do = f"Close the study, or raise the quota: `parley recruit quota {key.study} NUMBER`."
+        case "disk":
+            what = f"{data['free'] / 1e9:.1f} of {data['size'] / 1e9:,.0f} GB are free on the disk of {key.subject}"
+            to_do = "When it is full, nothing can be saved. Delete files or use a larger disk."
+        case _:
+            what = "The database cannot be written: participants cannot go on"
+            to_do = "See the server's log. Nothing that was saved is lost; participants' pages try again by themselves."
+    return f"{key.study}: {what}" if key.study else what, to_do
+
+
+def link(key: AlertKey, console: str) -> str:
+    return f"{console}/?{urlencode({'study': key.study, 'tab': 'monitoring'})}" if key.study else f"{console}/"
+
+
+def since(alert: Alert) -> str:
+    return f"{datetime.fromtimestamp(alert.opened_us / 1e6, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def updated(known: Sequence[Alert], observed: Sequence[Condition], now_us: int) -> Iterator[Alert]:
+    """The alerts that are new or changed, of the open ones that are `known` and the conditions that hold now."""
+    by_key, holding = {alert.key: alert for alert in known}, dict(observed)
+    for key, data in holding.items():
+        alert = by_key.get(key) or Alert(key, data, opened_us=now_us, last_us=now_us, notified_us=now_us)
+        yield replace(alert, data=data, last_us=now_us)
+    for key, alert in by_key.items():
+        if key not in holding and now_us - alert.last_us >= QUIET_S * 1e6:
+            yield replace(alert, closed_us=now_us, notified_us=now_us)
+
+
+def message(alert: Alert, console: str) -> str:
+    """The text of a message about an alert that has opened or closed."""
+    what, to_do = explained(alert)
+    return f"Alert: {what}\n{to_do}\n{link(alert.key, console)}" if alert.closed_us is None else f"Over: {what}"
+
+
+def channels_of(settings: Settings) -> dict[str, Send]:
+    """The channels of a deployment by name; raises SettingsError for settings that do not go together."""
+    needed = {
+        "smtp_host": bool(settings.alert_mail_to),
+        "alert_mail_to": bool(settings.smtp_host),
+        "alert_mail_from": bool(settings.alert_mail_to) and "@" not in settings.smtp_user,
+        "smtp_password": bool(settings.smtp_user),
+        "smtp_user": settings.smtp_password is not None,
+    }
+    if missing := [env_name(name) for name, is_needed in needed.items() if is_needed and not getattr(settings, name)]:
+        raise SettingsError(f"Alerts by mail also need {', '.join(missing)}.")
+    if settings.smtp_password is not None and settings.smtp_tls == "none":
+        raise SettingsError(f"{env_name('smtp_tls')}=none would send {env_name('smtp_password')} unencrypted.")
+    found: dict[str, Send] = {}
+    if settings.alert_webhook_url is not None:
+        url = settings.alert_webhook_url.get_secret_value()
+        found["webhook"] = lambda text: post(url, text)
+    if settings.alert_mail_to:
+        found["mail"] = lambda text: asyncio.to_thread(mail, settings, text)
+    return found
+
+
+async def post(url: str, text: str) -> str:
+    """Post a text as JSON; an answer of 2xx is success. No redirect is followed. The URL is a secret."""
+    for name in ("httpx2", "httpcore2"):  # below it they log addresses
+        logging.getLogger(name).setLevel(logging.WARNING)
+    verify = await asyncio.to_thread(trusted)  # reading the machine's certificates takes 50 ms
+    try:
+        async with httpx2.AsyncClient(trust_env=False, timeout=WITHIN_S, proxy=proxy_of(url), verify=verify) as client:
+            answer = await client.post(url, json={"text": text}, headers={"user-agent": "parley"})
+    except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:  # its text may have the URL
+        raise NotDelivered(f"no answer ({type(error).__name__})") from None
+    said = f"{answer.status_code} {' '.join(answer.text[:MOST_CHARS].split())}".replace(url, "***")
+    if not answer.is_success:
+        raise NotDelivered(f"it answered {said}")
+    return said
+
+
+def mail(settings: Settings, text: str) -> str:
+    """Hand a mail to the mail server; each address must be accepted. Without a text it only logs in."""
+    message = EmailMessage()
+    message["From"], message["To"] = settings.alert_mail_from or settings.smtp_user, settings.alert_mail_to
+    message["Subject"] = f"[Parley] {text.partition(chr(10))[0]}"
+    message["Date"], message["Message-ID"] = formatdate(), make_msgid(domain="parley.invalid")
+    message["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office reply
+    message.set_content(text)
+    host, port = settings.smtp_host, settings.smtp_port
+    try:
+        if settings.smtp_tls == "tls":
+            server: smtplib.SMTP = smtplib.SMTP_SSL(host, port, timeout=WITHIN_S, context=trusted())
+        else:
+            server = smtplib.SMTP(host, port, timeout=WITHIN_S)
+        with server:
+            if settings.smtp_tls == "starttls":
+                server.starttls(context=trusted())
+            if settings.smtp_password is not None:
+                server.login(settings.smtp_user, settings.smtp_password.get_secret_value())
+            if text and (refused := server.send_message(message)):
+                raise NotDelivered(f"it refused {', '.join(refused)}")
+    except (smtplib.SMTPException, OSError) as error:
+        raise NotDelivered(f"{type(error).__name__}: {error}"[:MOST_CHARS]) from None
+    return "accepted"
+
+
+class AlertWatch:
+    """Checks the conditions of a database every so often. `fault` says why the database cannot be written, or nothing.
+    Raises SettingsError for settings that do not go together."""
+
+    def __init__(self, settings: Settings, database: Database, clock: Clock, fault: Callable[[], str]) -> None:
+        self._settings, self._database, self._clock, self._fault = settings, database, clock, fault
+        self._channels = channels_of(settings)
+        # of a database that cannot be written only this process knows
+        self._unsaved: tuple[Alert, ...] = ()
+
+    async def run(self) -> None:
+        """Check until cancelled."""
+        while True:
+            await asyncio.sleep(self._settings.alert_interval_s)
+            try:
+                await self.check()
+            except (ParleyError, OSError) as error:
+                log.error("Failed to check the conditions for alerts: %s", error)
+
+    async def check(self) -> list[Alert]:
+        """Check once; returns the alerts that opened or closed, which were sent."""
+        now_us, found, why = self._clock.now_us(), list[Alert](), self._fault()
+        if not why:
+            try:
+                found = await asyncio.to_thread(self._check, now_us)
+            except Conflict as error:  # another process writes for long: the next check comes soon
+                log.warning("%s", error)
+            except StorageError as error:
+                why = str(error)
+        changed = tuple(updated(self._unsaved, [(AlertKey("database"), {})] if why else [], now_us))
+        found += _news(self._unsaved, changed)
+        self._unsaved = tuple(alert for alert in changed or self._unsaved if alert.closed_us is None)
+        for alert in found:
+            text = message(alert, self._settings.console_address)
+            log.warning("%s", text.partition("\n")[0])
+            await self._deliver(alert, text)
+        return found
+
+    def _check(self, now_us: int) -> list[Alert]:
+        holding = tuple(conditions(self._settings, self._database, now_us))
+        if not holding and not open_alerts(self._database):  # the usual case writes nothing
+            return []
+        return _news(*change_alerts(self._database, partial(updated, observed=holding, now_us=now_us)))
+
+    async def _deliver(self, alert: Alert, text: str) -> None:
+        results = await asyncio.gather(*(send(text) for send in self._channels.values()), return_exceptions=True)
+        named = zip(self._channels, results, strict=True)
+        undelivered = {name: str(why) for name, why in named if isinstance(why, Exception)}
+        if undelivered:
+            log.error("An alert was not delivered: %s", undelivered)
+        if alert.id and undelivered != alert.undelivered:
+            await asyncio.to_thread(record_delivery, self._database, alert.id, undelivered)
+
+
+def _news(before: Sequence[Alert], changed: Sequence[Alert]) -> list[Alert]:
+    """Those of the changed alerts that opened or closed."""
+    known = {alert.key for alert in before}
+    return [alert for alert in changed if alert.key not in known or alert.closed_us is not None]
