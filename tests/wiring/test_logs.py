@@ -113,7 +113,7 @@ for number in range(1_000):
     for name in FLOODED:
         logging.getLogger(name).info("refused: %d", number)
         logging.getLogger(name).warning("Invalid HTTP request received.")
-    logging.getLogger("app.alerts.watch").warning("sent: %d", number)
+    logging.getLogger("app.alerts").warning("sent: %d", number)
 logging.getLogger("uvicorn.error").error("failed")
 logging.getLogger("uvicorn.error").error("failed")
 """
