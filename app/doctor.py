@@ -53,7 +53,7 @@ Level = Literal["ok", "warning", "problem"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """With a problem something fails; with a warning it may, or data may be worse."""
 
     level: Level
@@ -69,7 +69,7 @@ class Deployment:
     studies: tuple[Study, ...] = ()
 
 
-def check_settings(deployment: Deployment) -> Iterator[Finding]:
+def check_settings(deployment: Deployment) -> Iterator[Diagnosis]:
     """`.env`, misspelled variables, and packages that offer what nobody looks for."""
     file = Path(ENV_FILE)
     if file.exists():
@@ -77,18 +77,18 @@ def check_settings(deployment: Deployment) -> Iterator[Finding]:
             for line in parse_stream(text):
                 if line.error:
                     what = f"{file}, line {line.original.line}: this line is not understood, and has no effect."
-                    yield Finding("problem", what, "Write NAME=value, and close each quotation mark.")
+                    yield Diagnosis("problem", what, "Write NAME=value, and close each quotation mark.")
         if os.name != "nt" and stat.S_IMODE(file.stat().st_mode) & 0o077:
-            yield Finding("warning", f"Other users of this machine can read {file}.", f"chmod 600 {file}")
+            yield Diagnosis("warning", f"Other users of this machine can read {file}.", f"chmod 600 {file}")
     for sentence in (*unknown(names_in_use()), *nowhere()):
         what, _, to_do = sentence.partition(". ")
-        yield Finding("warning", f"{what.rstrip('.')}.", to_do or "Correct its name, or remove it.")
+        yield Diagnosis("warning", f"{what.rstrip('.')}.", to_do or "Correct its name, or remove it.")
     for name in overridden():
         what = f"{name} has one value in the environment, which is used, and another in {ENV_FILE}."
-        yield Finding("warning", what, "Remove one of them.")
+        yield Diagnosis("warning", what, "Remove one of them.")
 
 
-def check_database(deployment: Deployment) -> Iterator[Finding]:
+def check_database(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether it is reachable, of this version, writable, safe against power cuts, and used with the right secret.
 
     Raises StorageError for a database that cannot be opened or written.
@@ -97,22 +97,22 @@ def check_database(deployment: Deployment) -> Iterator[Finding]:
     file = sqlite_path(settings.database_url)
     if file is None and settings.secret is None:
         what = f"{env_name('secret')} is not set, and PostgreSQL needs it."
-        yield Finding("problem", what, "Set it, the same for every process.")
+        yield Diagnosis("problem", what, "Set it, the same for every process.")
     if file is not None:
         if not file.absolute().parent.is_dir():
-            yield Finding("problem", f"There is no folder {file.absolute().parent} for the database.", "Make it.")
+            yield Diagnosis("problem", f"There is no folder {file.absolute().parent} for the database.", "Make it.")
             return
         refuse_network_share(file)
         if not file.exists():
-            yield Finding("ok", f"There is no database {file.resolve()} yet; the first start makes it.")
+            yield Diagnosis("ok", f"There is no database {file.resolve()} yet; the first start makes it.")
             return
     status = migration_status(settings.database_url)
     if status.waiting:
         what = f"The database has the tables of an older Parley (revision {status.revision})."
-        yield Finding("problem", what, "Stop every process that uses it, and run `parley db migrate`.")
+        yield Diagnosis("problem", what, "Stop every process that uses it, and run `parley db migrate`.")
         return
     for name in status.outdated:
-        yield Finding("problem", f"The table {name} is of an older version.", "Run `parley db rebuild`.")
+        yield Diagnosis("problem", f"The table {name} is of an older version.", "Run `parley db rebuild`.")
     if not status.outdated:
         database = open_database(settings.database_url)
         try:
@@ -121,38 +121,38 @@ def check_database(deployment: Deployment) -> Iterator[Finding]:
             database.dispose()
 
 
-def _use(settings: Settings, database: Database) -> Iterator[Finding]:
+def _use(settings: Settings, database: Database) -> Iterator[Diagnosis]:
     """Write to it as a server does, and compare clocks."""
     found = probe(database)
-    yield Finding("ok", f"{redact_password(settings.database_url)} ({found.product}) can be read and written.")
+    yield Diagnosis("ok", f"{redact_password(settings.database_url)} ({found.product}) can be read and written.")
     if found.journal_mode not in (None, "wal"):
         what = f"The database has the journal mode {found.journal_mode}; Parley needs WAL."
-        yield Finding("problem", what, "Move the database to a disk of this machine.")
+        yield Diagnosis("problem", what, "Move the database to a disk of this machine.")
     refuse_other_secret(database, secret_in_use(settings) or "")
     now_us = time.time_ns() // 1000
     their_us = now_us if found.now_us is None else found.now_us
     if abs(now_us - their_us) > CLOCK_S * 1e6 or last_us(database) > now_us + CLOCK_S * 1e6:
         what = "The clock of this machine differs from that of the database's server, or of its newest activity."
-        yield Finding("problem", what, "Let the machine keep its time by NTP: `timedatectl set-ntp true`.")
+        yield Diagnosis("problem", what, "Let the machine keep its time by NTP: `timedatectl set-ntp true`.")
 
 
-def check_disk(deployment: Deployment) -> Iterator[Finding]:
+def check_disk(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether files can be made where Parley makes some, and the disks have space."""
     settings = deployment.settings
     file = sqlite_path(settings.database_url)
     folders = {Path(tempfile.gettempdir()): "uploads and exports of the console", Path.cwd(): "exports of commands"}
     folders |= {file.resolve().parent: "the database and its secret"} if file is not None else {}
     problems = [*unwritable_drafts(settings), *(one for it in folders.items() for one in _unwritable(*it))]
-    yield from problems or [Finding("ok", "All folders that Parley writes into can be written.")]
+    yield from problems or [Diagnosis("ok", "All folders that Parley writes into can be written.")]
     for key, data in full_disks(settings):
-        yield Finding("warning", *explained(Alert(key, data, 0, 0, 0)))
+        yield Diagnosis("warning", *explained(Alert(key, data, 0, 0, 0)))
     if settings.replay_dir is not None and not settings.replay_dir.is_dir():
-        yield Finding(
+        yield Diagnosis(
             "problem", f"{env_name('replay_dir')} names {settings.replay_dir}, which is no folder.", "Make it."
         )
 
 
-def unwritable_drafts(settings: Settings) -> Iterator[Finding]:
+def unwritable_drafts(settings: Settings) -> Iterator[Diagnosis]:
     """A problem for the folder of drafts if it cannot be written, and for each draft in it that cannot."""
     folder = settings.studies_dir.resolve()
     yield from _unwritable(folder, f"study drafts ({env_name('studies_dir')})")
@@ -161,63 +161,65 @@ def unwritable_drafts(settings: Settings) -> Iterator[Finding]:
         yield from _unwritable(drafts.folder(name), f"the changes of the draft {name}")
 
 
-def _unwritable(folder: Path, purpose: str) -> Iterator[Finding]:
+def _unwritable(folder: Path, purpose: str) -> Iterator[Diagnosis]:
     there = next(path for path in (folder, *folder.parents) if path.exists())  # it is made where it is not there yet
     try:
         with tempfile.TemporaryFile(dir=there) as file:
             file.write(b"Parley")
     except OSError as fault:
         what = f"{folder} cannot be written, where {purpose} belong: {fault.strerror}."
-        yield Finding("problem", what, "Let the user who runs Parley write there, or choose another folder.")
+        yield Diagnosis("problem", what, "Let the user who runs Parley write there, or choose another folder.")
 
 
-def check_ports(deployment: Deployment) -> Iterator[Finding]:
+def check_ports(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether the two servers have a port each."""
     port, console_port = deployment.settings.port, deployment.settings.console_port
     if port == console_port != 0:
         what = f"{env_name('port')} and {env_name('console_port')} are both {port}."
-        yield Finding("problem", what, "Give each another port.")
+        yield Diagnosis("problem", what, "Give each another port.")
     else:
-        yield Finding("ok", f"Participants are served at the port {port}, researchers at {console_port}.")
+        yield Diagnosis("ok", f"Participants are served at the port {port}, researchers at {console_port}.")
 
 
-def check_public_address(deployment: Deployment) -> Iterator[Finding]:
+def check_public_address(deployment: Deployment) -> Iterator[Diagnosis]:
     """The participants' address and the proxy before it, asked as a page does without a session; none begins."""
     settings, url = deployment.settings, deployment.settings.public_url
     if url is None:
         if is_loopback(settings.host):
-            yield Finding("ok", f"{PUBLIC} is not set: participants reach Parley from this machine only.")
+            yield Diagnosis("ok", f"{PUBLIC} is not set: participants reach Parley from this machine only.")
         else:
             what = f"{PUBLIC} is not set, and Parley listens to the network at {settings.host} unencrypted."
-            yield Finding("warning", what, f"Put a proxy with https before Parley, and set {PUBLIC} to its address.")
+            yield Diagnosis("warning", what, f"Put a proxy with https before Parley, and set {PUBLIC} to its address.")
         return
     networks = [ip_network(part.strip()) for part in settings.trusted_proxies.split(",") if part.strip()]
     if url.startswith("http://") and not is_loopback(urlsplit(url).hostname or ""):
-        yield Finding("warning", f"{PUBLIC}={url} is not encrypted.", "Use https, also for a test with participants.")
+        yield Diagnosis("warning", f"{PUBLIC}={url} is not encrypted.", "Use https, also for a test with participants.")
     if not networks:
         what = f"{PROXIES} is not set: all participants behind the proxy share one rate limit."
-        yield Finding("warning", what, f"Set {PROXIES} to the address at which the proxy connects to Parley.")
+        yield Diagnosis("warning", what, f"Set {PROXIES} to the address at which the proxy connects to Parley.")
     elif any(network.prefixlen == 0 for network in networks):
         what = f"{PROXIES} trusts everybody: anyone can claim any address, and so escape the rate limits."
-        yield Finding("problem", what, "Name the proxy's address or network only.")
+        yield Diagnosis("problem", what, "Name the proxy's address or network only.")
     yield _reached(url)
 
 
-def _reached(url: str) -> Finding:
+def _reached(url: str) -> Diagnosis:
     headers = {"origin": "{0.scheme}://{0.netloc}".format(urlsplit(url)), "content-type": "application/json"}
     try:
         with httpx2.Client(trust_env=False, timeout=WITHIN_S, proxy=proxy_of(url), verify=trusted()) as asking:
             answer = asking.post(f"{url}/api/look", headers=headers, content=b"{}")
     except (httpx2.HTTPError, OSError, SettingsError) as fault:
         what = f"There is no connection from this machine to {url} ({fault})."
-        return Finding("warning", what, "Open it in a browser elsewhere: some networks do not reach their own address.")
+        return Diagnosis(
+            "warning", what, "Open it in a browser elsewhere: some networks do not reach their own address."
+        )
     if answer.status_code == httpx2.codes.FORBIDDEN and ANOTHER_SITE in answer.text:
         what = f"The proxy at {url} does not pass the header Host: every click is refused."
-        return Finding("problem", what, "nginx: `proxy_set_header Host $http_host;`.")
+        return Diagnosis("problem", what, "nginx: `proxy_set_header Host $http_host;`.")
     if answer.status_code == httpx2.codes.UNAUTHORIZED and '"words"' in answer.text:
-        return Finding("ok", f"{PUBLIC}={url} reaches Parley, and the proxy passes the header Host.")
+        return Diagnosis("ok", f"{PUBLIC}={url} reaches Parley, and the proxy passes the header Host.")
     what = f"{PUBLIC}={url} answers with status {answer.status_code}, and not as Parley does."
-    return Finding("warning", what, "Start Parley, or correct the port to which the proxy passes requests.")
+    return Diagnosis("warning", what, "Start Parley, or correct the port to which the proxy passes requests.")
 
 
 def is_loopback(host: str) -> bool:
@@ -227,7 +229,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def check_model_servers(deployment: Deployment) -> Iterator[Finding]:
+def check_model_servers(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether each server answers the request for its list of models, which costs nothing, and accepts the key."""
     settings = deployment.settings
     used = {model.server: model.backend for study in deployment.studies for model in study.file.models.values()}
@@ -240,17 +242,17 @@ def check_model_servers(deployment: Deployment) -> Iterator[Finding]:
         try:
             servers[name] = used.get(name, "openai"), settings.server(name)
         except SettingsError as fault:
-            yield Finding("problem", f"The model server {name} cannot be used: {fault}", "Correct the setting.")
+            yield Diagnosis("problem", f"The model server {name} cannot be used: {fault}", "Correct the setting.")
     yield from asyncio.run(_listed(settings, servers))
     if not servers:
-        yield Finding("ok", "No model server is set; models with the backends scripted and replay need none.")
+        yield Diagnosis("ok", "No model server is set; models with the backends scripted and replay need none.")
 
 
-async def _listed(settings: Settings, servers: Mapping[str, tuple[str, Server]]) -> list[Finding]:
+async def _listed(settings: Settings, servers: Mapping[str, tuple[str, Server]]) -> list[Diagnosis]:
     return await asyncio.gather(*(_asked(settings, name, *server) for name, server in servers.items()))
 
 
-async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Finding:
+async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Diagnosis:
     """`GET /models` is known to OpenAI's kind of servers and to Anthropic's."""
     headers, path = bearer(server), "/models"
     if kind == "anthropic":
@@ -266,33 +268,33 @@ async def _asked(settings: Settings, name: str, kind: str, server: Server) -> Fi
         to_do = "Start the server, or correct its address and key. `parley models STUDY` sends a message."
         # servers without such a list may be sound
         level: Level = "warning" if getattr(fault, "reason", "") in ("status_404", "status_405") else "problem"
-        return Finding(level, f"{name}: {server.mask(str(fault) or 'no answer')}", to_do)
-    return Finding("ok", f"{name}: {server.url} answers{' and accepts the key' if server.key else ''}.")
+        return Diagnosis(level, f"{name}: {server.mask(str(fault) or 'no answer')}", to_do)
+    return Diagnosis("ok", f"{name}: {server.url} answers{' and accepts the key' if server.key else ''}.")
 
 
-def check_studies(deployment: Deployment) -> Iterator[Finding]:
+def check_studies(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether the settings have what each study's models need."""
     for study in deployment.studies:
         faults = asyncio.run(configuration_errors(study.file.models.values(), deployment.settings))
         for fault in faults:
             what = f"The study {study.name}: {fault}"
-            yield Finding("problem", what, "Correct the setting, or the study's `models`.")
+            yield Diagnosis("problem", what, "Correct the setting, or the study's `models`.")
         if not faults:
-            yield Finding("ok", f"The study {study.name} has all settings that its models need.")
+            yield Diagnosis("ok", f"The study {study.name} has all settings that its models need.")
     if not deployment.studies:
-        yield Finding("ok", "No study was named, and none is published: `parley doctor STUDY` looks at its models.")
+        yield Diagnosis("ok", "No study was named, and none is published: `parley doctor STUDY` looks at its models.")
 
 
-def check_alerts(deployment: Deployment) -> Iterator[Finding]:
+def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
     """Raises SettingsError for settings that do not go together."""
     if channels := channels_of(deployment.settings):
-        yield Finding("ok", f"Alerts are sent by {' and '.join(channels)}. `parley alerts --test` sends a test.")
+        yield Diagnosis("ok", f"Alerts are sent by {' and '.join(channels)}. `parley alerts --test` sends a test.")
     else:
         what = "Alerts are shown in the console only, so nobody hears of a failing model at night."
-        yield Finding("warning", what, f"Set {env_name('alert_webhook_url')}, or {env_name('smtp_host')}.")
+        yield Diagnosis("warning", what, f"Set {env_name('alert_webhook_url')}, or {env_name('smtp_host')}.")
 
 
-def check_packages(deployment: Deployment) -> Iterator[Finding]:
+def check_packages(deployment: Deployment) -> Iterator[Diagnosis]:
     """Whether the optional packages are installed that the settings use."""
     settings = deployment.settings
     for extra, package, is_used in (
@@ -300,10 +302,10 @@ def check_packages(deployment: Deployment) -> Iterator[Finding]:
         ("metrics", "prometheus_client", settings.metrics_port is not None),
     ):
         if is_used and find_spec(package) is None:
-            yield Finding("problem", f"The package {package} is not installed.", install_line(extra))
+            yield Diagnosis("problem", f"The package {package} is not installed.", install_line(extra))
 
 
-CHECKS: Mapping[str, Callable[[Deployment], Iterator[Finding]]] = {
+CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {
     "settings": check_settings,
     "database": check_database,
     "disk": check_disk,
@@ -316,17 +318,17 @@ CHECKS: Mapping[str, Callable[[Deployment], Iterator[Finding]]] = {
 }
 
 
-def examine(deployment: Deployment) -> list[tuple[str, Finding]]:
+def examine(deployment: Deployment) -> list[tuple[str, Diagnosis]]:
     """All findings, each with the name of its check. The checks run at the same time, as some wait for machines."""
     with ThreadPoolExecutor() as threads:
         return [one for found in threads.map(lambda name: _checked(name, deployment), CHECKS) for one in found]
 
 
-def _checked(name: str, deployment: Deployment) -> list[tuple[str, Finding]]:
+def _checked(name: str, deployment: Deployment) -> list[tuple[str, Diagnosis]]:
     found = []
     try:
         for finding in CHECKS[name](deployment):
             found.append((name, finding))
     except (ParleyError, OSError, UnicodeError) as fault:
-        found.append((name, Finding("problem", str(fault), "Correct this, and run the command again.")))
+        found.append((name, Diagnosis("problem", str(fault), "Correct this, and run the command again.")))
     return found

@@ -15,7 +15,7 @@ from app.cli.logging_setup import set_up
 from app.cli.printing import out, print_json
 from app.config import settings as configuration
 from app.config.settings import Settings
-from app.doctor import Deployment, Finding, examine
+from app.doctor import Deployment, Diagnosis, examine
 from app.errors import SettingsError
 from app.studies.loader import load_study
 from experiments.study.study import Study
@@ -57,7 +57,7 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _findings(references: list[str]) -> Iterator[tuple[str, Finding]]:
+def _findings(references: list[str]) -> Iterator[tuple[str, Diagnosis]]:
     try:
         settings = configuration.load()
         set_up(settings)
@@ -65,14 +65,14 @@ def _findings(references: list[str]) -> Iterator[tuple[str, Finding]]:
     except (SettingsError, StorageError, UnicodeError) as fault:
         first, *each = str(fault).splitlines()
         for line in each or [first]:
-            yield "settings", Finding("problem", line.strip(), FIRST)
+            yield "settings", Diagnosis("problem", line.strip(), FIRST)
         return
     known, studies, problems = _studies(settings, references)
     yield from (("studies", problem) for problem in problems)
     yield from examine(Deployment(known, tuple(studies)))
 
 
-def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Finding]]:
+def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Diagnosis]]:
     """The settings with the servers saved in the database, the studies, and what cannot be loaded."""
     studies, faults = [], []
     for reference in references:
@@ -80,7 +80,7 @@ def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[
             studies.append(load_study(reference))
         except ParleyError as fault:
             faults.append(
-                Finding("problem", str(fault), f"`parley check {quote(reference)}` lists all errors of the study.")
+                Diagnosis("problem", str(fault), f"`parley check {quote(reference)}` lists all errors of the study.")
             )
     try:
         known, database = with_saved(settings)
