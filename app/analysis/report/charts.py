@@ -112,7 +112,8 @@ def forest_chart(finding: Finding, published: Mapping[str, FigureComparison] = N
     }
     if series:
         both |= {"yOffset": _nominal("series", _slots(series, rows)), "color": _nominal("series", series)}
-    fill = {"value": "transparent"} | ({} if series else {"condition": {"test": SURE, "value": COLOURS[0]}})
+    filled = _nominal("series", series) if series else {"value": COLOURS[0]}
+    fill = {"condition": {"test": SURE, **filled}, "value": "transparent"}
     point = {"type": "point", "size": 45 if series else 80, "strokeWidth": 2, "opacity": 1}
     line = {"type": "rule", "strokeWidth": 2 if series else 2.5}
     own = {} if series else {"color": COLOURS[0]}
