@@ -327,7 +327,7 @@ def test_of_many_faults_the_first_are_told_and_validate_lists_them_all(database:
         database,
         "chatbench",
         [path],
-        ("at least ", "deviations from chatbench", "`parley import chatbench` --check lists"),
+        ("at least ", "deviations from chatbench", "`parley import chatbench --check` lists"),
     )
     assert told.count("'acc'") == 20
     assert len(listed("chatbench", path)) == 5_000

@@ -47,14 +47,14 @@ def lab(tmp_path: Path) -> Path:
 
 
 COMMANDS = (
-    "links mathconverse -n 3 -o links.csv",
+    "recruit links mathconverse -n 3 -o links.csv",
     "payments mathconverse -o money/november",
     "export mathconverse --schema mathconverse --origin bot -o data/november",
     "export mathconverse --schema mathconverse --origin bot -o data/packed --zip",
     "report mathconverse --origin bot -o report.html",
-    "screen-times mathconverse --origin bot -o times.csv",
-    "model-calls mathconverse -o attempts.jsonl",
-    "backup",
+    "show screens mathconverse --origin bot -o times.csv",
+    "show calls mathconverse -o attempts.jsonl",
+    "db backup",
 )
 """Whatever writes what people gave into a file that is not the database."""
 

@@ -27,7 +27,7 @@ STUDY_NAME = "[A-Za-z][A-Za-z0-9_-]{0,59}"
 AT_ONCE = 1_000
 MOST_TOLD = 20
 MOST_COUNTED = 1_000
-"""An import stops counting deviations at this number; `validate` reports all of them."""
+"""An import stops counting deviations at this number; a check reports all of them."""
 
 Progress = Callable[[Path, int], None]
 """Progress callback, called repeatedly with the file being read and the number of bytes read."""
@@ -73,7 +73,7 @@ def import_files(
 
 
 def _bad(schema: str, faults: list[CellDeviation]) -> BadFile:
-    more = [f"... `parley import {schema}` --check lists them all"] if len(faults) > MOST_TOLD else []
+    more = [f"... `parley import {schema} --check` lists them all"] if len(faults) > MOST_TOLD else []
     word = "deviation" if len(faults) == 1 else "deviations"
     least = "at least " if len(faults) >= MOST_COUNTED else ""
     return BadFile(f"{least}{len(faults):,} {word} from {schema}; nothing was imported", *faults[:MOST_TOLD], *more)
