@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -33,6 +30,7 @@ from app.cli.common import (
     name_of,
     option,
     settings_in_use,
+    write_csv,
 )
 from app.cli.printing import echo, err, out, show
 from app.studies.loader import load_study, shipped
@@ -40,7 +38,6 @@ from experiments.study.study import Study
 from storage.ai_alone.answers import longer_than_a_letter, method_progress, usual_answers
 from storage.ai_alone.cells import save_cells
 from storage.db.engine import Database, open_database
-from storage.db.private_files import writing
 from storage.errors import StorageError
 from storage.registers.studies import Studies
 
@@ -177,13 +174,7 @@ def advice(
                 "them up. Give each question an id of its own."
             )
         by_id[problem] = answer
-    rows = [("id", "advice"), *by_id.items()]
-    if to == STDOUT:
-        csv.writer(sys.stdout).writerows(rows)
-        return
-    with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
-    echo(f"{to}: {len(found):,} answers.")
+    write_csv(to, [("id", "advice"), *by_id.items()])
 
 
 @commands.command("methods")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import csv
+import sys
+from collections.abc import Coroutine, Iterable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
 from app.cli.logging_setup import set_up
-from app.cli.printing import err
+from app.cli.printing import echo, err
 from app.config import settings as configuration
 from app.config.saved_servers import with_saved_servers
 from app.config.secret import secret_for
@@ -21,7 +24,7 @@ from experiments.study.cells import parse_cell
 from experiments.study.study import Study
 from storage.db.database_url import sqlite_path
 from storage.db.engine import Database, open_database
-from storage.db.private_files import unwritable
+from storage.db.private_files import unwritable, writing
 from storage.errors import StorageError
 from storage.registers.origins import Origin
 from storage.registers.participants import Participants
@@ -108,6 +111,16 @@ def require_folder(file: Path | None) -> None:
     """Raise ArgumentInvalid if the folder is missing in which a command writes its result: before what takes long."""
     if file is not None and not file.parent.is_dir():
         raise ArgumentInvalid(f"-o {file}: there is no folder {file.parent}. Make it, or name a file elsewhere")
+
+
+def write_csv(to: Path, rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows to a file, which is whole or not there, or to standard output."""
+    if to == STDOUT:
+        csv.writer(sys.stdout).writerows(rows)
+        return
+    with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(rows)
+    echo(f"{to} is written.")
 
 
 def name_of(study: str) -> str:

@@ -52,7 +52,7 @@ def _summary(checked: BackupCheck) -> str:
 def backup(
     to: Annotated[
         Path | None,
-        argument("[FILE]", "The file to write. Default: beside the database, with the time in its name."),
+        argument("FILE", "The file to write. Default: beside the database, with the time in its name."),
     ] = None,
 ) -> None:
     """Back up an SQLite database while Parley runs. The backup is checked for damage. For PostgreSQL use pg_dump.

@@ -36,7 +36,7 @@ def models(
     model: Annotated[
         list[str] | None,
         argument(
-            "[MODEL]...",
+            "MODEL",
             "Models of the study by name, or any as BACKEND:NAME[@SERVER]. Default: all of the study.",
             show_default=False,
         ),

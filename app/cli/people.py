@@ -110,7 +110,7 @@ def withdraw(person: PersonId, study: OnlyStudy = "", yes: Yes = False) -> None:
 
 @commands.command("retention")
 def retention(
-    study: Annotated[str, argument("[STUDY]", "Only this study. Default: all.")] = "",
+    study: Annotated[str, argument("STUDY", "Only this study. Default: all.")] = "",
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:

@@ -23,6 +23,7 @@ from storage.registers.origins import REHEARSAL, Origin
 out = EscapingConsole()
 err = EscapingConsole(stderr=True)
 LARGE = 1000
+EMPTY: tuple[Any, ...] = (None, "", [], {})
 _COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -116,7 +117,7 @@ def _is_nested(value: Any) -> bool:
 def _grid(plain: Mapping[str, Any]) -> Table:
     grid = Table(box=None, show_header=False, pad_edge=False)
     for name, part in plain.items():
-        if part not in (None, "", [], {}):
+        if part not in EMPTY:
             grid.add_row(Text(_label(name)), Text(_cell(part)))
     return grid
 
@@ -147,7 +148,7 @@ def _cell(value: Any) -> str:
         case float():
             return f"{value:,.2f}" if abs(value) >= LARGE else f"{value:.4g}"
         case Mapping():
-            return ", ".join(f"{_label(name)} {_cell(part)}" for name, part in value.items() if part is not None)
+            return ", ".join(f"{_label(name)} {_cell(part)}" for name, part in value.items() if part not in EMPTY)
         case list():
             return ", ".join(map(_cell, value))
         case _:

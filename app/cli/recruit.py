@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Mapping
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,6 +19,7 @@ from app.cli.common import (
     participants,
     published_study,
     settings_in_use,
+    write_csv,
 )
 from app.cli.printing import echo, warn
 from app.clock import SystemClock
@@ -34,7 +32,6 @@ from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.text import read_text
 from storage.db.engine import writer
-from storage.db.private_files import writing
 from storage.log.seats import release
 from storage.payments.prolific import OVER, PROLIFIC, statuses
 from storage.registers.participants import ParticipantId
@@ -82,7 +79,7 @@ def _decide(study: str, kind: Decision, data: Mapping[str, Any]) -> None:
 @commands.command("quota")
 def quota(
     study: StudyName,
-    most: Annotated[int | None, argument("[N]", "The new quota; 0 stops new sessions.", min=0)] = None,
+    most: Annotated[int | None, argument("N", "The new quota; 0 stops new sessions.", min=0)] = None,
     where: Where = None,
     unlimited: Unlimited = False,
 ) -> None:
@@ -100,7 +97,7 @@ def quota(
 @commands.command("budget")
 def budget(
     study: StudyName,
-    amount: Annotated[float | None, argument("[AMOUNT]", "The new budget.", min=0)] = None,
+    amount: Annotated[float | None, argument("AMOUNT", "The new budget.", min=0)] = None,
     where: Where = None,
     unlimited: Unlimited = False,
 ) -> None:
@@ -136,7 +133,8 @@ def links(
 ) -> None:
     """Create links that give one participant one session, from any device, and prove who they are; as csv.
 
-    The same labels and IDs always give the same links. Links cannot be made without the deployment's secret.
+    A link admits anyone who has it as that participant: send each to one person. The same labels and IDs always give
+    the same links. Links cannot be made without the deployment's secret.
     """
     database, people = participants()
     found = Studies(database).newest(name_of(study))
@@ -150,12 +148,7 @@ def links(
         made = [(label, f"{LAB}={people.link(found.name, label)}") for label in labels]
     address = f"{settings_in_use().address}/s/{found.name}"
     rows = [("label" if sign is None else "id", "link"), *((called, f"{address}?{query}") for called, query in made)]
-    if to == STDOUT:
-        csv.writer(sys.stdout).writerows(rows)
-        return
-    with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows(rows)
-    echo(f"{to}: {len(made):,} links. A link admits anyone who has it as that participant: send each to one person.")
+    write_csv(to, rows)
 
 
 def _recruiter(study: Study, given: str) -> str:

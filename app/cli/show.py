@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from inspect import getdoc
-from io import TextIOWrapper
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, Literal, TextIO, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import orjson
 import typer
@@ -30,6 +29,7 @@ from app.cli.common import (
     participants,
     published_study,
     settings_in_use,
+    write_csv,
 )
 from app.cli.printing import echo, err, iso, progress_bar, show, warn, warn_of_rehearsal
 from app.clock import SystemClock
@@ -261,12 +261,8 @@ def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, o
     """
     database = existing_database()
     found = screens(database, name_of(study), origin)
-    if to == STDOUT:
-        _write_screens(found, sys.stdout)
-    elif to is not None:
-        with writing(to) as whole, TextIOWrapper(whole, encoding="utf-8", newline="") as file:
-            _write_screens(found, file)
-        echo(f"{to} has the screens.")
+    if to is not None:
+        write_csv(to, chain([SCREEN_COLUMNS], (_screen_row(one).values() for one in found)))
     elif as_json:
         show([_screen_row(one) for one in found], as_json)
     else:
@@ -276,12 +272,6 @@ def screen_times(study: StudyName, to: ToFile = None, as_json: AsJson = False, o
 def _screen_row(one: ScreenVisit) -> dict[str, Any]:
     own = (one.session, one.origin, one.path, one.step, iso(one.shown_us), one.seconds)
     return dict(zip(SCREEN_COLUMNS, own, strict=False)) | asdict(one.client)
-
-
-def _write_screens(found: Iterable[ScreenVisit], file: TextIO) -> None:
-    writer = csv.DictWriter(file, SCREEN_COLUMNS)
-    writer.writeheader()
-    writer.writerows(map(_screen_row, found))
 
 
 @shown("versions")
