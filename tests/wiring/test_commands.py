@@ -271,7 +271,7 @@ def test_json_is_all_that_such_a_command_prints(tmp_path: Path) -> None:
             done = parley(*name.split(), *words, "--json", folder=tmp_path)
             assert done.returncode == 0, f"{name}: {done.stderr}"
             empty += [] if json.loads(done.stdout) else [name]
-    assert empty == ["annotate status", "show deviations", "show metadata", "show quotas"]
+    assert empty == ["alerts", "annotate status", "show deviations", "show metadata", "show quotas"]
 
 
 def _parts(command: Any) -> dict[str, Any]:
