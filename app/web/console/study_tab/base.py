@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from gradio.components import Component
 
@@ -27,11 +27,8 @@ Updates = Mapping[Component, Any]
 UNPUBLISHED = "not published"
 
 
-class Refresh(Protocol):
-    """Repaints the whole tab Studies after a change."""
-
-    def __call__(self, visitor: CurrentUser, name: str, tab: str = "") -> Updates:
-        """The updates for a study; `tab` selects one of the study's tabs."""
+Refresh: TypeAlias = Callable[[CurrentUser, str], Updates]
+"""Paints what a change of a study, given by its name, has changed on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ class StudySection(Protocol):
         """Create the components."""
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; whatever changes the study repaints the whole tab."""
+        """Wire the events; whatever changes the study has these outputs, which `repaint` paints."""
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The updates that show the study."""

@@ -91,7 +91,8 @@ class EditorSection:
 
         def go(visitor: CurrentUser, name: str, hash_: Any) -> Updates:
             said = self._publish(visitor, name, hash_)
-            return {**repaint(visitor, name, tab="Overview"), **said}
+            done = {self._ask: gr.update(interactive=False), self._sure: gr.update(visible=False)}
+            return {**repaint(visitor, name), **done, **said}
 
         shown = [self._worth, self._ask, self.mark, self._sure, self._refused]
         written = on(self._text.input, self._write, [self._text, self.mark], shown, owner=True, js=WRITING)
@@ -102,7 +103,7 @@ class EditorSection:
         on(self._no.click, lambda *_: {self._sure: gr.update(visible=False)}, [study], [self._sure])
         gr.on([self._test.click], fn=None, inputs=[], outputs=[self._tested], js=TESTING, api_visibility="private")
         on(self._test.click, self._test_models, [study], [self._tested], owner=True)
-        on(self._yes.click, go, [study, self._hash], outputs, owner=True)
+        on(self._yes.click, go, [study, self._hash], [*outputs, self._ask, self._sure], owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
         """The draft as it is saved."""

@@ -115,7 +115,7 @@ class ItemsSection:
 
         def write(visitor: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
             said = self._insert_pool(visitor, name, text(file), text(pool).strip(), chosen)
-            return {**repaint(visitor, name, tab="Edit"), **said}
+            return {**repaint(visitor, name), **said}
 
         changes = [part.input for part in self._mapped]
         gr.on([self._send.click], fn=None, outputs=[self._status], js=UPLOADING, api_visibility="private")

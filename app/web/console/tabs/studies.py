@@ -56,6 +56,10 @@ FOLLOWING: Mapping[str, Callable[[StudyView], str]] = {
 }
 """The tabs of a study that show what is written under Edit, each with the fingerprint of what it shows."""
 
+AFTER: Mapping[str, str] = {"Items": "Edit"}
+"""The tab of a study that is shown after a change in another one, if it is not the first. Only that one is painted: the
+rest follow when they are opened."""
+
 
 @dataclass(frozen=True, slots=True)
 class StudyListItem:
@@ -111,8 +115,10 @@ class StudiesTab:
         parts = [component for part in self._parts.values() for component in part.outputs]
         self.outputs = [self._list, self._new, self._like, self._title, self._tabs, *parts, *self._builder.outputs]
         self.outputs += self._marks.values()
-        for part in self._parts.values():
-            part.wire(self.outputs, self._repaint)
+        for label, part in self._parts.items():
+            then = AFTER.get(label, "Overview")
+            changed = [self._list, self._like, self._title, self._tabs, *self._parts[then].outputs]
+            part.wire([*changed, *self._marks_of(then)], partial(self._changed, then))
         made = [self._place.study, self._place.painted, self._place.session, self._called, *self.outputs]
         self._desk.bind(
             [self._make.click, self._called.submit], self._begin, [self._called, self._like], made, owner=True
@@ -131,13 +137,16 @@ class StudiesTab:
         """Let the other tabs of the study show what was written in one of them."""
         on, study, marks = self._desk.bind, self._place.study, list(self._marks.values())
         for label, tab in tabs.items():
-            mark = [self._marks[label]] if label in self._marks else []
+            mark = self._marks_of(label)
             outputs = [self._front, self._title, *self._parts[label].outputs, *mark]
             on(tab.select, partial(self._enter, label), [study, *mark], outputs, quiet=True)
         # The answer to the last words that were written may come when another tab is open already.
         following = [component for label in FOLLOWING for component in self._parts[label].outputs]
         outputs = [self._title, *following, *marks]
         on(self._editor.mark.change, self._follow, [study, self._front, *marks], outputs, quiet=True)
+
+    def _marks_of(self, label: str) -> list[Component]:
+        return [self._marks[label]] if label in self._marks else []
 
     def _enter(self, label: str, visitor: CurrentUser, name: str, mark: str = "") -> Updates:
         return {self._front: label, **self._followed(visitor, name, label, mark)}
@@ -161,14 +170,10 @@ class StudiesTab:
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
         """The list, and the chosen study."""
-        names = self._desk.names()
-        seen = load_view(self._desk, at.study) if at.study in names else None
-        listed = self._listed(names)
+        seen = load_view(self._desk, at.study) if at.study in self._desk.names() else None
         shown: dict[Component, Any] = {
-            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=at.study, owner=visitor.owner),
+            **self._head(visitor, at.study, seen),
             self._new: gr.update(visible=visitor.owner),
-            self._like: gr.update(choices=self._templates(listed)),
-            self._title: self._title_of(seen),
             self._tabs: gr.update(visible=seen is not None),
             self._builder.panel: gr.update(visible=False),
         }
@@ -177,6 +182,25 @@ class StudiesTab:
                 shown |= part.paint(visitor, seen)
             shown |= {mark: FOLLOWING[label](seen) for label, mark in self._marks.items()}
         return shown
+
+    def _head(self, visitor: CurrentUser, name: str, seen: StudyView | None) -> dict[Component, Any]:
+        """The list, the templates and the title."""
+        listed = self._listed(self._desk.names())
+        return {
+            self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=visitor.owner),
+            self._like: gr.update(choices=self._templates(listed)),
+            self._title: self._title_of(seen),
+        }
+
+    def _changed(self, label: str, visitor: CurrentUser, name: str) -> Updates:
+        """A study that was changed, with one of its tabs in front."""
+        seen = load_view(self._desk, name)
+        return {
+            **self._head(visitor, name, seen),
+            **self._parts[label].paint(visitor, seen),
+            **{mark: FOLLOWING[label](seen) for mark in self._marks_of(label)},
+            self._tabs: gr.update(selected=label),
+        }
 
     def _listed(self, names: Sequence[str]) -> list[StudyListItem]:
         desk = self._desk
