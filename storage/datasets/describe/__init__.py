@@ -5,10 +5,11 @@ They depend on the exported data alone, so exporting identical data gives identi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
+
+import orjson
 
 from storage.datasets.describe.citation_files import citation_files
 from storage.datasets.describe.codebook import as_json, codebook, codebook_page
@@ -55,7 +56,7 @@ def _contents(exported: ExportManifest) -> Mapping[str, bytes]:
     return {
         PAGE: codebook_page(book).encode(),
         BOOK: as_json(book),
-        METADATA: (json.dumps(metadata(exported), indent=2, ensure_ascii=False) + "\n").encode(),
+        METADATA: orjson.dumps(metadata(exported), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE),
         **documents(exported.studies),
         **tidy_documents(exported),
         **marked_rows(exported),

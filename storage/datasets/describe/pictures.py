@@ -5,11 +5,9 @@ The alternative texts are those of all texts in the frozen study: of its problem
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from io import StringIO
 from urllib.parse import unquote
 
 from experiments.study.study import Study
@@ -17,6 +15,7 @@ from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
 from storage.column_types import IntegerColumn, TextColumn, choice
 from storage.datasets.describe.csv_injection import escaped
+from storage.datasets.exports.writers import csv_text
 from storage.datasets.manifest import ExportedFile, ExportManifest
 from storage.schemas.base import Column, ReleasedTable
 
@@ -64,15 +63,13 @@ def table(exported: ExportManifest) -> Mapping[str, bytes]:
     """The table by its name: a row for each picture of a version and each of its alternative texts."""
     if not paths(exported.studies):
         return {}
-    out = StringIO("\ufeff" if exported.safe else "", newline="")
-    out.seek(0, 2)
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(column.name for column in COLUMNS)
+    rows = []
     for version, key, alt, picture in _rows(exported.studies):
         name, alt = (escaped(cell) if exported.safe else cell for cell in (unquote(key), alt))
         size = (picture.width, picture.height)
-        writer.writerow((version, name, alt, _path(picture), picture.type, *size, picture.sha256))
-    return {TABLE: out.getvalue().encode()}
+        rows.append((version, name, alt, _path(picture), picture.type, *size, picture.sha256))
+    content = csv_text([column.name for column in COLUMNS], rows)
+    return {TABLE: content.encode("utf-8-sig" if exported.safe else "utf-8")}
 
 
 def exported_table(exported: ExportManifest) -> tuple[ExportedFile, ...]:

@@ -3,12 +3,11 @@ list of the rows. No value is repeated."""
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Mapping
-from io import StringIO
 
 from storage.datasets.describe.markdown import code, join, table
+from storage.datasets.exports.writers import csv_text
 from storage.datasets.manifest import ExportManifest
 
 MARKED = "personal_data.csv"
@@ -52,8 +51,5 @@ def marked_rows(exported: ExportManifest) -> Mapping[str, bytes]:
     """The file with the rows in which something was found, by its name; none unless the export marks."""
     if exported.screening != "mark":
         return {}
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
-    writer.writerows((one.path, one.row, one.column, one.kind, one.number) for one in exported.personal)
-    return {MARKED: text.getvalue().encode()}
+    rows = ((one.path, one.row, one.column, one.kind, one.number) for one in exported.personal)
+    return {MARKED: csv_text(HEADER, rows).encode()}

@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from storage.datasets.describe.publication import croissant_fields, title
 from storage.datasets.describe.summary_text import summary
 from storage.datasets.manifest import ExportedFile, ExportManifest
@@ -43,8 +45,8 @@ def tidy_documents(exported: ExportManifest) -> Mapping[str, bytes]:
     """The content of the two files by name; empty for other exports."""
     if exported.schema.name != NAME:
         return {}
-    described = json.dumps(dataset_description(exported), indent=2, ensure_ascii=False) + "\n"
-    return {DESCRIPTION: described.encode(), R_SCRIPT: r_script(exported.files).encode()}
+    described = orjson.dumps(dataset_description(exported), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return {DESCRIPTION: described, R_SCRIPT: r_script(exported.files).encode()}
 
 
 def dataset_description(exported: ExportManifest) -> dict[str, Any]:

@@ -6,7 +6,6 @@ written into the folder of an export, which is made to be shared.
 
 from __future__ import annotations
 
-import csv
 from io import TextIOWrapper
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from sqlalchemy import Connection
 from storage.datasets.describe.csv_injection import escaped
 from storage.datasets.exports.plan import ExportRequest, plan_export
 from storage.datasets.exports.session_rows import SessionRows
+from storage.datasets.exports.writers import CsvWriter
 from storage.datasets.tidy.columns import NAME, session_id
 from storage.db.checksums import NAME as SUMS
 from storage.db.engine import Database
@@ -35,14 +35,13 @@ def write_recruiter_ids(database: Database, people: Participants, request: Expor
         sessions = _sessions(connection, request)
         ids = sessions.layout.ids
         with TextIOWrapper(whole, encoding="utf-8", newline="", write_through=True) as text:
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow([*ids, "session", *HEADER])
+            writer = CsvWriter(text, [*ids, "session", *HEADER])
             count = 0
             for record in sessions.records(connection):
                 person, seed = people.reveal(record.seat["stream"]), record.state.seed
                 if person is not None:
                     cells = map(escaped, (person.recruiter, person.id, person.submission))
-                    writer.writerow([*(of(seed) for of in ids.values()), session_id(seed), *cells])
+                    writer.rows([[*(of(seed) for of in ids.values()), session_id(seed), *cells]])
                     count += 1
         return count
 

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, select
 from experiments.events import Event
 from experiments.session.engine import fold
 from storage import tables
-from storage.datasets.describe.csv_injection import is_formula
+from storage.datasets.describe.csv_injection import FORMULA_STARTS
 from storage.datasets.exports.disclosure import rounded_cell
 from storage.datasets.exports.rows import Rows
 from storage.datasets.integrity import SessionEvidence, session_evidence, thresholds_in_force
@@ -75,7 +75,12 @@ class SessionRows:
         for record in self.records(connection):
             made = self._disclosed(rows(self.table.name, record, self.layout))
             found = [tuple(one.get(name) for name in names) for one in made][:left]
-            self._formulas.update(name for row in found for n, name in open_texts if _is_formula(row[n]))
+            self._formulas.update(
+                name  # without a call for each cell: there are as many as everything else has calls
+                for row in found
+                for n, name in open_texts
+                if type(cell := row[n]) is str and cell[:1] in FORMULA_STARTS
+            )
             left = None if left is None else left - len(found)
             if found:
                 yield found
@@ -130,10 +135,6 @@ class SessionRows:
         ).all():
             yield page
             last = page[-1].ordinal
-
-
-def _is_formula(cell: Any) -> bool:
-    return isinstance(cell, str) and is_formula(cell)
 
 
 def _by_stream(connection: Connection, query: Select[Any]) -> dict[str, list[Found]]:

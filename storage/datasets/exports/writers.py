@@ -7,7 +7,8 @@ releases: one array with an object per line; columns of kind json contain the va
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from io import StringIO
 from typing import Any, BinaryIO, TextIO
 
 import orjson
@@ -35,12 +36,19 @@ class CsvWriter:
         self._writer = csv.writer(_Lines(file), lineterminator="\r\n")
         self._writer.writerow(header)
 
-    def rows(self, rows: Sequence[Sequence[Any]]) -> None:
+    def rows(self, rows: Iterable[Iterable[Any]]) -> None:
         """Write some rows."""
         self._writer.writerows(rows)
 
     def close(self) -> None:
         """Do nothing: a csv has no end mark."""
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A small file."""
+    text = StringIO()
+    CsvWriter(text, header).rows(rows)
+    return text.getvalue()
 
 
 class JsonWriter:
