@@ -12,6 +12,8 @@ from experiments.events import Event
 from storage.db.engine import Database, dumps
 from storage.log.event_log import load
 from storage.log.projections import rebuild
+from storage.log.seats import SessionCounts, query_params
+from storage.reports.monitoring.sessions import session_groups, tally
 from storage.schemas.registry import schemas
 from tests.fakes.databases import export
 from tests.fakes.http_bot import HttpBot
@@ -81,3 +83,9 @@ def check_sound(database: Database) -> None:
     live = released_rows(database)
     rebuild(database)
     assert released_rows(database) == live
+
+
+def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> SessionCounts:
+    """How a study's sessions of an origin stand."""
+    with database.connect() as connection:
+        return tally(session_groups(connection, query_params(study, origin, now_us, lease_s)))

@@ -25,9 +25,9 @@ from experiments.errors import Refused
 from experiments.study.study import Study
 from storage.db.engine import Database, open_database
 from storage.registers.studies import Studies
-from storage.reports.monitoring.sessions import tally_of
 from tests.fakes import studies
 from tests.fakes.let_go import let_go
+from tests.wiring.reading import tally_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(300)]
 ARMS, PEOPLE, QUOTA, PROCESSES = 4, 50, 10, 2

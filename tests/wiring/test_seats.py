@@ -18,11 +18,11 @@ from app.studies.loader import load_study
 from storage.db.engine import Database, open_database
 from storage.log.quota import item_counts
 from storage.registers.studies import Studies
-from storage.reports.monitoring.sessions import tally_of
 from storage.reports.reproducibility import recompute_draws
 from tests.fakes import studies
 from tests.fakes.arrivals import come_at_once
 from tests.fakes.forked import forking
+from tests.wiring.reading import tally_of
 
 CELLS = 16
 LEASE_S = 600

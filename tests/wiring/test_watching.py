@@ -22,9 +22,10 @@ from storage.log import usage
 from storage.log.event_log import load
 from storage.registers.study_status import set_status
 from storage.reports.monitoring import StudyMonitor, StudyMonitors, load_monitor
-from storage.reports.monitoring.sessions import MOST_WAITING, tally_of
+from storage.reports.monitoring.sessions import MOST_WAITING
 from tests.fakes.databases import busy, fill, rows
 from tests.fakes.sessions import study
+from tests.wiring.reading import tally_of
 
 NAME, NOW_US = "chatbench", START_US
 

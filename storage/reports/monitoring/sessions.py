@@ -13,7 +13,7 @@ from sqlalchemy import Connection, and_, case, func, literal, select
 from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
-from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts, query_params
+from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts
 from storage.registers.origins import Origin
 from storage.tables import seats
 
@@ -99,12 +99,6 @@ _SUMS = (
 _IS_LIVE = case((LIVE, 1), else_=0).label("live")
 _ENDED = select(*_BY, literal(0), *_SUMS).where(OURS, _seat.outcome.is_not(None)).group_by(*_BY)
 _UNENDED = select(*_BY, _IS_LIVE, *_SUMS).where(OURS, _seat.outcome.is_(None)).group_by(*_BY, "live")
-
-
-def tally_of(database: Database, study: str, origin: str, now_us: int, lease_s: float) -> SessionCounts:
-    """How a study's sessions of an origin stand now."""
-    with database.connect() as connection:
-        return tally(session_groups(connection, query_params(study, origin, now_us, lease_s)))
 
 
 def tally(found: Sequence[SessionsAtStep]) -> SessionCounts:
