@@ -15,8 +15,8 @@ from problems.pictures import MOST_PIXELS, Picture, embeds, key_of
 from problems.text import texts_in
 from storage.column_types import IntegerColumn, TextColumn, choice
 from storage.datasets.describe.csv_injection import escaped
-from storage.datasets.exports.writers import csv_text
 from storage.datasets.manifest import ExportedFile, ExportManifest
+from storage.datasets.writers import csv_text
 from storage.schemas.base import Column, ReleasedTable
 
 FOLDER, TABLE = "pictures", "pictures.csv"

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from storage.datasets.describe.markdown import code, join, table
-from storage.datasets.exports.writers import csv_text
 from storage.datasets.manifest import ExportManifest
+from storage.datasets.writers import csv_text
 
 MARKED = "personal_data.csv"
 """The list of rows, of an export that marks."""

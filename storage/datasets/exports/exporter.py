@@ -26,8 +26,8 @@ from storage.datasets.exports.plan import ExportPlan, ExportRequest, FileRows, f
 from storage.datasets.exports.rows import Rows, RowSelection
 from storage.datasets.exports.screening import Screening
 from storage.datasets.exports.session_filter import count_present_and_withdrawn, day_of
-from storage.datasets.exports.writers import CsvWriter, JsonWriter
 from storage.datasets.manifest import ExportedFile, ExportManifest, FileCopy, PersonalDataMatch
+from storage.datasets.writers import CsvWriter, JsonWriter
 from storage.db.checksums import sha256_of
 from storage.db.engine import Database
 from storage.db.private_files import create
