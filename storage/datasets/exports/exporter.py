@@ -208,25 +208,26 @@ def _written(
 ) -> Iterator[Rows]:
     """Write the rows, and give each batch that is written; with `typed`, its cells are values."""
     file = TextIOWrapper(out, encoding="utf-8", newline="", write_through=False)
-    texts = not chosen.json and not typed and chosen.texts
-    escaping = request.safe and not chosen.json
-    if escaping:
-        file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark
-    header = [column.name for column in chosen.columns]
-    writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
-    count = 0
-    on_rows(count)
-    found = round_down(chosen.stream(connection, texts=texts), chosen.columns, dict(request.rounded))
-    for rows in screening.rows(found) if screening else found:
-        if seen is not None:
-            seen.see(rows)
-        writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
-        count += len(rows)
+    try:
+        texts = not chosen.json and not typed and chosen.texts
+        escaping = request.safe and not chosen.json
+        if escaping:
+            file.write("\ufeff")  # Excel recognises UTF-8 by this byte order mark
+        header = [column.name for column in chosen.columns]
+        writer = JsonWriter(out, chosen.columns) if chosen.json else CsvWriter(file, header)
+        count = 0
         on_rows(count)
-        yield rows
-    writer.close()
-    file.flush()
-    file.detach()
+        found = round_down(chosen.stream(connection, texts=texts), chosen.columns, dict(request.rounded))
+        for rows in screening.rows(found) if screening else found:
+            if seen is not None:
+                seen.see(rows)
+            writer.rows(_escaped(rows, chosen.columns) if escaping else rows)
+            count += len(rows)
+            on_rows(count)
+            yield rows
+        writer.close()
+    finally:
+        file.detach()  # flushes; nobody else closes what is written to
 
 
 def _escaped(rows: Rows, columns: Sequence[Column]) -> Rows:
