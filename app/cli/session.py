@@ -4,56 +4,68 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from app.cli.commands import group
-from app.cli.common import StudyName, argument, existing_database, name_of, option
+from app.cli.common import StudyName, argument, name_of, option, participants
 from app.cli.printing import echo
 from app.clock import SystemClock
 from app.session.service import Sessions
 from experiments.session.remarks import Kind
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
+from storage.registers.participants import Participants
 from storage.registers.studies import Studies
-from storage.reports.sessions import read_session
+from storage.reports.sessions import find_sessions, not_found, read_session
 
 Result = TypeVar("Result")
-Number = Annotated[int, argument("NUMBER", "The session's number in the study.")]
+Named = Annotated[str, argument("SESSION", "The session's number in the study, or an ID in exported data.")]
 
 commands = group("session")
 
 
 @commands.command("note")
-def note(study: StudyName, number: Number, text: Annotated[str, argument("TEXT", "The note.")]) -> None:
+def note(study: StudyName, session: Named, text: Annotated[str, argument("TEXT", "The note.")]) -> None:
     """Add a note to a session. Participants never see notes."""
-    _add(study, number, "noted", text)
+    _add(study, session, "noted", text)
 
 
 @commands.command("exclude")
 def exclude(
     study: StudyName,
-    number: Number,
+    session: Named,
     reason: Annotated[str, option("--reason TEXT", "The reason, which is recorded. Required.")] = "",
 ) -> None:
     """Exclude a session: exports and reports leave it out. Its events stay in the log."""
-    _add(study, number, "excluded", reason)
+    _add(study, session, "excluded", reason)
 
 
 @commands.command("include")
 def include(
     study: StudyName,
-    number: Number,
+    session: Named,
     reason: Annotated[str, option("--reason TEXT", "The reason, which is recorded. Required.")] = "",
 ) -> None:
     """Include an excluded session again."""
-    _add(study, number, "included", reason)
+    _add(study, session, "included", reason)
 
 
-def _add(study: str, number: int, kind: Kind, text: str) -> None:
-    database = existing_database()
-    found = read_session(database, Studies(database), name_of(study), number, SystemClock().now_us())
-    act_on(database, lambda sessions: sessions.remark(found.entry.stream, kind, text, TERMINAL))
-    echo(f"Session {number}: {kind}.")
+def _add(study: str, session: str, kind: Kind, text: str) -> None:
+    database, people = participants()
+    for stream in _streams(database, people, name_of(study), session):
+        act_on(database, partial(Sessions.remark, stream=stream, kind=kind, text=text, who=TERMINAL))
+    echo(f"Session {session}: {kind}.")
+
+
+def _streams(database: Database, people: Participants, study: str, session: str) -> tuple[str, ...]:
+    """The sessions meant, of which an ID of a person can have several; raises StorageError if there is none."""
+    if session.isdecimal():
+        return (read_session(database, Studies(database), study, int(session), SystemClock().now_us()).entry.stream,)
+    found = find_sessions(database, people, session, study)
+    if not found:
+        raise not_found(session)
+    return found
 
 
 def act_on(database: Database, work: Callable[[Sessions], Coroutine[Any, Any, Result]]) -> Result:
