@@ -8,14 +8,13 @@ from functools import partial
 from typing import Annotated, Any, TypeVar
 
 from app.cli.commands import group
-from app.cli.common import StudyName, argument, name_of, option, participants
+from app.cli.common import StudyName, argument, existing_database, name_of, option, participants
 from app.cli.printing import echo
 from app.clock import SystemClock
 from app.session.service import Sessions
 from experiments.session.remarks import Kind
 from storage.accounts.roles import TERMINAL
 from storage.db.engine import Database
-from storage.registers.participants import Participants
 from storage.registers.studies import Studies
 from storage.reports.sessions import find_sessions, not_found, read_session
 
@@ -52,16 +51,17 @@ def include(
 
 
 def _add(study: str, session: str, kind: Kind, text: str) -> None:
-    database, people = participants()
-    for stream in _streams(database, people, name_of(study), session):
+    database = existing_database()
+    for stream in _streams(database, name_of(study), session):
         act_on(database, partial(Sessions.remark, stream=stream, kind=kind, text=text, who=TERMINAL))
     echo(f"Session {session}: {kind}.")
 
 
-def _streams(database: Database, people: Participants, study: str, session: str) -> tuple[str, ...]:
+def _streams(database: Database, study: str, session: str) -> tuple[str, ...]:
     """The sessions meant, of which an ID of a person can have several; raises StorageError if there is none."""
     if session.isdecimal():
         return (read_session(database, Studies(database), study, int(session), SystemClock().now_us()).entry.stream,)
+    _, people = participants()  # needs the secret
     found = find_sessions(database, people, session, study)
     if not found:
         raise not_found(session)

@@ -30,7 +30,8 @@ FOREIGN = frozenset(
     """DEFAULT_MAX_TOKENS EnvironmentFile R RID _calc_lam_glm after_trust analyze_results boat copy_and_paste
     copy_and_paste_no_mc correctness_0 generate_conversations helpfulness_0 helpfulness_1 helpfulness_within
     is_external_study_url_secure limit_conn my_lab option_b p1_name p60_name pN_ preprocess_and_cache_data prolificPid
-    qa_reasoning question_model_order question_order rNNNN_name rank_0 save_to_disk summarize_benchmark_results""".split()  # noqa: SIM905
+    qa_reasoning question_model_order question_order rNNNN_name rank_0 save_to_disk
+    summarize_benchmark_results""".split()  # noqa: SIM905
 )
 """Names of others' code, formats and services, and made up ones of examples, that docs put in backticks."""
 
