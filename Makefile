@@ -169,11 +169,11 @@ APT_GET = apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -
 COMPILE = $(or $(UV),uv) pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links
 
-EXTRAS := analysis charts dev metrics parquet postgres screenshots spss text
+EXTRAS := analysis charts dev parquet postgres screenshots spss text
 lock:  ## resolve pyproject.toml into requirements.lock again, with the newest releases (needs uv)
 	mkdir -p build
 	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - $(addprefix --extra ,$(EXTRAS)) -o build/all.lock --upgrade
-	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - --extra metrics --extra postgres -c build/all.lock -o build/run.lock --upgrade
+	echo 'setuptools>=80' | $(COMPILE) pyproject.toml - --extra postgres -c build/all.lock -o build/run.lock --upgrade
 	{ echo '# Made by `make lock`: do not edit. What Parley runs on:'; cat build/run.lock; \
 	  echo '$(DEV_MARK) what only those who work on Parley need; `make demo` and the Dockerfile stop here.'; \
 	  awk 'FNR == 1 {file++} /^[a-z0-9]/ {name = $$0; if (file == 1) run[name] = 1} file == 2 && !(name in run)' \

@@ -295,14 +295,9 @@ def check_alerts(deployment: Deployment) -> Iterator[Diagnosis]:
 
 
 def check_packages(deployment: Deployment) -> Iterator[Diagnosis]:
-    """Whether the optional packages are installed that the settings use."""
-    settings = deployment.settings
-    for extra, package, is_used in (
-        ("postgres", "psycopg", sqlite_path(settings.database_url) is None),
-        ("metrics", "prometheus_client", settings.metrics_port is not None),
-    ):
-        if is_used and find_spec(package) is None:
-            yield Diagnosis("problem", f"The package {package} is not installed.", install_line(extra))
+    """Whether the optional packages are installed that the settings need."""
+    if sqlite_path(deployment.settings.database_url) is None and find_spec("psycopg") is None:
+        yield Diagnosis("problem", "The package psycopg is not installed.", install_line("postgres"))
 
 
 CHECKS: Mapping[str, Callable[[Deployment], Iterator[Diagnosis]]] = {

@@ -8,7 +8,7 @@ every case; they are no estimates from data.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from experiments.session.seeded_random import uniform
 
@@ -52,12 +52,6 @@ def remaining_visits(visits: Collection[Visit], begun: Collection[str], ended: C
     comes who had ended or was to drop out; those who had begun come at once, and stay."""
     left = [visit for visit in visits if visit.name not in ended and not (visit.name in begun and visit.drops_out)]
     return tuple(sorted((Visit(visit.name, 0.0) if visit.name in begun else visit for visit in left), key=_arrival))
-
-
-def without_wait(visits: Collection[Visit]) -> tuple[Visit, ...]:
-    """The visits so that the first of them comes at once."""
-    first_s = min((visit.arrives_s for visit in visits), default=0.0)
-    return tuple(replace(visit, arrives_s=visit.arrives_s - first_s) for visit in visits)
 
 
 def _visit(name: str, over_s: float) -> Visit:

@@ -40,8 +40,6 @@ from storage.datasets.describe.markdown import count as how_many
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.chatbench_filter import read_statuses
 from storage.datasets.exports.exporter import export, stream
-from storage.datasets.exports.finetuning import NAME as FINETUNING
-from storage.datasets.exports.finetuning import SHARE, TRAIN, TrainSplit, export_examples, stream_examples
 from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.preview import export_options
@@ -116,7 +114,6 @@ class _Target(NamedTuple):
 
     to: Path
     file: str
-    split: TrainSplit
     zipped: bool
     ids: Path | None
 
@@ -125,8 +122,8 @@ SchemaOption = Annotated[
     str,
     option(
         "--schema SCHEMA",
-        f"The format of a released dataset: {', '.join(sorted(schemas()))}; {TIDY}, for plain tables of everything, of "
-        f"any study; or {FINETUNING}, for training examples. Default: all formats of the study, and {TIDY}.",
+        f"The format of a released dataset: {', '.join(sorted(schemas()))}; or {TIDY}, for plain tables of "
+        f"everything, of any study. Default: all formats of the study, and {TIDY}.",
     ),
 ]
 ToOption = Annotated[
@@ -162,11 +159,6 @@ PartOption = Annotated[
     ),
 ]
 UserOption = Annotated[str, option("--user KIND", "Only simulated users of this kind, such as `two_step`.")]
-TrainOption = Annotated[
-    float,
-    option("--train-share SHARE", f"With {FINETUNING}: the share of questions for training.", min=0, max=1),
-]
-SeedOption = Annotated[str, option("--seed SEED", f"With {FINETUNING}: the seed of that split.")]
 ScreenOption = Annotated[
     str,
     option(
@@ -214,8 +206,6 @@ def export_(
     with_excluded: WithExcludedOption = False,
     part: PartOption = "",
     user: UserOption = "",
-    train: TrainOption = SHARE,
-    seed: SeedOption = "1",
     screen: ScreenOption = "",
     without: WithoutOption = None,
     rounded: RoundedOption = None,
@@ -237,7 +227,7 @@ def export_(
         rounded=_widths(rounded or ()),
     )
     folder = to or Path(f"{name}-{datetime.now(UTC):%Y-%m-%d}", schema)
-    target = _Target(folder, file, TrainSplit(train, seed), zipped, ids)
+    target = _Target(folder, file, zipped, ids)
     _check_request(request, target)
     settings = settings_in_use()
     database = existing_database(settings)
@@ -265,9 +255,6 @@ def _schemas_of(database: Database, request: ExportRequest) -> Sequence[str]:
 
 def _export(settings: Settings, database: Database, request: ExportRequest, target: _Target) -> None:
     """Export one schema, and say what was written."""
-    if request.schema == FINETUNING:
-        _export_examples(database, request, target)
-        return
     if target.to == STDOUT:
         stream(database, request, sys.stdout.buffer, target.file)
         return
@@ -287,19 +274,17 @@ def _export(settings: Settings, database: Database, request: ExportRequest, targ
 
 def _check_request(request: ExportRequest, target: _Target) -> None:
     """Raise StorageError for an unknown schema, and for options that do not go together."""
-    known = (*schemas(), TIDY, FINETUNING)
+    known = (*schemas(), TIDY)
     if request.schema and request.schema not in known:
         raise StorageError(f"no schema is called {request.schema!r}{suggestion(request.schema, known)}")
-    streamed, examples = target.to == STDOUT, request.schema == FINETUNING
+    streamed = target.to == STDOUT
     if streamed and not request.schema:
         raise StorageError("-o - prints one file: name its --schema")
-    if request.formats and (examples or streamed):
-        raise StorageError(f"--format goes with an export into a folder, and not with {FINETUNING}")
-    if examples and (request.without or request.rounded or request.screen):
-        raise StorageError(f"--without, --round-down and --screen do not go with {FINETUNING}")
+    if request.formats and streamed:
+        raise StorageError("--format goes with an export into a folder")
     if streamed and request.screen == "mark":
         raise StorageError("--screen mark goes with an export into a folder")
-    if target.ids is not None and (streamed or examples or not request.schema):
+    if target.ids is not None and (streamed or not request.schema):
         raise StorageError(f"--recruiter-ids goes with the --schema of a released dataset or {TIDY}, into a folder")
 
 
@@ -333,19 +318,6 @@ def _widths(rounded: Sequence[str]) -> tuple[tuple[str, int], ...]:
             raise StorageError(f"--round-down {text}: give a column and a whole number, as in --round-down age=10")
         found.append((name, int(width)))
     return tuple(found)
-
-
-def _export_examples(database: Database, request: ExportRequest, target: _Target) -> None:
-    """Write examples for the fine-tuning of a user simulator."""
-    if target.to == STDOUT:
-        stream_examples(database, request, sys.stdout.buffer, target.split, target.file or TRAIN)
-        return
-    written = export_examples(database, request, target.to, target.split)
-    for one in written.exported.files:
-        questions = how_many(written.questions[one.path], "question")
-        echo(f"{target.to / one.path}: {how_many(one.rows, 'example')} from {questions}")
-    for why, number in sorted(written.left_out.items()):
-        echo(f"  left out: {how_many(number, 'conversation')} {why}")
 
 
 def _say_exported(exported: ExportManifest) -> None:

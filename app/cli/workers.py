@@ -41,11 +41,6 @@ def require_settings_of_workers(settings: Settings, count: int) -> None:
             f"server. Set {env_name('database_url')}=postgresql+psycopg://USER:PASSWORD@HOST/NAME, or serve without "
             "--workers"
         )
-    if settings.metrics_port is not None:
-        raise SettingsError(
-            f"{env_name('metrics_port')} is set, and each of {count} workers would report its own metrics there. Unset "
-            "it; or serve without --workers, by several servers, each with a port of its own"
-        )
 
 
 def supervise(settings: Settings, references: Sequence[str], count: int) -> None:

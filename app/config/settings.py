@@ -253,15 +253,6 @@ class Settings(BaseSettings):
     )
     log_level: LogLevel = Field("INFO", description="The log level: DEBUG, INFO, WARNING, ERROR or CRITICAL.")
     log_format: Literal["text", "json"] = Field("text", description="The format of log lines: text or json.")
-    metrics_port: int | None = Field(
-        None,
-        ge=1,
-        le=65_535,
-        description="The port of the Prometheus metrics of `parley serve`. Default: no metrics.",
-    )
-    metrics_host: str = Field(
-        "127.0.0.1", description="The address of the metrics. There is no login, so never use a public one."
-    )
 
     alert_webhook_url: Annotated[SecretStr, AfterValidator(_webhook)] | None = Field(
         None,

@@ -51,7 +51,6 @@ LIMITLESS = {"requests_per_second": 1_000, "request_burst": 10_000, "sessions_pe
 QUIET = {
     "alert_webhook_url": None,
     "alert_mail_to": "",
-    "metrics_port": None,
     "trusted_proxies": "",
     "public_url": None,
 }

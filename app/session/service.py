@@ -105,9 +105,9 @@ class AnnotationCount:
 class Sessions:
     """The sessions of a database. It requests no replies: those are left to the participants' server."""
 
-    def __init__(self, database: Database, clock: Clock, log: Log | None = None) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self.studies = Studies(database)
-        self.log = log or Log(database)
+        self.log = Log(database)
         self._clock = clock
         self.now_us = clock.now_us
 
@@ -229,8 +229,8 @@ class Sessions:
 class SessionService(Sessions):
     """The sessions of the participants that this process serves. All times come from `clock`."""
 
-    def __init__(self, database: Database, settings: Settings, clock: Clock, log: Log | None = None) -> None:
-        super().__init__(database, clock, log)
+    def __init__(self, database: Database, settings: Settings, clock: Clock) -> None:
+        super().__init__(database, clock)
         self._database = database
         self._settings = settings
         self._kept = SessionCache()
@@ -247,7 +247,6 @@ class SessionService(Sessions):
         """Why new participants cannot start a study; None while they can."""
         self.settled = self._answering.settled
         """Wait until no reply of a session is in progress."""
-        self.replies_on_the_way = partial(len, self._answering)
 
     def prepare(self, study: Study) -> None:
         """Register a study and create its backends, so that a missing setting is found at once; raises

@@ -24,7 +24,6 @@ from app.session.retention import RetentionTask
 from app.session.service import SessionService
 from app.web import pictures
 from app.web.health import database_check, inside, liveness, readiness
-from app.web.metrics import metrics_of
 from app.web.open_studies import OpenStudies
 from app.web.participant import page
 from app.web.participant.api import ParticipantApi
@@ -53,8 +52,8 @@ APOLOGY = (
 )
 
 NEWER = (
-    "%s: since its file was published, version %d (%s) was, which is given to who begins; "
-    "to go back to the file: parley publish FILE"
+    "%s: version %d (%s) was published later than this file; new sessions get that version. "
+    "To go back to the file: parley publish FILE"
 )
 BROKEN = "This study cannot continue. Everything you did is saved. Please contact the person who gave you the link."
 
@@ -73,10 +72,8 @@ def build_app(
     can start another.
     """
     secret = secret_for(settings, database)
-    measures = metrics_of(settings, database)
-    measured = measures.log if measures else None
     clock = clock or SystemClock(last_us(database))
-    runtime = SessionService(database, settings, clock, measured)
+    runtime = SessionService(database, settings, clock)
     for study in studies:
         runtime.prepare(study)
         now = publish_on_start(database, study, at_us=runtime.now_us())
@@ -132,8 +129,7 @@ def build_app(
         burst=settings.request_burst,
         people=settings.address_rate_multiplier,
     )
-    server = measures.around(gate, runtime) if measures else gate
-    return SubPath(server, settings.sub_path, is_route) if settings.sub_path else server
+    return SubPath(gate, settings.sub_path, is_route) if settings.sub_path else gate
 
 
 async def _sweep(runtime: SessionService) -> None:
@@ -143,7 +139,7 @@ async def _sweep(runtime: SessionService) -> None:
         try:
             await runtime.sweep()
         except ParleyError as error:
-            log.error("the clock could not look for sessions that are due: %s", error)
+            log.error("the deadline sweep failed: %s", error)
 
 
 def _log_end(task: asyncio.Task[None]) -> None:

@@ -302,8 +302,7 @@ class StudyFile(StrictModel):
     ai_alone: AiAloneSpec | None = None
     """How models answer the same questions without people (`parley ai-alone`)."""
     simulator_prompts: SimulatorPrompts | None = None
-    """The prompts of simulated users that talk about problems (`parley simulate`), and of the examples by which a model
-    is fine-tuned to play such a user."""
+    """The prompts of simulated users that talk about problems (`parley simulate`)."""
     annotators: dict[Slug, AnnotatorSpec] | None = None
     """The study's own annotators, by name: prompts by which a model labels each finished conversation (`parley
     annotate`)."""

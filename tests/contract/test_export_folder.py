@@ -14,7 +14,6 @@ import pytest
 
 from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.finetuning import TrainSplit, export_examples
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database
@@ -60,7 +59,7 @@ def test_another_schema_takes_the_place_but_of_what_was_changed(filled: Database
     made = export(filled, CHATBENCH, tmp_path)
     changed, *others = (tmp_path / file.path for file in made.files)
     changed.write_bytes(changed.read_bytes() + b"a note\n")
-    export_examples(filled, CHATBENCH, tmp_path, TrainSplit())
+    export(filled, replace(CHATBENCH, schema="tidy"), tmp_path)
     assert changed.read_bytes().endswith(b"a note\n")
     assert others
     assert not any(path.exists() for path in others)

@@ -28,7 +28,6 @@ from experiments.study.sections.two_step_simulator import (
     DEFAULT,
     Said,
     SimulatorQuestion,
-    examples,
     filled,
     first,
     following,
@@ -254,10 +253,5 @@ def test_every_prompt_is_that_of_the_authors_code(
 
     talk = {"chatHistory": history, "conversation": history, "questionID": one.id, "selectedAnswer": "C"}
     talk |= {"questionText": question, "choiceLabels": LETTERS, "choices": options}
-    table = type("Table", (), {"loc": {one.id: row}})
-    made = [
-        {"messages": [{"role": r, "content": t} for r, t in messages(each)]} for each in examples(simulated, said, "C")
-    ]
-    assert made == theirs["convert_conversation_to_simulator_data"](talk, table)
     assert annotated("answer", one, said) == of("extract_answer_from_conversation", talk)
     assert annotated("corrected", one, said) == of("classify_if_user_corrected_model", talk)

@@ -80,7 +80,9 @@ async def interleaved(sessions: Sequence[tuple[str, int]], order: random.Random)
         database = open_database(f"sqlite:///{Path(folder) / 'parley.db'}")
         clock = VirtualClock(0)
         runtime = SessionService(database, Settings(), clock)
-        beside = Sessions(database, clock, runtime.log)
+        beside = Sessions(database, clock)
+        beside.log.close()
+        beside.log = runtime.log
         playing = []
         for number, (name, _) in enumerate(sessions):
             runtime.studies.register(study(name))

@@ -24,8 +24,8 @@ MOST_LINES = 80
 LEAST_TIMEOUT_S = 30
 EDGES = ("app/backends/guard.py", "app/session/service.py", "storage/log/event_log.py")
 """Where any exception is caught, once each: a backend's, a reply's, the log's writer's."""
-APPENDING = ("app/session/", "storage/log/", "app/web/metrics.py")
-"""Who asks the log to append; the log of the metrics passes it on."""
+APPENDING = ("app/session/", "storage/log/")
+"""Who asks the log to append."""
 FOREIGN = frozenset(
     """DEFAULT_MAX_TOKENS EnvironmentFile R RID _calc_lam_glm after_trust analyze_results boat copy_and_paste
     copy_and_paste_no_mc correctness_0 generate_conversations helpfulness_0 helpfulness_1 helpfulness_within

@@ -143,7 +143,9 @@ async def test_who_begins_counts_however_long_it_takes_to_write_it(tmp_path: Pat
     running = Running(tmp_path)
     await running.runtime.close()
     log = Held(running.database)
-    running.runtime = SessionService(running.database, Settings(_env_file=None), running.clock, log)
+    running.runtime = SessionService(running.database, Settings(_env_file=None), running.clock)
+    await asyncio.to_thread(running.runtime.log.close)
+    running.runtime.log = log
     running.budget(LIMIT)  # bears one
     one, other = [await running.runtime.enrol(running.study, origin="person") for _ in range(2)]
     log.holds = True

@@ -115,7 +115,6 @@ def test_nothing_is_wrong_with_a_database_in_use(examine: Examine, tmp_path: Pat
         ({"PARLEY_HOST": "0.0.0.0"}, "public address", "warning", ("PARLEY_PUBLIC_URL", "0.0.0.0")),
         ({"PARLEY_PORT": "9", "PARLEY_CONSOLE_PORT": "9"}, "ports", "problem", ("PARLEY_CONSOLE_PORT", "9")),
         ({"PARLEY_SMTP_HOST": "mail"}, "alerts", "problem", ("PARLEY_ALERT_MAIL_TO",)),
-        ({"PARLEY_METRICS_PORT": "99999"}, "settings", "problem", ("PARLEY_METRICS_PORT",)),
     ],
 )
 def test_one_wrong_setting_is_found(

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from storage.datasets.describe.screening_report import HEADER, MARKED
-from storage.datasets.exports.finetuning import NAME as FINETUNING
 from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations
 from storage.db.checksums import recorded
@@ -81,7 +80,7 @@ async def test_what_is_printed_is_masked_too_and_other_wishes_are_refused(visits
     printed = _export(visits, "chatbench", "-", "--file", "conversations.json", "--screen", "mask").stdout
     assert "[EMAIL]" in json.dumps(json.loads(printed))
     assert MAIL not in printed
-    for schema, to, mode in (("tidy", "out", "hide"), ("tidy", "-", "mark"), (FINETUNING, "out", "mask")):
+    for schema, to, mode in (("tidy", "out", "hide"), ("tidy", "-", "mark")):
         done = _export(visits, schema, to, "--screen", mode)
         assert (done.returncode, "--screen" in done.stderr) == (2, True), done.stderr
 

@@ -1,8 +1,7 @@
-"""Simulated users on the command line: they take part, are exported beside the rest, made into examples, and judged."""
+"""Simulated users on the command line: they take part, are exported beside the rest, and judged."""
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import sqlite3
@@ -18,7 +17,6 @@ from tests.fakes.commanding import Done, parley
 from tests.fakes.model_server import serve
 
 PLAYED = ("simulate", "chatbench", "--user", "two_step", "--user-model", "scripted-user:ann")
-EXAMPLES = ("--schema", "simulator-finetuning")
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +39,6 @@ def run(*words: str, folder: Path, out: str) -> Done:
     return parley(*words, "-o", str(folder / out), folder=folder)
 
 
-def lines(path: Path) -> list[list[dict[str, str]]]:
-    return [json.loads(line)["messages"] for line in path.read_text(encoding="utf-8").splitlines()]
-
-
 def test_who_played_is_told_and_exports_can_ask_for_them(folder: Path) -> None:
     told = done(run("export", "chatbench", "--schema", "chatbench", "--user", "two_step", folder=folder, out="own"))
     assert "left out: 3 of another kind of user" in told.stdout
@@ -55,27 +49,6 @@ def test_who_played_is_told_and_exports_can_ask_for_them(folder: Path) -> None:
     assert "with the simulated user two_step" in card
     wrong = run("export", "chatbench", "--schema", "chatbench", "--user", "two_stp", folder=folder, out="no")
     assert (wrong.returncode, "Did you mean 'two_step'?" in wrong.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("study", ["chatbench", "published"])
-def test_conversations_become_examples_live_and_imported(study: str, folder: Path) -> None:
-    told = done(run("export", study, *EXAMPLES, folder=folder, out=f"ft-{study}")).stdout
-    assert "train.jsonl" in told
-    made = {name: lines(folder / f"ft-{study}/{name}.jsonl") for name in ("train", "test")}
-    assert all(made.values())
-    questions = {name: {example[0]["content"] for example in some} for name, some in made.items()}
-    assert not questions["train"] & questions["test"], "no question is in both"
-    assert done(run("export", study, "--schema", "chatbench", folder=folder, out=f"all-{study}"))
-    talks = json.loads((folder / f"all-{study}/full_study/conversations.json").read_text(encoding="utf-8"))
-    said = [sum(one["role"] == "You" for one in talk["chat_history"]) for talk in talks]
-    assert sum(map(len, made.values())) == sum(k + 1 for k in said)
-    answers = [example[-1]["content"] for some in made.values() for example in some]
-    assert sum(answer.startswith("Answer: ") for answer in answers) == len(talks)
-    with (folder / f"all-{study}/questions.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert any(row["question"] != row["question_formatted"] for row in rows)
-    plain = {"\n".join([row["question"], *(f"{key}. {row[f'option_{key}']}" for key in "ABCD")]) for row in rows}
-    assert {text.partition("\n\n")[2] for some in questions.values() for text in some} <= plain, "without markup"
 
 
 def test_users_are_held_against_people(folder: Path) -> None:

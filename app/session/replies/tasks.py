@@ -47,9 +47,6 @@ class ReplyTasks:
         self._means, self._act, self._turn = means, act, turn
         self._running: dict[Key, _ReplyTask] = {}
 
-    def __len__(self) -> int:
-        return len(self._running)
-
     def ensure_running(self, stream: str, study: Study, state: State) -> bool:
         """Start a task for each pending reply that has none, and stop replies that the participant stopped. Returns
         whether any was started."""

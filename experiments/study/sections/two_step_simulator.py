@@ -5,8 +5,7 @@ system prompt casts the model as a human who tries to answer the question; task 
 conversation between rules, is `Answer: X` alone or the next message; a last call must answer. The prompts are theirs,
 word for word (experiments/instruments/chatbench_prompts.py), unless a study has its own.
 
-The prompts of simulated users and the fine-tuning examples are both made here, so that a model fine-tuned on these
-examples can play a user. Pure functions; they depend on no screen and no model.
+Pure functions; they depend on no screen and no model.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ LED = re.compile(r"\(?(\w+)(?:[.):]+(?:\s.*)?)?$", re.DOTALL)
 
 
 class SimulatorPrompts(StrictModel):
-    """The prompts of simulated users and of the examples for fine-tuning. The defaults are ChatBench's, word for word.
+    """The prompts of simulated users. The defaults are ChatBench's, word for word.
     `{{question}}` is the question with its lettered options, `{{choices}}` the letters as `A, B, C, or D`, and
     `{{conversation}}` what was said so far, with `YOU:` or `SYSTEM:` before each message."""
 
@@ -163,27 +162,6 @@ def cleaned(reply: str) -> str:
 def answer_in(reply: str) -> str | None:
     """The answer in a cleaned reply; None if the reply is a message."""
     return reply.removeprefix(ANSWER).strip() if reply.startswith(ANSWER) else None
-
-
-def examples(question: SimulatorQuestion, said: Said, key: str, prompts: SimulatorPrompts = DEFAULT) -> list[Prompt]:
-    """A conversation as examples for fine-tuning: k messages of the user, each with a reply, give k + 1.
-
-    They are task 1 once, task 2 after each reply for the message that follows it, and task 2 for the answer after the
-    last reply (`convert_conversation_to_simulator_data` in ChatBench's analyze_results.py).
-    """
-    begin = next((number for number, (who, _) in enumerate(said) if who == "You"), None)
-    if begin is None:
-        return []
-    found = [(*first(question, prompts), _assistant(said[begin][1]))]
-    for number in range(begin + 1, len(said)):
-        after = said[number + 1] if number + 1 < len(said) else ("You", f"{ANSWER} {key}")
-        if said[number][0] == "Bot" and after[0] == "You":
-            found.append((*following(question, said[: number + 1], prompts), _assistant(after[1])))
-    return found
-
-
-def _assistant(text: str) -> Mapping[str, str]:
-    return {"role": "assistant", "text": text}
 
 
 def _prompt(question: SimulatorQuestion, prompts: SimulatorPrompts, task: str, said: Said = ()) -> Prompt:

@@ -14,8 +14,6 @@ from experiments.views.funnel import SessionGroup
 from storage import tables
 from storage.db.engine import Database
 from storage.log.seats import COMPLETE, LIVE, OURS, PEOPLE, SessionCounts
-from storage.registers.origins import Origin
-from storage.tables import seats
 
 MOST_WAITING = 10
 MOST_BUCKETS = 60
@@ -125,12 +123,9 @@ def flag_counts(found: Sequence[SessionsAtStep]) -> FlagCounts:
     )
 
 
-def stuck_sessions(
-    connection: Connection, known: Mapping[str, Any], *, placed: bool = False
-) -> tuple[StuckSession, ...]:
-    """Those who are taking part and have done nothing for the longest; with `placed` only those who hold a place, which
-    leaves out who opened the link and did not consent."""
-    return tuple(StuckSession(*row) for row in connection.execute(_WAITING_PLACED if placed else _WAITING, known))
+def stuck_sessions(connection: Connection, known: Mapping[str, Any]) -> tuple[StuckSession, ...]:
+    """The unended sessions that have done nothing for the longest."""
+    return tuple(StuckSession(*row) for row in connection.execute(_WAITING, known))
 
 
 _session = tables.sessions.c
@@ -141,14 +136,6 @@ _WAITING = (
     .order_by(_seat.last_us)
     .limit(MOST_WAITING)
 )
-_WAITING_PLACED = _WAITING.where(_seat.placed)
-
-
-def studies_in_progress(connection: Connection, since_us: int) -> list[tuple[str, str]]:
-    """The studies and origins with unended sessions that run in real time and were active since a time."""
-    ours = _seat.origin.in_(PEOPLE), _seat.outcome.is_(None), _seat.last_us >= since_us
-    found = connection.execute(select(_seat.study, _seat.origin).where(*ours).distinct())
-    return sorted((study, origin) for study, origin in found)
 
 
 def people_started(connection: Connection, study: str) -> int:
@@ -194,13 +181,3 @@ def _counted(
     number = ((column - begin_us) // width_us).label("number")
     found = connection.execute(select(number, func.count()).where(condition).group_by("number"), known)
     return {place: count for place, count in found}
-
-
-def outcomes_of(database: Database, live_us: int) -> tuple[int, Mapping[str, int]]:
-    """How many have not ended and were heard of since a time, and how many have ended, by outcome."""
-    seat = seats.c
-    by_people = seat.origin == Origin.PERSON
-    with database.connect() as connection:
-        counts = select(seat.outcome, func.count()).where(by_people, seat.outcome.is_not(None)).group_by(seat.outcome)
-        live = select(func.count()).where(by_people, seat.outcome.is_(None), seat.last_us >= live_us)
-        return connection.execute(live).scalar_one(), {name: number for name, number in connection.execute(counts)}
