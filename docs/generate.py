@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,7 +36,7 @@ from docs.figures import figures
 from docs.methods import methods
 from docs.rooms import drawn
 from docs.servers import listed
-from docs.tables import about, keys, table
+from docs.tables import about, item, keys, rows, table
 from experiments.instruments.scales import QUESTIONS, SCALES
 from experiments.study import fields as asked
 from experiments.study import schema as parts
@@ -199,17 +201,30 @@ def _kinds_text() -> str:
 def steps_page() -> str:
     """Every kind of step."""
     text = f"Every step has these keys, and those of its kind below.\n\n{keys(Step, leave_out=('step',))}"
-    for name, kind in sorted(kinds().items()):
-        own = [key for key, info in kind.model_fields.items() if _differs(kind, key, info.description)]
-        text += f"\n## {name}\n\n{about(kind)}\n\n{keys(kind, only=own)}"
+    known = sorted(kinds().items())
+    own = {name: rows(kind, [key for key in kind.model_fields if _differs(kind, key)]) for name, kind in known}
+    uses = Counter((key, allowed, meaning) for one in own.values() for key, allowed, _, meaning in one)
+    shared = [use for use, count in uses.items() if count > 1]
+    text += "\n## Keys of several kinds\n\n"
+    text += "".join(item((key, allowed, "", meaning)) for key, allowed, meaning in sorted(shared))
+    for name, kind in known:
+        text += f"\n## {name}\n\n{about(kind)}\n\n"
+        also = []
+        for row in own[name]:
+            key, allowed, default, meaning = row
+            if (key, allowed, meaning) in shared:
+                also.append(f"`{key}`" + (f" ({default})" if default else ""))
+            else:
+                text += item(row)
+        text += f"- [Also](#keys-of-several-kinds): {', '.join(also)}.\n" if also else ""
         text += "".join(f"\n{line}\n" for line in _roles(kind, name))
-        for key in own:
+        for key, *_ in own[name]:
             if isinstance(part := kind.model_fields[key].default, BaseModel):
                 text += f"\n`{key}`: {about(type(part))}\n\n{keys(type(part))}"
     return _page("Steps", text)
 
 
-def _differs(kind: type[Step], key: str, description: str | None) -> bool:
+def _differs(kind: type[Step], key: str) -> bool:
     common = Step.model_fields.get(key)
     return key != "step" and (common is None or common.default != kind.model_fields[key].default)
 
@@ -239,7 +254,7 @@ def fields_page() -> str:
     text += "\n# Scales\n\nTheir wording is that of the published instruments; `name` and `text` come with them.\n"
     for name, points in SCALES.items():
         text += f"\n## {name}\n\n> {QUESTIONS[name]}\n\n"
-        text += table(("stored", "shown"), ((f"`{key}`", words) for key, words in points.items()))
+        text += "".join(f"- `{key}`: {words}\n" for key, words in points.items())
     return _page("Questions and scales", text)
 
 
@@ -293,9 +308,6 @@ def _points(scale: Points) -> str:
     return " to ".join(ends) + f", in steps of {scale.step}"
 
 
-COLUMN_HEAD = ("column", "kind", "allowed", "meaning", "source")
-
-
 def columns_page() -> str:
     """What all released tables have in common, and a link to the columns of each schema."""
     text = (
@@ -316,11 +328,11 @@ def columns_page() -> str:
 def _columns_of(name: str) -> str:
     """Every column of a released schema."""
     schema = schemas()[name]
-    text = f"{schema.source}\n"
-    for released in schema.tables:
-        files = ", ".join(f"`{released.path(part)}`" for part in released.parts)
-        text += f"\n## {released.name}\n\nReleased as {files}.\n\n" + table(COLUMN_HEAD, map(_column, released.columns))
-    return _page(f"Columns of {name}", text)
+    parts = [
+        (one.name, f"Released as {', '.join(f'`{one.path(part)}`' for part in one.parts)}.", one.columns)
+        for one in schema.tables
+    ]
+    return _page(f"Columns of {name}", f"{schema.source}\n" + _columns(parts))
 
 
 def _tidy_columns() -> str:
@@ -330,16 +342,37 @@ def _tidy_columns() -> str:
         "database. `sessions` has a further column for each factor, and for a participant's id in each further schema "
         "that the study fills; `answers_wide` has one for each question outside of loops.\n"
     )
-    for made in tidy.tables(()):
-        text += f"\n## {made.name}\n\nWritten as `{made.file}`.\n\n" + table(COLUMN_HEAD, map(_column, made.columns))
-    return _page(f"Columns of {tidy.NAME}", text)
+    parts = [(made.name, f"Written as `{made.file}`.", made.columns) for made in tidy.tables(())]
+    return _page(f"Columns of {tidy.NAME}", text + _columns(parts))
 
 
-def _column(column: Column) -> tuple[str, ...]:
-    name = f"`{column.name}`" if column.name else "(no name)"
-    name += f" (in the database `{column.stored}`)" if column.stored else ""
-    name += " (in older copies)" if column.theirs else " (may be missing)" if column.optional else ""
-    return name, column.kind, column.form.allowed, column.meaning, column.source
+def _columns(parts: Sequence[tuple[str, str, Sequence[Column]]]) -> str:
+    """The columns of each table in order; what several tables have is explained once."""
+    uses = Counter(_column(column) for _, _, columns in parts for column in columns)
+    shared = [line for line, count in uses.items() if count > 1]
+    text = "\nIn brackets: what may stand there (any text unless it is said), and who or what gives it.\n"
+    text += f"\n## Columns of several tables\n\n{''.join(shared)}" if shared else ""
+    for name, files, columns in parts:
+        text += f"\n## {name}\n\n{files}\n\n"
+        for common, group in groupby(columns, key=lambda column: _column(column) in shared):
+            if common:
+                text += f"- {', '.join(map(_column_name, group))}: [above](#columns-of-several-tables)\n"
+            else:
+                text += "".join(map(_column, group))
+    return text
+
+
+def _column_name(column: Column) -> str:
+    name = f"`{column.name}`" if column.name else "No name"
+    name += f", in the database `{column.stored}`" if column.stored else ""
+    return name + (", in older copies" if column.theirs else ", may be missing" if column.optional else "")
+
+
+def _column(column: Column) -> str:
+    allowed = column.form.allowed
+    kind = "" if column.kind == "text" or "number" in allowed else column.kind
+    inside = "; ".join(filter(None, (kind, "" if allowed == "a text" else allowed, column.source)))
+    return f"- {_column_name(column)} ({inside}): {' '.join(column.meaning.split())}\n"
 
 
 def settings_page() -> str:
@@ -347,11 +380,10 @@ def settings_page() -> str:
     text = (
         "Set them in the environment or in a file `.env`; the environment wins. `parley show settings` prints them.\n\n"
     )
-    rows = (
-        (f"`{env_name(name)}`", "" if info.default in (None, {}) else f"`{info.default}`", info.description or "")
-        for name, info in Settings.model_fields.items()
-    )
-    return _page("Settings", text + table(("variable", "default", "what it is for"), rows))
+    for name, info in Settings.model_fields.items():
+        default = "" if info.default in (None, {}, "") else f" (default `{info.default}`)"
+        text += f"- `{env_name(name)}`{default}: {info.description or ''}\n"
+    return _page("Settings", text)
 
 
 EVERY_COMMAND = """\
@@ -366,11 +398,15 @@ EVERY_COMMAND = """\
 def commands_page() -> str:
     """Every command with its arguments and options, in the order of `parley --help`."""
     group: Any = typer.main.get_command(command_line)
-    text = f"{group.help}\n\n{EVERY_COMMAND}"
-    for panel, entries in PANELS.items():
-        text += f"\n## {panel}\n"
-        for name in entries:
-            text += "".join(_command(*known) for known in _commands(name, group.commands[name]))
+    known = {
+        panel: [one for name in names for one in _commands(name, group.commands[name])]
+        for panel, names in PANELS.items()
+    }
+    uses = Counter(_parameter(item) for panel in known.values() for _, one in panel for item in _parameters(one))
+    shared = [line for line, count in uses.items() if count > 1]
+    text = f"{group.help}\n\n{EVERY_COMMAND}\n## Arguments and options of several commands\n\n{''.join(shared)}"
+    for panel, entries in known.items():
+        text += f"\n## {panel}\n" + "".join(_command(name, one, shared) for name, one in entries)
     return _page("Commands", text)
 
 
@@ -381,12 +417,19 @@ def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
         yield f"{name} {inner}", part
 
 
-def _command(name: str, command: Any) -> str:
-    takes = [_parameter(item) for item in command.params if item.name != "help"]
-    usage = " ".join(["parley", name, *(_argument(item) for item in command.params if _is_argument(item))])
-    options = " [OPTIONS]" if any(not _is_argument(item) for item in command.params) else ""
+def _parameters(command: Any) -> list[Any]:
+    return [item for item in command.params if item.name != "help"]
+
+
+def _command(name: str, command: Any, shared: Sequence[str]) -> str:
+    items = _parameters(command)
+    usage = " ".join(["parley", name, *(_argument(item) for item in items if _is_argument(item))])
+    options = " [OPTIONS]" if any(not _is_argument(item) for item in items) else ""
     text = f"\n### {name}\n\n    {usage}{options}\n\n{command.help}\n"
-    return text + ("\n" + table(("argument or option", "default", "what it is for"), takes) if takes else "")
+    own = [line for line in map(_parameter, items) if line not in shared]
+    also = [_parameter_name(item) for item in items if _parameter(item) in shared and not _is_argument(item)]
+    own += [f"- [Also](#arguments-and-options-of-several-commands): {', '.join(also)}.\n"] if also else []
+    return text + ("\n" + "".join(own) if own else "")
 
 
 def _is_argument(item: Any) -> bool:
@@ -398,11 +441,16 @@ def _argument(item: Any) -> str:
     return f"{item.metavar}{more}" if item.required else f"[{item.metavar}{more}]"
 
 
-def _parameter(item: Any) -> tuple[str, str, str]:
+def _parameter_name(item: Any) -> str:
     value = "" if _is_argument(item) or item.is_flag or item.metavar is None else f" {item.metavar}"
     names = [item.metavar] if _is_argument(item) else [f"{name}{value}" for name in item.opts] + item.secondary_opts
-    default = "required" if item.required else "" if item.default in (None, "") else f"`{str(item.default).lower()}`"
-    return ", ".join(f"`{name}`" for name in names), default, item.help or ""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _parameter(item: Any) -> str:
+    unset = item.required or item.default in (None, "", False)
+    default = "" if unset else f" (default `{str(item.default).lower()}`)"
+    return f"- {_parameter_name(item)}{default}: {' '.join((item.help or '').split())}\n"
 
 
 def decisions_page() -> str:

@@ -1,4 +1,4 @@
-"""The gallery: a page for each study that comes with Parley, with its picture, its design and its file.
+"""The gallery: a page for each study that comes with Parley, with its picture and its file.
 
 docs/gallery.yaml has a sentence on each; the rest comes from the studies. docs/pictures.py takes the pictures.
 """
@@ -7,15 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.tree import Tree
-
 from app.studies.loader import STUDIES, load_study, shipped
-from app.studies.outline import outline, to_rich_tree
 from app.studies.yaml_loader import parse_yaml
 
 ENTRIES = Path(__file__).with_name("gallery.yaml")
@@ -52,26 +47,16 @@ def page(entry: Mapping[str, Any]) -> str:
     text = f"# {study.file.title}\n\n{entry['about']}\n\n{_picture(entry)}\n\n"
     text += f"    parley serve {name}                        # take part, at http://127.0.0.1:7860/s/{name}\n"
     text += f"    parley simulate {name} -n 20               # twenty simulated participants\n"
-    text += f"    parley new mine --template {name}          # a copy of your own, in mine/study.yaml\n\n"
-    text += f"## Its design\n\n```text\n{_tree(name)}```\n\n"
+    text += f"    parley new mine --template {name}          # a copy of your own, in mine/study.yaml\n"
+    text += f"    parley check {name}                        # its structure, and how long it takes\n\n"
     schemas = ", ".join(f"`{schema}`" for schema in study.file.export_schemas)
     text += f"Exports: {schemas}, and the [tidy tables](../analyst.md#tidy-tables).\n"
-    for path in sorted(STUDIES.glob(f"{name}.*"), key=lambda path: (path.name != f"{name}.yaml", path.name)):
-        text += f"\n## {'Its file' if path.stem == name else f'`{path.name}`'}\n\n```yaml\n{_file(path)}```\n"
+    text += f"\n## Its file\n\n```yaml\n{_file(STUDIES / f'{name}.yaml')}```\n"
     return text
 
 
 def _picture(entry: Mapping[str, Any]) -> str:
     return f"![{entry['picture']}](../images/gallery-{entry['study']}.png)"
-
-
-def _tree(name: str) -> str:
-    study = load_study(name)
-    tree = Tree(f"{study.file.title} ({name})")
-    to_rich_tree(outline(study), tree)
-    drawn = StringIO()
-    Console(file=drawn, width=110, color_system=None, force_terminal=False).print(tree, highlight=False)
-    return "".join(f"{line.rstrip()}\n" for line in drawn.getvalue().splitlines())
 
 
 def _file(path: Path) -> str:

@@ -63,20 +63,32 @@ def filled(page: str, name: str, text: str) -> str:
     return f"{page[:start]}{begin}\n\n{text}\n\n{page[stop:]}"
 
 
-def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:
-    """A table of a model's keys: what may stand there, what stands there unless given, and what it means."""
+def rows(
+    model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()
+) -> list[tuple[str, str, str, str]]:
+    """A model's keys: each with its kind, its default (or `required`), and its meaning."""
     schema = model.model_json_schema(by_alias=True)
     own = schema if "properties" in schema else schema["$defs"][schema["$ref"].rpartition("/")[2]]
-    rows = []
+    found = []
     for name, info in model.model_fields.items():
         if name in leave_out or (only is not None and name not in only):
             continue
         key = info.alias or name
         default = "required" if info.is_required() else _default(info.get_default(call_default_factory=True))
-        rows.append((f"`{key}`", NAMED.get(key) or kind(own["properties"][key]), default, info.description or ""))
-    head = ("key", "kind", "default", "meaning")
-    told = [n for n in range(len(head)) if any(row[n] for row in rows)]
-    return table([head[n] for n in told], ([row[n] for n in told] for row in rows))
+        found.append((key, NAMED.get(key) or kind(own["properties"][key]), default, info.description or ""))
+    return found
+
+
+def keys(model: type[BaseModel], only: Sequence[str] | None = None, leave_out: Sequence[str] = ()) -> str:
+    """A list of a model's keys: what may stand there, what stands there unless given, and what it means."""
+    return "".join(map(item, rows(model, only, leave_out)))
+
+
+def item(row: tuple[str, str, str, str]) -> str:
+    """A line of the list for one key."""
+    key, allowed, default, meaning = row
+    default = default if default in ("", "required") else f"default {default}"
+    return f"- `{key}` ({'; '.join(filter(None, (allowed, default)))}): {' '.join(meaning.split())}\n"
 
 
 def kind(schema: Mapping[str, Any]) -> str:
