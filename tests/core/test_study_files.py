@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import re
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -28,86 +27,86 @@ from experiments.study.sections.dataset_info import DatasetInfo
 from experiments.study.sections.plan import Plan
 from experiments.study.sections.recruitment import Bonus, Recruitment
 from storage.yaml_text import yaml_text
-from tests.core.study_faults import FAULTY, SOUND, pools_of
+from tests.core.study_faults import DICES_FAULTS, FAULTS, SOUND
 
 
-def faults(tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> str:
-    """What is said of the sound study once it is changed."""
-    raw = copy.deepcopy(SOUND)
-    change(raw)
-    path = tmp_path / "small.yaml"
+def write(folder: Path, raw: dict[str, Any]) -> str:
+    path = folder / "small.yaml"
     path.write_text(yaml_text(raw), encoding="utf-8")
+    return str(path)
+
+
+def places(folder: Path, raw: dict[str, Any]) -> list[str]:
+    """Where the errors of a study are."""
     with pytest.raises(StudyError) as error:
-        load_study(str(path))
-    return str(error.value)
+        load_study(write(folder, raw))
+    return list(dict.fromkeys(issue.where for issue in error.value.found))
 
 
-@pytest.mark.parametrize("case", FAULTY, ids=lambda case: case.replace(" ", "_"))
-def test_a_faulty_study_is_told(case: str, tmp_path: Path) -> None:
-    change, wanted = FAULTY[case]
-    said = faults(tmp_path, change)
-    for words in wanted:
-        assert words in said
+def put(raw: Any, path: str, value: Any) -> None:
+    """Set what is at a path, or remove it where the value is ...."""
+    *parents, last = (int(part) if part.isdigit() else part for part in path.split("."))
+    for part in parents:
+        raw = raw[part]
+    if value is ...:
+        del raw[last]
+    else:
+        raw[last] = value
 
 
-def test_a_conversation_whose_labels_dices_does_not_have_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("path", "value", "wanted"), [(path, value, wanted) for path, value, *wanted in FAULTS])
+def test_each_error_is_reported_at_its_place(path: str, value: Any, wanted: list[str], tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    put(raw, path, value)
+    assert places(tmp_path, raw) == wanted
+
+
+@pytest.mark.parametrize("question", DICES_FAULTS)
+def test_a_question_whose_values_dices_does_not_have_is_an_error(question: dict[str, Any], tmp_path: Path) -> None:
+    flow = [{"step": "survey", "questions": [question]}, *SOUND["flow"][1:]]
+    assert places(tmp_path, {**SOUND, "export_schemas": ["dices-350"], "flow": flow}) == ["flow[0]"]
+
+
+def test_a_conversation_whose_labels_dices_does_not_have_is_an_error(tmp_path: Path) -> None:
     said = '"dialogue": [{"role": "user", "text": "Hm?"}, {"role": "bot", "text": "Ah."}]'
-    lines = [f'{{"id": "{name}", "tags": {{"harm_type": "{name}"}}, {said}}}\n' for name in ("Racial", "Nonsense")]
-    (tmp_path / "talks.jsonl").write_text("".join(lines))
-
-    def change(raw: dict[str, Any]) -> None:
-        raw["problems"]["talks"] = {"source": "jsonl", "path": "talks.jsonl"}
-        raw["export_schemas"] = ["dices-350"]
-
-    found = faults(tmp_path, change)
-    assert "problems.talks: problem 'Nonsense': harm_type 'Nonsense' is not allowed" in found
-    assert "problem 'Racial'" not in found
+    for name in ("Racial", "Nonsense"):
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"id": "a{name}", "tags": {{"harm_type": "{name}"}}, {said}}}\n')
+    pools = {name: {"source": "jsonl", "path": f"{name}.jsonl"} for name in ("Racial", "Nonsense")}
+    raw = {**SOUND, "export_schemas": ["dices-350"], "problems": {**SOUND["problems"], **pools}}
+    assert places(tmp_path, raw) == ["problems.Nonsense"]
 
 
-def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
-    def change(raw: dict[str, Any]) -> None:
-        raw["flow"][2]["text"] = "{{nobody}}"
-        raw["models"]["tutor"]["backend"] = "oops"
-        raw["flow"][1]["flow"][0]["take"] = 99
-        raw["flow"].pop()
-
-    said = faults(tmp_path, change)
-    for words in ("{{nobody}}", "99 is more than", "must end with"):
-        assert words in said
-
-
-def test_faults_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
-    def change(raw: dict[str, Any]) -> None:
-        raw["titel"] = "x"
-        raw["flow"][0] = {"step": "consnt"}
-        raw["flow"][2]["questions"].append({"type": "short_txt", "name": "y"})
-        raw["flow"][1]["flow"][0] |= {"do": "answer-frist", "take": 99, "wher": {}}
-        raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
-
-    said = faults(tmp_path, change)
-    for words in (
-        "titel: no such key",
-        "'consent'?",
-        "'short_text'?",
-        "'answer-first'?",
-        "99 is more",
-        "wher: no such key",
-    ):
-        assert words in said
-    assert "{{conditoin}} is not defined here" in said
-    assert "{{last.word}}" not in said, "what only follows from another fault is not told"
+def test_errors_of_form_do_not_hide_those_of_meaning(tmp_path: Path) -> None:
+    raw = copy.deepcopy(SOUND)
+    raw["titel"] = "x"
+    raw["models"]["tutor"]["backend"] = "oops"
+    raw["flow"][0] = {"step": "consnt"}
+    raw["flow"][2]["questions"].append({"type": "short_txt", "name": "y"})
+    raw["flow"][1]["flow"][0] |= {"do": "answer-frist", "take": 99, "wher": {}}
+    raw["flow"].insert(3, {"step": "info", "id": "more", "text": "{{conditoin}} {{last.word}}"})
+    loop = "flow[1].flow[0]"
+    assert set(places(tmp_path, raw)) == {
+        *("titel", "models.tutor.backend", "flow[0]", "flow[2].questions[1]", "flow[3]"),
+        *(f"{loop}.do", f"{loop}.take", f"{loop}.wher"),
+    }
 
 
-@pytest.mark.parametrize("value", ["{{subject}}", "{[a, b]: c}"])
-def test_what_looks_like_a_text_and_is_none_is_told(value: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        *(("study: x\ntitle: {{subject}}\nflow: []\n", "line 2, column"), ("title: a\ntitle: b\n", "line 2, column 1")),
+        *(("study: x\ntitle: What: is this?\n", "line 2, column 12"), ("- a\n- b\n", ""), ("", ""), ("7", "")),
+        ("study: \xff", ""),
+    ],
+)
+def test_what_is_no_mapping_in_yaml_is_refused_with_its_place(text: str, place: str, tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
-    path.write_text(f"study: x\ntitle: {value}\nflow: []\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"line 2, column \d+: .*`{{` unquoted"):
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(StudyError, match=place or None):
         load_study(str(path))
 
 
 def test_no_fault_of_form_is_told_in_pythons_words() -> None:
-    """Who wrote `authors: Foo` was told that it should be a valid tuple."""
     parts: tuple[type[BaseModel], ...] = (StudyFile, DatasetInfo, Plan, Recruitment, Bonus)
     for part in parts:
         for name in part.model_fields:
@@ -121,13 +120,6 @@ def test_no_fault_of_form_is_told_in_pythons_words() -> None:
                 assert not re.search("tuple|dictionary|mapping|instance|validation", told, re.IGNORECASE), told
 
 
-def test_a_key_that_stands_twice_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text("study: x\ntitle: a\ntitle: b\nflow: []\n", encoding="utf-8")
-    with pytest.raises(StudyError, match=r"line 3, column 1: .*duplicate key 'title'"):
-        load_study(str(path))
-
-
 def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None:
     (tmp_path / "protocols").mkdir()
     (tmp_path / "protocols/mine.yaml").write_text("protocol: answer-first\nversion: 1\nflow: [{step: answer}]\n")
@@ -136,10 +128,14 @@ def test_parleys_own_protocol_is_not_replaced_in_silence(tmp_path: Path) -> None
         load_study(str(tmp_path / "small.yaml"))
 
 
-def test_one_problem_may_be_in_two_pools(tmp_path: Path) -> None:
-    pools = {**SOUND["problems"], **pools_of("1 + 2?", "1 + 2?")}
-    (tmp_path / "small.yaml").write_text(yaml_text({**SOUND, "problems": pools}), encoding="utf-8")
-    assert load_study(str(tmp_path / "small.yaml")).pools["b"]
+@pytest.mark.parametrize(("second", "sound"), [("1 + 2?", True), ("1 * 3?", False)])
+def test_two_pools_may_share_a_problem_and_no_id(second: str, sound: bool, tmp_path: Path) -> None:
+    items = [{"id": "q1", "question": text, "options": ["3", "4"], "answer": "A"} for text in ("1 + 2?", second)]
+    pools = {**SOUND["problems"], **{name: {"items": [item]} for name, item in zip("ab", items, strict=True)}}
+    if sound:
+        assert load_study(write(tmp_path, {**SOUND, "problems": pools})).pools["b"]
+    else:
+        assert places(tmp_path, {**SOUND, "problems": pools}) == ["problems.b"]
 
 
 def test_what_people_read_is_under_the_hash() -> None:
@@ -160,37 +156,8 @@ def test_checking_tries_out_what_is_seldom_drawn(tmp_path: Path) -> None:
         {**each, "when": {"arm": "seldom"}},
         {**each, "each": "more", "take": 5, "when": {"arm": "seldom"}},
     ]
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml_text(raw), encoding="utf-8")
     with pytest.raises(StudyError, match="are left"):
-        asyncio.run(estimate_by_simulation(load_study(str(path)), 2, 300))
-
-
-def test_what_is_no_yaml_is_told_with_line_and_column(tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text("study: x\ntitle: What: is this?\n", encoding="utf-8")
-    with pytest.raises(StudyError, match="line 2, column 12"):
-        load_study(str(path))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"), [("- a\n- b\n", "holds a list"), ("", "is empty"), ("7", "one value"), ("study: \xff", "UTF-8")]
-)
-def test_what_is_no_mapping_is_told(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(StudyError, match=said):
-        load_study(str(path))
-
-
-def test_a_name_that_cannot_be_is_one_fault_in_words(tmp_path: Path) -> None:
-    path = tmp_path / "x.yaml"
-    path.write_text("study: my study!\ntitle: t\nflow: [{step: finish}]\n", encoding="utf-8")
-    with pytest.raises(StudyError) as refused:
-        load_study(str(path))
-    (fault,) = refused.value.found
-    assert fault.where == "study"
-    assert fault.what.startswith("'my study!': a name starts with a letter")
+        asyncio.run(estimate_by_simulation(load_study(write(tmp_path, raw)), 2, 300))
 
 
 def test_a_folder_stands_for_the_study_that_was_made_in_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,9 +193,7 @@ def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
     def hash_of(options: dict[str, str]) -> str:
         raw = copy.deepcopy(SOUND)
         raw["flow"][2]["questions"][0] = {"type": "single_choice", "name": "x", "options": options}
-        path = tmp_path / "small.yaml"
-        path.write_text(yaml_text(raw), encoding="utf-8")
-        return load_study(str(path)).hash
+        return load_study(write(tmp_path, raw)).hash
 
     assert hash_of({"a": "A", "b": "B"}) != hash_of({"b": "B", "a": "A"})
 
@@ -236,9 +201,7 @@ def test_the_order_of_options_is_part_of_the_hash(tmp_path: Path) -> None:
 def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) -> None:
     raw = parse_yaml((STUDIES / "mathconverse.yaml").read_text(encoding="utf-8")).value
     raw["problems"]["theorems"]["path"] = str(shared / "checkmate_problems")
-    path = tmp_path / "real.yaml"
-    path.write_text(yaml_text(raw), encoding="utf-8")
-    study = load_study(str(path))
+    study = load_study(write(tmp_path, raw))
     sets = {
         (problem.tags["topic"], problem.tags["set"]) for problem in study.pools["theorems"] if "set" in problem.tags
     }
@@ -249,9 +212,7 @@ def test_mathconverse_runs_on_the_real_problems(shared: Path, tmp_path: Path) ->
 def test_a_change_may_be_to_a_step_that_only_one_alternative_has(tmp_path: Path) -> None:
     raw = copy.deepcopy(SOUND)
     raw["flow"][1]["flow"][0]["with"] = {"alone": {"text": "Please answer alone."}}
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml_text(raw), encoding="utf-8")
-    load_study(str(path))
+    load_study(write(tmp_path, raw))
 
 
 def test_yes_and_no_are_words(tmp_path: Path) -> None:
