@@ -18,9 +18,7 @@ ASKED = {
 }
 UNDERSTOOD = {"step": "check", "id": "understood", "kind": "comprehension", "policy": "record", **ASKED}
 ATTENDED = {"step": "check", "id": "attended", "kind": "attention", "policy": "screen_out", **ASKED}
-CHAT = {"step": "chat", "on_failure": {"action": "stop"}}
 FINISH = {"step": "finish", "code": "DONE"}
-TALKING = {"models": {"tutor": {"backend": "scripted"}}, "problems": {"questions": {"source": "jsonl"}}}
 INFO = {"step": "info", "text": "Read."}
 
 
@@ -38,11 +36,6 @@ def test_a_sound_study_needs_no_advice() -> None:
     flow = ({**CONSENT, "decline": "No"}, UNDERSTOOD, {"phase": "One", "flow": [{**ATTENDED, "after_failures": 2}]})
     study = study_of(*flow, outcomes=codes(no_consent="NONE", failed_attention="FAILED"))
     assert advice(study, 20) == []
-
-
-def test_only_those_of_prolific_are_advised() -> None:
-    assert advice(study_of(CONSENT, ATTENDED, by="lab"), 20) == []
-    assert advice(study_of(ATTENDED), 20) != []
 
 
 @pytest.mark.parametrize(("minutes", "told"), [(None, True), (5, True), (20, True), (4.9, False)])
@@ -66,12 +59,6 @@ def test_comprehension_is_checked_at_the_start(flow: list[dict[str, Any]], where
     found = advice(study_of(CONSENT, *flow), 20)
     assert len(found) == (where is not None)
     assert where is None or found[0].startswith(f"{where}: Prolific requires comprehension checks at the start")
-
-
-def test_consent_is_missed() -> None:
-    (found,) = advice(study_of(INFO), 20)
-    assert found.startswith("flow: Prolific requires consent")
-    assert advice(study_of({"phase": "One", "flow": [CONSENT]}), 20) == []
 
 
 @pytest.mark.parametrize(
@@ -103,22 +90,6 @@ def test_a_number_in_a_screening_needs_a_range(more: dict[str, Any], advised: bo
     found = advice(study_of(CONSENT, screening, by="lab"), 20)
     assert [one.startswith("flow[1]: 'age' has no `minimum`") for one in found] == [True] * advised
     assert advice(study_of(CONSENT, {**screening, "kind": "attention"}, by="lab"), 20) == []
-
-
-def test_a_limit_that_goes_on_needs_no_code() -> None:
-    once = {**INFO, "time_limit": {"after_s": 60}}
-    assert advice(study_of(CONSENT, once), 20) == []
-    twice = study_of(CONSENT, once, {**once, "id": "again"}, session_limits={"end_after_unattended": None})
-    assert advice(twice, 20) == []
-
-
-def test_a_chat_that_stops_has_a_code_of_its_own_or_needs_one() -> None:
-    asks = {"each": "q", "of": "questions", "flow": [CHAT]}
-    (found,) = advice(study_of(CONSENT, asks, **TALKING), 20)
-    assert found.startswith("outcomes.technical_failure: has no code.")
-    own = {**CHAT, "on_failure": {"action": "stop", "stop_code": "OWN"}}
-    assert advice(study_of(CONSENT, {**asks, "flow": [own]}, **TALKING), 20) == []
-    assert advice(study_of(CONSENT, {**asks, "flow": [{"step": "chat"}]}, **TALKING), 20) == []
 
 
 def test_two_outcomes_of_one_code_cannot_be_told_apart() -> None:

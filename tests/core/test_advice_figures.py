@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.advice.calibration import bins_of, calibration, calibration_error, partition
+from app.analysis.advice.calibration import calibration, calibration_error
 from app.analysis.advice.followed import advice_reliance
-from app.analysis.advice.judgements import ALONE, COLUMNS, WITH_AI, judgements
+from app.analysis.advice.judgements import ALONE, COLUMNS, WITH_AI
 from app.analysis.advice.weight import weight_of_advice
 from app.analysis.estimates import Estimate, Finding
 
@@ -102,27 +102,6 @@ def test_calibration_by_hand() -> None:
     assert found["advice.calibration.error.alone"].value == pytest.approx(1.7 / 4, abs=1e-12)
 
 
-def test_the_curve_has_a_point_for_each_bin() -> None:
-    curve = next(one for one in calibration(judged(ALONE, *BEFORE)) if one.scatter)
-    assert curve.scatter is not None
-    assert [(point.n, point.panel) for point in curve.scatter.points] == [(1, ALONE), (1, ALONE), (2, ALONE)]
-    assert [point.x for point in curve.scatter.points] == pytest.approx([0.5, 0.6, 0.9])
-    assert [point.y for point in curve.scatter.points] == pytest.approx([0, 1, 0.5])
-
-
-def test_bins_are_closed_on_the_right() -> None:
-    assert bins_of(np.array([0, 1, 10, 11, 20, 99, 100]) / 100).tolist() == [0, 0, 0, 1, 1, 9, 9]
-    assert bins_of(np.arange(1, 101) / 100).tolist() == [(points - 1) // 10 for points in range(1, 101)]
-
-
-@given(JUDGED)
-def test_the_partition_adds_up_to_the_brier_score(given_: list[tuple[int, bool]]) -> None:
-    points, right = (np.array(column, dtype="float64") for column in zip(*given_, strict=True))
-    parts = partition(points / 100, right)
-    brier = sum((p / 100 - y) ** 2 for p, y in given_) / len(given_)
-    assert parts.reliability - parts.resolution + parts.uncertainty == pytest.approx(brier, abs=1e-9)
-
-
 @given(JUDGED)
 def test_the_calibration_error_is_that_of_a_loop_over_bins(given_: list[tuple[int, bool]]) -> None:
     points, right = (np.array(column, dtype="float64") for column in zip(*given_, strict=True))
@@ -133,19 +112,6 @@ def test_the_calibration_error_is_that_of_a_loop_over_bins(given_: list[tuple[in
             sure, came = (sum(column) / len(inside) for column in zip(*inside, strict=True))
             total += len(inside) / len(given_) * abs(sure / 100 - came)
     assert calibration_error(points / 100, right) == pytest.approx(total, abs=1e-9)
-
-
-@given(JUDGED, st.data())
-def test_weights_are_repetitions(given_: list[tuple[int, bool]], data: st.DataObject) -> None:
-    times = data.draw(st.lists(st.integers(0, 3), min_size=len(given_), max_size=len(given_)).filter(any))
-    points, right = (np.array(column, dtype="float64") for column in zip(*given_, strict=True))
-    weight = np.array(times, dtype="float64")
-    repeated = np.repeat(points / 100, times), np.repeat(right, times)
-    assert calibration_error(points / 100, right, weight) == pytest.approx(calibration_error(*repeated), abs=1e-9)
-    one, other = partition(points / 100, right, weight), partition(*repeated)
-    assert one.reliability == pytest.approx(other.reliability, abs=1e-9)
-    assert one.resolution == pytest.approx(other.resolution, abs=1e-9)
-    assert one.uncertainty == pytest.approx(other.uncertainty, abs=1e-9)
 
 
 def test_the_brier_score_is_that_of_scikit_learn() -> None:
@@ -185,33 +151,3 @@ def test_reliance_and_complementary_performance_by_hand() -> None:
     assert found["reliance.agreement"] == pytest.approx(3 / 5)
     assert found["reliance.switch"] == pytest.approx(2 / 4)
     assert found["complementary.all"] == pytest.approx(3 / 5 - 3 / 5)
-
-
-def test_a_whole_number_follows_the_recommendation_that_it_equals() -> None:
-    rows = []
-    for n, (own, final) in enumerate(((20, 25), (25, 25), (20, 20)), start=1):
-        rows.append(row("a", f"p{n}", 10 * n, "answer", value=str(own), number=own, correct=int(own == 25)))
-        shown = {"value": str(final), "number": final, "correct": int(final == 25)}
-        rows.append(row("a", f"p{n}", 10 * n + 1, "answer", **shown, advice="25.0", advice_correct=1))
-    found = {
-        name.removeprefix("advice.reliance."): one.value
-        for name, one in figures(advice_reliance(answers(*rows))).items()
-    }
-    assert found["relative_ai"] == pytest.approx(1 / 2)
-    assert found["agreement"] == pytest.approx(2 / 3)
-
-
-def test_of_several_answers_the_last_sent_one_counts_and_attention_checks_do_not() -> None:
-    rows = answers(
-        row("a", "p1", 1, "answer", value="A", correct=0),
-        row("a", "p1", 4, "answer", value="B", correct=1),
-        row("a", "p1", 6, "answer", value="C", correct=0, status="expired"),
-        row("a", "p2", 8, "answer", value="A", correct=0, dataset="attention_check"),
-    )
-    found = judgements(rows)
-    assert found[["problem", "value"]].to_numpy().tolist() == [["p1", "B"]]
-
-
-def test_without_any_there_are_no_findings() -> None:
-    nothing = answers()
-    assert weight_of_advice(nothing) == advice_reliance(nothing) == calibration(nothing) == ()

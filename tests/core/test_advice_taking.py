@@ -54,13 +54,6 @@ def test_a_number_is_advised_and_recorded_with_the_final_answer() -> None:
     ]
 
 
-@pytest.mark.parametrize(("first", "text"), [("100", "100 kg"), ("2,5", "2.5 kg")])
-def test_the_own_answer_can_be_shown_again(first: str, text: str) -> None:
-    change = {**KG, "advised": {**KG["advised"], "text": "You said {{alone.answer}} kg."}}
-    _, shown = taken(advised(WEIGHT, change, advice="7"), first, "7")
-    assert f"You said {text}." in shown
-
-
 @pytest.mark.parametrize("written", ["B", "b"])
 def test_an_option_is_advised_by_its_key_or_text(written: str) -> None:
     state, shown = taken(advised(PROBLEMS[0], advice=written), "A", "A")
@@ -83,15 +76,3 @@ def test_each_problem_needs_a_recommendation(
     with pytest.raises(StudyError) as caught:
         advised(problem, change, **tags)
     assert said in str(caught.value)
-
-
-def test_chatbench_knows_no_recommendations() -> None:
-    with pytest.raises(StudyError, match="advice: is unknown to the files of `chatbench`"):
-        advised(PROBLEMS[0], schemas=("chatbench",), advice="A")
-
-
-def test_models_alone_need_options() -> None:
-    flow = [{"each": "question", "of": "pool", "flow": [{"step": "answer", "number": {}}]}, {"step": "finish"}]
-    raw = {"study": "small", "title": "Small", "problems": {"pool": {"source": "jsonl"}}, "ai_alone": {}, "flow": flow}
-    with pytest.raises(StudyError, match="ai_alone: needs problems with options"):
-        resolve(raw, {}, {"pool": [Problem.from_json(WEIGHT)]})

@@ -16,11 +16,9 @@ from hypothesis import strategies as st
 from app.analysis.dices.agreement import (
     ORDER,
     Metric,
-    agreement,
     alpha,
     alpha_interval,
     counts_of,
-    dichotomy,
     marks_of,
 )
 from app.analysis.intervals import student
@@ -83,22 +81,6 @@ def test_alpha_of_the_published_ratings_is_the_slow_one(shared: Path, soak: bool
     assert 0.1 < alpha(counts) < 0.25  # of all 350 items it is 0.161
 
 
-@given(ratings=items, seed=st.integers(0, 99))
-def test_alpha_does_not_depend_on_the_order_of_items(ratings: Ratings, seed: int) -> None:
-    counts = counted(ratings)
-    shuffled = np.random.default_rng(seed).permutation(counts)
-    assert alpha(counts) == pytest.approx(alpha(shuffled), nan_ok=True)
-
-
-def test_full_agreement_is_one_and_chance_about_nothing() -> None:
-    chance = np.random.default_rng(5)
-    agreed = counted([[value] * 4 for value in (0, 1, 2) * 20])
-    by_chance = counted(chance.integers(0, 3, (2000, 5)).tolist())
-    for metric in ("nominal", "ordinal"):
-        assert alpha(agreed, metric) == 1
-        assert abs(alpha(by_chance, metric)) < 0.02
-
-
 rated = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 5), st.integers(0, 2)),
     min_size=6, max_size=30, unique_by=lambda row: row[:2],
@@ -141,42 +123,3 @@ def test_the_interval_of_the_published_alpha_counts_raters(shared: Path) -> None
     both, given_ = alpha_interval(marks, "nominal"), alpha_interval(marks, "nominal", raters_vary=False)
     errors = [(one.high - one.low) / 2 / student(122 if one is both else 149) for one in (both, given_)]
     assert errors == pytest.approx([(0.0127**2 + 0.0176**2) ** 0.5, 0.0176], abs=1e-4)
-
-
-def test_neither_one_conversation_nor_equal_ratings_have_an_alpha() -> None:
-    one = {"item_id": ["1", "1", "1", "2"], "rater_id": list("abca"), "Q_overall": ["No", "Yes", "Yes", "Unsure"]}
-    (none,) = agreement(pd.DataFrame(one), ("Q_overall",), "dices-350")[:1]
-    assert none.estimates == ()  # it would be 0 whatever was rated
-    assert "Q_overall" in none.note
-    mixed = {"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4}
-    mixed |= {"Q3_bias_overall": ["No", "No", "Yes", "Yes"]}
-    found = agreement(pd.DataFrame(mixed), ("Q_overall", "Q3_bias_overall"), "dices-350")
-    assert found[0].note == "All ratings are equal, so there is no alpha: Q_overall."
-    assert [one.label for one in found[0].estimates] == ["Q3_bias_overall"]
-    equal = pd.DataFrame({"item_id": ["1", "1", "2", "2"], "rater_id": list("abab"), "Q_overall": ["No"] * 4})
-    for finding in (*agreement(equal, ("Q_overall",), "dices-350"), *dichotomy(equal, ("Q_overall",), "dices-350")):
-        assert finding.estimates == ()
-        assert finding.note == "All ratings are equal, so there is no alpha: Q_overall."
-    unsure = equal.assign(Q_overall=["No", "Unsure", "No", "No"])
-    assert agreement(unsure, ("Q_overall",), "dices-350")[0].estimates
-    assert "All ratings are equal" in dichotomy(unsure, ("Q_overall",), "dices-350")[0].note
-    once = equal[::2]
-    assert "two conversations" in agreement(once, ("Q_overall",), "dices-350")[0].note
-    assert agreement(equal[:0], ("Q_overall",), "dices-350") == ()
-
-
-def test_two_raters_have_no_interval_over_raters() -> None:
-    marks, _, _ = marks_of(list("112233"), list("ababab"), ["No", "Yes", "Yes", "Yes", "No", "No"])
-    assert "more than 2 raters" in alpha_interval(marks, "nominal").why
-    assert alpha_interval(marks, "nominal", raters_vary=False).low is not None
-
-
-def test_blank_ratings_count_nowhere() -> None:
-    rows = [("1", "a", "No"), ("1", "b", "Yes"), ("1", "c", None), ("2", "a", "Yes"), ("2", "b", "Yes")]
-    data = pd.DataFrame(rows, columns=["item_id", "rater_id", "Q_overall"])
-    nominal, ordinal = agreement(data, ("Q_overall",), "dices-350")
-    (estimate,) = nominal.estimates
-    assert (estimate.name, estimate.n, estimate.participants) == ("dices.alpha_nominal.Q_overall", 4, 2)
-    assert estimate.value == pytest.approx(by_definition([[0, 2], [2, 2]], "nominal"))
-    assert ordinal.estimates[0].name == "dices.alpha_ordinal.Q_overall"
-    assert ORDER == ("No", "Unsure", "Yes")

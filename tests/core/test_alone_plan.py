@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.ai_alone.plan import AiAloneRequest, cells, models_of
+from app.ai_alone.plan import AiAloneRequest, cells
 from app.errors import AloneError, MethodUnknown, ModelUnknown
 from app.studies.loader import load_study
 from experiments.study.study import Study
@@ -74,24 +74,7 @@ def test_what_replies_depend_on_makes_another_key_and_nothing_else_does(tmp_path
     assert first.key != second.key, "their servers are asked for other names"
 
 
-def test_questions_that_are_the_same_to_the_letter_are_asked_each_for_itself(tmp_path: Path) -> None:
-    rows = [f"sums-{n},sums,What is {n // 2}+1?,{n // 2 + 1},7,8,9,A,,,,," for n in range(4)]
-    (tmp_path / "q.csv").write_text("\n".join([HEADER, *rows]), encoding="utf-8")
-    twins = study(tmp_path, problems={"questions": {"source": "chatbench", "path": "q.csv"}})
-    found = cells(twins, AiAloneRequest(methods=("letter_only_zero_shot",)))
-    assert len({cell.key for cell in found}) == 4
-    assert found[0].next(()) == found[1].next(())
-    alone = cells(twins, AiAloneRequest(methods=("letter_only_zero_shot",), most=1))
-    assert [cell.key for cell in alone] == [found[0].key]
-
-
 FLOW = [{"step": "finish"}]
-
-
-def test_models_are_those_of_the_factor_or_all_of_the_study_s(tmp_path: Path) -> None:
-    models = {name: {"backend": "scripted", "model": name} for name in ("a", "b", "c")}
-    assert models_of(study(tmp_path, models=models, flow=FLOW)) == ("a", "b", "c")
-    assert models_of(study(tmp_path, models=models, flow=FLOW, factors={"model": {"a": 1, "c": 2}})) == ("a", "c")
 
 
 WRONG: dict[str, tuple[AiAloneRequest, type[ParleyError], str]] = {
@@ -124,16 +107,3 @@ def test_models_that_the_data_could_not_tell_apart_are_refused(tmp_path: Path) -
         cells(study(tmp_path, models=same, flow=FLOW), AiAloneRequest(methods=("letter_only_zero_shot",)))
     with pytest.raises(AloneError, match="Two models have the label 'gpt-4o'"):
         cells(CHATBENCH, AiAloneRequest(models=("openai:gpt-4o", "openai:gpt-4o@lab")))
-
-
-def test_what_a_study_lacks_is_told(tmp_path: Path) -> None:
-    bare = study(tmp_path)
-    with pytest.raises(AloneError, match="--extractor MODEL"):
-        cells(bare, AiAloneRequest(methods=("free_text",)))
-    with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
-        cells(bare, AiAloneRequest(methods=("letter_only_few_shot",)))
-    theorems = {"questions": {"source": "checkmate"}}
-    with pytest.raises(AloneError, match="no questions with options and a known answer"):
-        cells(study(tmp_path, problems=theorems, factors={}, flow=FLOW), AiAloneRequest())
-    with pytest.raises(AloneError, match="has no model: add --model"):
-        cells(study(tmp_path, models={}, factors={}, flow=FLOW), AiAloneRequest())

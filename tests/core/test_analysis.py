@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis import Estimate, Finding, accuracy, ranks, ratings, turns, wins
-from app.analysis.estimates import format_interval, format_p, format_value, slug
+from app.analysis import Estimate, Finding, accuracy, ranks, ratings, wins
 
 ANSWER = ("worker_id", "model", "condition", "answer_type", "dataset", "question_id", "acc")
 VOTE = ("participant", "model_a", "model_b", "model_c", "model_d", "winner")
@@ -61,30 +60,6 @@ def test_accuracy_is_told_by_condition_and_moment(small: pd.DataFrame) -> None:
     }
 
 
-def test_no_answers_give_no_estimates() -> None:
-    assert accuracy(answers()) == ()
-    assert wins(pd.DataFrame(columns=list(VOTE))) == ()
-    empty = pd.DataFrame(columns=["model", "uid", "interaction_set_idx", "final_prefs"])
-    assert ranks(empty) == ()
-    assert ratings(empty.assign(helpfulness_ratings=[], correctness_ratings=[])) == ()
-
-
-def test_a_study_without_a_factor_for_the_model_tells_of_all_models() -> None:
-    rows = [
-        (person, None, "direct-to-AI", kind, "maths", "q", 1) for person in "ab" for kind in ("user-alone", "user-AI")
-    ]
-    found = named(accuracy(answers(*rows)))
-    assert found["chatbench.accuracy_by_model.all_models"].sentence.startswith("Over all models, participants answered")
-    assert found["chatbench.change.all_models"].n == 2
-
-
-def test_a_single_participant_gets_no_interval_but_a_reason() -> None:
-    (one,) = accuracy(answers(("a", "m", "x", "user-alone", "maths", "q", 1)))[0].estimates
-    assert (one.value, one.low, one.high) == (1, None, None)
-    assert "needs 2 participants" in one.why
-    assert one.sentence.endswith("(n = 1 answer of 1 participant).")
-
-
 answer = st.tuples(
     st.sampled_from("abcde"), st.sampled_from(["m", "n"]), st.sampled_from(["answer-first", "direct-to-AI", None]),
     st.sampled_from(["user-alone", "user-AI"]), st.sampled_from(["maths", "attention_check"]),
@@ -126,20 +101,6 @@ def test_the_published_ratings_have_the_means_of_an_independent_count(shared: Pa
         assert (rank.value, rank.n) == (pytest.approx(fmean(one[model] for one in sets.values())), len(sets))
 
 
-def test_an_unrated_reply_counts_nowhere_and_its_turn_stays() -> None:
-    data = pd.DataFrame(
-        {"model": ["m", "m"], "uid": ["a", "b"], "helpfulness_ratings": ["[3, None, 5]", "[]"]}
-        | {"correctness_ratings": ["[0, None, 6]", "[]"]}
-    )
-    assert turns(data)["turn"].tolist() == [1, 2, 3]
-    found = {name: (one.value, one.n) for name, one in named(ratings(data)).items()}
-    assert found == {
-        "mathconverse.mean.helpfulness.m": (4, 2),
-        "mathconverse.mean.correctness.m": (3, 2),
-        "mathconverse.mean.correctness_without_0.m": (6, 1),
-    }
-
-
 def votes(*rows: tuple[object, ...]) -> pd.DataFrame:
     return pd.DataFrame([(row[0], row[1], row[2], None, None, row[3]) for row in rows], columns=list(VOTE))
 
@@ -159,24 +120,3 @@ def test_win_rates_are_of_votes_with_a_winner_and_ties_are_reported() -> None:
     }
     assert found[0].note == "1 of 4 votes are ties."
     assert found[0].reference == 0.5
-
-
-def test_of_more_than_two_models_one_wins_and_the_others_lose() -> None:
-    rows = pd.DataFrame(
-        [("a", "x", "y", "z", None, "model_c"), ("b", "x", "y", "z", None, "model_a")], columns=list(VOTE)
-    )
-    found = wins(rows)
-    assert [one.value for one in found[0].estimates] == [0.5, 0, 0.5]
-    assert found[0].reference == pytest.approx(1 / 3)
-
-
-def test_values_are_written_for_people_and_names_for_programs() -> None:
-    assert format_value(0.1234, "share") == "12.3 %"
-    assert format_interval(-0.05, 0.1, "points") == "−5.0 to 10.0 pp"
-    assert format_value(3.456, "number") == "3.46"
-    assert format_value(-1006.63, "number") == "−1,007"
-    assert format_interval(None, None, "number") == "–"
-    assert format_p({"p": 0.0123, "p_adjusted": 1}) == "0.012 (1.000)"
-    assert format_p({"p": 0.0001}, words=True) == "p < 0.001"
-    assert format_p({}) == ""
-    assert slug("gpt-3.5 turbo") == "gpt-3_5_turbo"

@@ -15,15 +15,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from app.analysis import Estimate, Finding, best_alone, complete_ranks, conversation_lengths, distribution, divergence
-from app.analysis.mathconverse import PARTS, QUESTIONS, TAXONOMY
-from app.analysis.mathconverse.ratings import TABLE
-from app.analysis.mathconverse.taxonomy import QUERIES
-from app.analysis.results import NAMES
-from storage.schemas.mathconverse import SCHEMA
-from tests.fakes.figures import midranks, pattern_of
+from app.analysis import Estimate, Finding, distribution
+from app.analysis.mathconverse import PARTS
+from tests.fakes.figures import midranks
 
-COLUMNS = ("model", "uid", "helpfulness_ratings", "correctness_ratings", "final_prefs", "interaction_set_idx")
 SHORT = {
     "Current undergraduate studying mathematics": "undergraduate",
     "Undegraduate degree in mathematics": "degree",
@@ -214,52 +209,3 @@ def test_what_ratings_foretell_is_that_of_an_independent_count(
             if apart:
                 hits.append(0.5 if abs(more) < 1e-12 else float((more > 0) == (apart > 0)))
         check(estimates[f"mathconverse.predicts_preference.{scale}"], fmean(hits), len(hits))
-
-
-def test_every_name_fits_one_pattern_and_every_question_has_its_findings(shared: Path) -> None:
-    data = pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False)
-    queries = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
-    queries = queries.rename(columns={queries.columns[0]: ""})
-    findings = [f for part in PARTS for f in part.analyse(dict.fromkeys(part.tables, data))]
-    tables = {TABLE: data, QUERIES: queries}
-    findings += [f for part in TAXONOMY for f in part.analyse({name: tables[name] for name in part.tables})]
-    for name in named(findings):
-        assert len(pattern_of(name, NAMES)) == 1, name
-    assert {name for about in QUESTIONS.values() for name in about} <= {finding.name for finding in findings}
-    assert len(QUESTIONS) == 8
-    for finding in findings:
-        assert finding.method
-        assert finding.code.endswith("origin))")
-        assert all(one.sentence for one in finding.estimates)
-
-
-def test_no_rows_give_no_estimates() -> None:
-    empty = pd.DataFrame(columns=[column.name for column in SCHEMA.tables[0].columns])
-    for part in PARTS:
-        assert part.analyse(dict.fromkeys(part.tables, empty)) == (), part.title
-
-
-def traces(*rows: Sequence[object]) -> pd.DataFrame:
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def test_an_empty_conversation_counts_among_lengths_and_makes_a_set_complete() -> None:
-    ranks = "{'m': 1, 'n': 2}"
-    data = traces(
-        ("m", "a", "[3, 6]", "[6, 0]", ranks, 0), ("n", "a", "[]", "[]", ranks, 0), ("m", "b", "[5]", "[2]", ranks, 0)
-    )
-    lengths = named(conversation_lengths(data))
-    assert lengths["mathconverse.turns.mean"].value == 1
-    assert lengths["mathconverse.stopped_after.0"].further["count"] == 1
-    assert {one.n for one in named(complete_ranks(data)).values()} == {1}
-    cells = {one.groups["cell"]: one.further["count"] for one in named(divergence(data)).values()}
-    assert cells == {"right_unhelpful": 1, "helpful_wrong": 1}
-
-
-def test_nobody_is_best_alone_where_the_best_rank_is_shared() -> None:
-    data = traces(
-        ("m", "a", "[3]", "[6]", "{'m': 1, 'n': 1, 'o': 3}", 0), ("m", "b", "[3]", "[6]", "{'m': 2, 'n': 2, 'o': 2}", 0)
-    )
-    estimates = named(best_alone(data))
-    assert [estimates[f"mathconverse.strict_best.{model}"].value for model in "mno"] == [0, 0, 0]
-    assert (estimates["mathconverse.ties.some"].value, estimates["mathconverse.ties.all"].value) == (1, 0.5)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from app.analysis import query_labels
-from app.analysis.mathconverse.taxonomy import conversations, marks
+from app.analysis.mathconverse.taxonomy import marks
 from experiments.instruments.query_labels import HEADERS, WRITE_IN_HEADER
 
 NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
@@ -56,14 +56,6 @@ def test_the_published_labels_are_those_of_an_independent_count(shared: Path) ->
     )
 
 
-def test_messages_of_one_conversation_are_told_by_its_problem_and_first_message(shared: Path) -> None:
-    data = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
-    found = conversations(data)
-    begins = data["previous_interactions"] == "No prev"
-    assert len(set(found)) == begins.sum() == len(set(found[begins]))
-    assert all(len(set(data["problem_declaration"][found == talk])) == 1 for talk in set(found))
-
-
 def test_every_mark_but_nought_counts_and_a_write_in_is_no_label() -> None:
     data = queries(
         {"definition": "y", "reason": "xw"}, {"definition": "yy"}, {"not-mathematics": "A whole sentence."},
@@ -75,16 +67,3 @@ def test_every_mark_but_nought_counts_and_a_write_in_is_no_label() -> None:
         "taxonomy.label.other": 1, "taxonomy.labels.none": 3, "taxonomy.labels.several": 1,
     }  # fmt: skip
     assert marks(data).to_numpy().sum() == 5
-
-
-def test_who_labels_begins_to_count_anew() -> None:
-    data = queries({}, {}, {}, {})
-    data[""] = [0, 1, 0, 1]
-    assert {one.participants for finding in query_labels(data) for one in finding.estimates} == {2}
-
-
-def test_no_messages_give_nothing_and_one_conversation_no_interval() -> None:
-    assert query_labels(queries()) == ()
-    one = query_labels(queries({"definition": "y"}))[0].estimates[0]
-    assert (one.value, one.low) == (1, None)
-    assert "2 conversations" in one.why

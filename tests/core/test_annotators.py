@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
 from app.annotation.annotators.base import Annotator
 from app.annotation.annotators.json_reply import UnparsableReply
 from app.annotation.annotators.registry import annotators
 from app.backends.model_ref import ModelRef
-from app.errors import AnnotatorUnknown
 from experiments.session.annotations import ConversationRef
 from experiments.study.sections.annotators import AnnotatorSpec
 from experiments.study.sections.model_spec import ModelSpec
@@ -75,30 +73,6 @@ BAD: tuple[tuple[str, dict[str, Any]], ...] = (
     ("personal_data", {"personal_data": False, "kinds": ["name"]}),
     ("personal_data", {"personal_data": True, "kinds": ["Mr Miller"]}),
 )
-HOSTILE = (
-    "",
-    "tried it",
-    "null",
-    "[]",
-    '["tried"]',
-    "{",
-    "}{",
-    "{}",
-    "{'user_effort': 'tried'}",
-    '{"user_effort": "tried",}',
-    '{"user_effort": "tried"} {"user_effort": "known"}',
-    '{"user_effort": "known", "user_effort": "tried"}',
-    '[{"user_effort": "tried"}, {"user_effort": "known"}]',
-    '{"user_effort": NaN}',
-    '{"user_effort": "tri\\u0000ed"}',
-    '{"user_effort": "\\ud800"}',
-    '{"user_effort": ' + "[" * 100_000 + "]" * 100_000 + "}",
-    '{"user_effort": ' + "9" * 10_000 + "}",
-    '{"user_effort": "tried"' + " " * 300_000 + "}",
-    "I cannot help with that.",
-    '{"user_effort": "tried", "__proto__": {}}',
-    '{"result": {"user_effort": "tried"}}',
-)
 
 
 def of(name: str) -> Annotator:
@@ -122,14 +96,6 @@ def test_what_is_not_of_the_schema_or_contradicts_itself_is_unparsed(name: str, 
     found = of(name).read(json.dumps(values), TALK)
     assert isinstance(found, UnparsableReply)
     assert found.why
-
-
-@pytest.mark.parametrize("reply", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("name", GOOD)
-def test_a_hostile_reply_is_unparsed_for_every_annotator(name: str, reply: str) -> None:
-    found = of(name).read(reply, TALK)
-    assert isinstance(found, UnparsableReply)
-    assert 0 < len(found.why) <= 200
 
 
 @given(st.text(max_size=60) | st.recursive(
@@ -184,28 +150,6 @@ def test_a_cell_is_one_of_a_conversation_an_annotator_a_model_and_its_parameters
     assert cold.cell(TALK, renamed).key == cold.cell(TALK, ASKED).key, "its label in the study changes no reply"
 
 
-def test_a_chat_of_one_exchange_has_no_corrections_and_nobody_is_asked() -> None:
-    short = Conversation("s", ConversationRef("chat"), (SAID[:2],), QUESTION)
-    assert of("corrected").known(short) == {"corrected": False, "corrections": []}
-    assert of("corrected").known(Conversation("s", ConversationRef("chat"), (SAID[:3],), QUESTION)) is None
-    assert of("answer").known(short) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "reply", "found"),
-    [
-        ("answer", {"attempted_answer": False}, {"answer_val": None, "answer_letter": None}),
-        ("answer", {"attempted_answer": True, "answer_val": "8"}, {"answer_letter": None}),
-        ("corrected", {"corrected": False}, {"corrections": []}),
-    ],
-)
-def test_a_reply_has_only_the_keys_that_the_prompt_asks_for(
-    name: str, reply: dict[str, Any], found: dict[str, Any]
-) -> None:
-    """ChatBench's prompts ask for the further keys only if the first one is true."""
-    assert of(name).read(json.dumps(reply), TALK) == reply | found
-
-
 def test_the_prompt_of_a_known_annotator_can_be_changed_and_all_else_stays() -> None:
     own = {"answer": AnnotatorSpec(prompt="Which one? {{problem}}\n{{transcript}}", system="Be brief.")}
     (changed,) = annotators(["answer"], own)
@@ -227,13 +171,6 @@ def test_the_prompt_of_a_known_annotator_can_be_changed_and_all_else_stays() -> 
     )
 
 
-def test_what_cannot_be_judged_is_said() -> None:
-    bare = Conversation("s", ConversationRef("chat"), (SAID,))
-    assert "question" in of("answer").lacks(bare)
-    assert "right answer" in of("first_prompt").lacks(bare)
-    assert (of("user_effort").lacks(bare), of("corrected").lacks(bare), of("answer").lacks(TALK)) == ("", "", "")
-
-
 OWN = {
     "prompt": "Is {{first_message}} polite? {{problem}} / {{chosen}} / {{conversation}}",
     "answer_schema": {
@@ -245,28 +182,6 @@ OWN = {
 }
 
 
-@pytest.mark.parametrize("reply", ["low effort", "Low effort.", '"low effort"', "**low effort**\n", "`low effort`"])
-def test_the_word_that_the_datasets_card_asks_for_is_read(reply: str) -> None:
-    assert of("user_effort").read(reply, TALK) == {"user_effort": "low effort"}
-    own = {"user_effort": AnnotatorSpec(prompt="How much effort? {{transcript}}")}
-    assert annotators(["user_effort"], own)[0].read(reply, TALK) == {"user_effort": "low effort"}
-
-
-@pytest.mark.parametrize(("reply", "found"), [
-    (ANSWER | {"answer_val": 8}, ANSWER),
-    (ANSWER | {"answer_val": 8.5}, ANSWER | {"answer_val": "8.5"}),
-    (ANSWER | {"answer_letter": ""}, ANSWER | {"answer_letter": None}),
-    (ANSWER | {"answer_letter": "(a)"}, ANSWER),
-    (ANSWER | {"answer_letter": "A."}, ANSWER),
-    (ANSWER | {"answer_letter": "E"}, ANSWER | {"answer_letter": None}),
-    (ANSWER | {"answer_val": ""}, ANSWER | {"answer_val": None}),
-    (ANSWER | {"attempted_answer": False}, NOTHING),
-])  # fmt: skip
-def test_an_answer_in_another_form_is_read(reply: dict[str, Any], found: dict[str, Any]) -> None:
-    for text in (json.dumps(reply), f"{json.dumps(reply)}\nNote: the set {{8, 9}} was not meant."):
-        assert of("answer").read(text, TALK) == found
-
-
 def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
     own = annotators(["manners"], {"manners": AnnotatorSpec.model_validate(OWN)})[0]
     prompt = own.prompt(TALK)
@@ -276,32 +191,3 @@ def test_one_of_ones_own_is_asked_and_read_by_its_schema() -> None:
     for reply in ('{"polite": 0}', '{"polite": "3"}', '{"polite": 2.5}', "{}"):
         assert isinstance(own.read(reply, TALK), UnparsableReply)
     assert "no question" in own.lacks(Conversation("s", ConversationRef("chat"), (SAID,)))
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"prompt": "Is it polite?"}, "nothing to judge"),
-        ({"prompt": "{{conversation}} {{answer}}"}, "allowed: chosen, conversation"),
-        ({"answer_schema": {"type": "array"}}, "type: object"),
-        ({"answer_schema": {"type": "object", "properties": {"a": {"type": "strng"}}}}, "not a JSON schema"),
-        ({"answer_schema": {"type": "object", "properties": {"a": {"$ref": "http://example.org/x"}}}}, "write out"),
-        ({"answer_schema": {"type": "object", "properties": {"a": {"pattern": "("}}}}, "not a JSON schema"),
-        ({"unit": "session"}, "no single 'chosen'"),
-        ({"temperature": 3}, "less than or equal to 2"),
-        ({"modle": "x"}, "modle"),
-    ],
-)
-def test_a_fault_in_one_of_ones_own_is_told(change: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
-        AnnotatorSpec.model_validate({**OWN, **change})
-
-
-def test_ones_own_cannot_take_the_name_of_another_and_unknown_names_are_told() -> None:
-    own = {"answer": AnnotatorSpec.model_validate(OWN)}
-    with pytest.raises(AnnotatorUnknown, match="comes with Parley"):
-        annotators(["answer"], own)
-    with pytest.raises(AnnotatorUnknown, match=r"no `answer_schema`.*Did you mean 'answer'"):
-        annotators(["anser"], {"anser": AnnotatorSpec(prompt="{{conversation}}")})
-    with pytest.raises(AnnotatorUnknown, match="Did you mean 'user_effort'"):
-        annotators(["user_efort"], {})

@@ -12,13 +12,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.analysis import Estimate, Finding, as_votes, bradley_terry, pairwise, strengths, win_matrix
-from app.analysis.arena import NAMES, PARTS
-from app.analysis.arena.bradley_terry import fitted
+from app.analysis import Estimate, Finding, bradley_terry, strengths, win_matrix
 from app.analysis.arena.strength import joined
 from app.analysis.intervals import Values
-from storage.schemas.arena import PAIRS, VOTES
-from tests.fakes.figures import pattern_of
 
 COLUMNS = ["participant", "model_a", "model_b", "model_c", "model_d", "winner"]
 
@@ -43,13 +39,6 @@ def test_between_two_models_strengths_are_the_log_odds(won: float, lost: float) 
     one, other = strengths(np.array([[0, won], [lost, 0]]))
     assert one - other == pytest.approx(log(won / lost), abs=1e-9)
     assert one + other == pytest.approx(0, abs=1e-9)
-
-
-def test_in_a_chain_each_step_is_the_log_odds_of_its_two() -> None:
-    wins = np.zeros((30, 30))
-    for low in range(29):
-        wins[low + 1, low], wins[low, low + 1] = 9_999, 1
-    assert np.diff(strengths(wins)) == pytest.approx(log(9_999), abs=1e-6)
 
 
 def test_planted_strengths_are_found() -> None:
@@ -106,12 +95,6 @@ MIXED = votes(
 )  # fmt: skip
 
 
-def test_a_winner_beats_every_other_and_a_tie_is_half_a_win_each() -> None:
-    found = win_matrix(MIXED)
-    assert list(found) == list(found.index) == ["w", "x", "y", "z"]
-    assert found.to_numpy().tolist() == [[0, 1, 0, 0], [1, 0, 3, 1.5], [1, 1, 0, 0.5], [0, 1.5, 1.5, 0]]
-
-
 def test_the_strengths_are_those_of_the_matrix_and_elo_is_another_scale_of_them() -> None:
     found = named(bradley_terry(MIXED))
     values = strengths(win_matrix(MIXED).to_numpy())
@@ -146,13 +129,6 @@ def test_intervals_hold_planted_strengths_and_the_same_seed_gives_the_same() -> 
     assert found == named(bradley_terry(many(1)))
 
 
-def test_other_names_for_the_models_give_the_same_estimates() -> None:
-    ours, theirs = fitted(many(2), samples=20), fitted(many(2, models="dbca"), samples=20)
-    back = [theirs.models.index(name) for name in "dbca"]
-    assert theirs.values[back] == pytest.approx(ours.values, abs=1e-9)
-    assert theirs.samples[:, back] == pytest.approx(ours.samples, abs=1e-9)
-
-
 def test_a_model_that_never_lost_is_left_out_and_it_is_said() -> None:
     rows = [
         ("p", "x", "y", "a"),
@@ -167,33 +143,3 @@ def test_a_model_that_never_lost_is_left_out_and_it_is_said() -> None:
     assert first.note == second.note
     for words in ("best (never lost)", "worst (never won)", "v (not connected to the others by wins and losses)"):
         assert words in first.note
-
-
-def test_without_two_models_that_beat_each_other_it_is_said_that_there_are_no_strengths() -> None:
-    first, _ = bradley_terry(votes(("p", "x", "y", "a"), ("q", "x", "z", "a")))
-    assert first.estimates == ()
-    assert first.note.startswith("Strengths cannot be estimated")
-
-
-def test_win_rates_between_two_count_ties_half_and_add_up() -> None:
-    found = named(pairwise(MIXED))
-    assert {name: (one.value, one.n) for name, one in found.items()} == {
-        "arena.pairwise.w.x": (0.5, 2), "arena.pairwise.w.y": (0, 1), "arena.pairwise.x.y": (pytest.approx(0.75), 4),
-        "arena.pairwise.x.z": (0.5, 3), "arena.pairwise.y.z": (0.25, 2),
-    }  # fmt: skip
-
-
-def test_the_arenas_own_pairs_are_votes_too() -> None:
-    pairs = pd.DataFrame({"model_a": ["x"], "model_b": ["y"], "winner": ["model_b"], "judge": ["p"], "turn": [1]})
-    assert {"model_a", "model_b", "winner", "judge"} <= {column.name for column in PAIRS.columns}
-    assert win_matrix(as_votes(pairs)).loc["y", "x"] == 1
-
-
-def test_no_votes_give_nothing_and_every_name_fits_one_pattern() -> None:
-    for part in PARTS:
-        ((table, columns),) = part.tables.items()
-        assert set(columns) <= {column.name for column in VOTES.columns}
-        assert part.analyse({table: votes()}) == ()
-        for finding in part.analyse({table: MIXED}):
-            assert finding.estimates
-            assert all(len(pattern_of(one.name, NAMES)) == 1 for one in finding.estimates)

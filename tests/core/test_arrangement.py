@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import (
@@ -32,20 +29,12 @@ from app.analysis import (
 from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
 from app.analysis.chatbench.preregistered_filter import COLUMNS
 from app.analysis.estimates import SHARE, EstimateGroup, estimate
-from app.analysis.figure_names import patterns
 from app.analysis.intervals import Interval
-from app.analysis.report.arrangement import FEWEST, MAIN, TOO_FEW, sections
+from app.analysis.report.arrangement import FEWEST, TOO_FEW, sections
 from app.analysis.report.grid import grid
-from app.analysis.results import NAMES
 from app.analysis.value_order import declared_order, in_order
-from tests.fakes.examples import examples
 from tests.fakes.planted import DATASETS, MODELS, Planted, drawn
 from tests.fakes.sessions import study
-
-
-@pytest.mark.parametrize("pattern", sorted(pattern for own in MAIN.values() for pattern in own))
-def test_a_main_result_is_a_figure_that_there_is(pattern: str) -> None:
-    assert len(patterns(re.sub(r"<\w+>", "x", pattern), NAMES)) == 1
 
 
 @cache
@@ -116,27 +105,6 @@ def test_chatbench_begins_with_gaps_between_models_alone_and_people_with_them() 
     assert short(people) == [one.sentence for one in people[0].estimates], "without models alone, the first finding"
 
 
-def test_mathconverse_begins_with_the_correlation_and_the_preference(shared: Path) -> None:
-    findings = [in_order(finding, declared_order(None)) for finding in published(shared)]
-    found, lines = named(findings), short(findings)
-    assert lines[0] == found["mathconverse.pearson.helpfulness_correctness"].sentence
-    best = [found[f"mathconverse.best_or_tied.{model}"].sentence for model in ("instructgpt", "chatgpt", "chatgpt4")]
-    assert [line for line in lines if line in best] == best
-
-
-def test_dices_begins_with_agreement_and_who_says_unsafe(shared: Path) -> None:
-    found, lines = named(rated(shared)), short(rated(shared))
-    assert lines[:3] == [
-        found[f"dices.{name}"].sentence for name in ("alpha_nominal.Q_overall", "answers.Yes", "said_unsafe.Yes")
-    ]
-
-
-def test_a_section_without_declared_results_begins_with_its_first_finding() -> None:
-    finding = next(finding for finding in chatbench() if finding.name == "chatbench.count")
-    assert short([finding]) == [one.sentence for one in finding.estimates]
-    assert short([]) == []
-
-
 @pytest.mark.parametrize(("participants", "n"), [(FEWEST, FEWEST), (0, FEWEST), (FEWEST - 1, 200), (0, FEWEST - 1)])
 def test_a_main_result_needs_ten_participants_or_answers_of_models_alone(participants: int, n: int) -> None:
     group = EstimateGroup("chatbench.accuracy_by_model.m", "m", n, participants, {"model": "m"})
@@ -156,12 +124,6 @@ def test_each_finding_is_there_once_and_each_estimate_in_one_cell(schema: str, s
             assert sorted(names) == sorted(one.name for one in finding.estimates)
 
 
-def test_both_editions_of_dices_have_titles_of_their_own(shared: Path) -> None:
-    one = next(finding for finding in rated(shared) if finding.name == "dices.alpha_nominal")
-    (section,) = sections([replace(one, name=f"{edition}.alpha_nominal") for edition in ("dices-350", "dices-990")])
-    assert len({finding.title for finding in section.findings}) == 2
-
-
 def test_datasets_and_models_are_in_the_papers_order_and_a_studys_own_come_first() -> None:
     order = declared_order(None)
     cells = next(in_order(finding, order) for finding in chatbench() if finding.name == "chatbench.accuracy")
@@ -177,18 +139,3 @@ def test_datasets_and_models_are_in_the_papers_order_and_a_studys_own_come_first
 groups = st.tuples(st.sampled_from("abcd"), st.sampled_from("xyz")).map(
     lambda pair: {"model": pair[0], "kind": pair[1]}
 )
-
-
-@examples(50)
-@given(st.lists(groups, min_size=1, max_size=12, unique_by=lambda one: tuple(one.values())))
-def test_an_order_moves_estimates_and_changes_none(rows: list[dict[str, str]]) -> None:
-    made = (
-        estimate(EstimateGroup(f"s.{n}", f"{n}", 1, 1, row), Interval(0.5), "{}", SHARE, "answers")
-        for n, row in enumerate(rows)
-    )
-    before = Finding("s", "", "answers", SHARE, (0, 1), tuple(made), "", "")
-    after = in_order(before, {"model": ("c", "a")})
-    assert sorted(one.name for one in after.estimates) == sorted(one.name for one in before.estimates)
-    there = list(dict.fromkeys(one.groups["model"] for one in after.estimates))
-    assert [model for model in there if model in "ca"] == [model for model in "ca" if model in there]
-    assert in_order(before, {"dataset": ("z",)}) == before

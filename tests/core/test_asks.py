@@ -13,7 +13,6 @@ from experiments.study.fields import Field
 from experiments.study.resolve import nodes_of
 from experiments.study.step import Step, kinds
 from experiments.study.study import Study
-from storage.schemas.registry import schemas
 from tests.fakes.sessions import NAMES, play, study
 
 
@@ -67,33 +66,7 @@ def lettered(shown: Field, written: Field) -> bool:
     return list(options(shown)) == letters and set(options(shown).values()) == set(options(written).values())
 
 
-def test_the_ends_of_a_ranking_are_asked_as_they_are_written() -> None:
-    everything = study(NAMES[-1])
-    (rank,) = [step for step in steps(everything) if step.step == "rank"]
-    seen = [
-        (place, shown)
-        for state, _ in play(everything, "1")
-        if (place := current_location(everything, state)) and place.node == rank
-        for shown in rank.fields(place)
-    ]
-    assert seen
-    written = asked(rank)["rank"]
-    for number, (_, shown) in enumerate(seen[:2]):
-        count = str(len(options(shown)))
-        filled = {
-            key.replace("{{count}}", count): text.replace("{{count}}", count) for key, text in options(written).items()
-        }
-        assert filled.items() <= options(shown).items()
-        assert shown.text == written.text.replace("{{number}}", str(number + 1))
-
-
 def test_every_kind_of_step_that_has_fields_says_what_it_asks() -> None:
     everything = list(steps(study(NAMES[-1])))
     with_fields = {name for name, kind in kinds().items() if kind.fields is not Step.fields}
     assert with_fields <= {step.step for step in everything if step.questions_asked()}
-
-
-def test_what_a_column_says_was_asked_is_asked_by_some_study() -> None:
-    known = {field.name for name in NAMES for step in steps(study(name)) for field in step.questions_asked()}
-    columns = [column for schema in schemas().values() for table in schema.tables for column in table.columns]
-    assert [column.name for column in columns if column.asked and not known & set(column.asked)] == []

@@ -19,7 +19,7 @@ from experiments.session.outcomes import OUTCOMES
 from experiments.session.state import State
 from experiments.study.resolve import resolve, restore
 from experiments.study.study import Study
-from experiments.views.bonus import bonus_of, checks_failed, earned
+from experiments.views.bonus import bonus_of, earned
 from problems.problem import Option, Problem
 from storage.log.projections import rows_of
 from storage.yaml_text import yaml_text
@@ -112,45 +112,6 @@ def test_who_has_not_completed_it_earns_nothing(met: list[Turn], rule: dict[str,
     assert state.outcome == outcome
     assert earned(study(rule), state) == ()
     assert bonus_of(study(rule), state) == 0
-
-
-def test_a_question_met_twice_counts_once_and_the_same_id_of_another_pool_is_another() -> None:
-    of = study({"per": "correct_answer", "amount": 1})
-    assert bonus_of(of, session([("sums", 0, ("A", "A")), ("sums", 0, ("B", "A"))])) == 1
-    assert bonus_of(of, session([("sums", 0, ("A", "A")), ("odd", 0, ("A", "A"))])) == 2
-
-
-def test_a_question_whose_answer_nobody_knows_is_never_correct_but_can_be_answered() -> None:
-    state = session([("sums", 2, ("A", "B"))])
-    assert bonus_of(study({"per": "correct_answer", "amount": 1, "correct_if": "all"}), state) == 0
-    assert bonus_of(study({"per": "answer", "amount": "0.25"}), state) == Decimal("0.25")
-
-
-def test_a_question_of_a_survey_that_is_called_answer_earns_nothing() -> None:
-    asks = [{"type": "single_choice", "name": "answer", "text": "?", "options": list(KEYS)}]
-    problem = Problem("p0", "Which?", "Which?", "made", tuple(Option(key, key, key) for key in KEYS), "A")
-    raw = {
-        "study": "paid",
-        "title": "Paid",
-        "problems": {"sums": {"source": "jsonl"}},
-        "bonus": [{"per": "answer", "amount": 1}],
-        "flow": [
-            {"each": "sums", "of": "sums", "flow": [{"step": "survey", "id": "first", "questions": asks}]},
-            {"step": "finish"},
-        ],
-    }
-    facts = [("", "enrolled", {"seed": "1"}), ("sums", "drawn", {"of": "sums", "items": [{"sums": "p0"}]})]
-    facts += [("sums[0]/first", "submitted", {"answer": "A"}), ("finish", "finished", {})]
-    state = fold(Event(n, n, "participant", *fact) for n, fact in enumerate(facts, start=1))
-    assert state.outcome == "complete"
-    assert bonus_of(resolve(raw, {}, {"sums": [problem]}), state) == 0
-
-
-@pytest.mark.parametrize(("answers", "failed"), [(("A", "A"), 0), (("A", "B"), 1), ((None, None), 0)])
-def test_an_attention_check_is_failed_by_any_wrong_answer(answers: tuple[str | None, str | None], failed: int) -> None:
-    of = study(dataset="attention_check")
-    assert checks_failed(of, session([("sums", 0, answers)])) == failed
-    assert checks_failed(study(), session([("sums", 0, ("B", "B"))])) == 0
 
 
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4", "5"])

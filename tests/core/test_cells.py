@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.study.cells import Cell, cell_statuses, cells, outside_cell, wanted_in
+from experiments.study.cells import Cell, cells, outside_cell, wanted_in
 from experiments.study.sections.recruitment import Quota
 
 FOUR = cells({"who": ("a", "b"), "how": ("x", "y")}, {})
@@ -42,13 +42,6 @@ def test_no_more_is_wanted_than_any_quota_allows(weights: list[int], most: int, 
     assert all(part is not None and part <= own[n] + 1e-9 for n, part in enumerate(wanted))
     takes = sum(own[n] for n, weight in enumerate(weights) if weight)
     assert sum(part or 0 for part in wanted) == pytest.approx(min(most, takes))
-
-
-def test_what_is_wanted_does_not_depend_on_who_is_here() -> None:
-    caps = [Quota(max=60)]
-    for here in (0, 1, 5):
-        found = cell_statuses([(cell, here, 0) for cell in FOUR], caps)
-        assert [(cell.wanted, cell.planned) for cell in found] == [(15, 0.25)] * 4
 
 
 @pytest.mark.parametrize(("sizes", "last"), [((50, 40), None), ((2_000,), None), ((2_001,), "f0"), ((10,) * 20, "f3")])

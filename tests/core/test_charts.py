@@ -13,7 +13,6 @@ import pytest
 from app.analysis.estimates import Finding, Scatter, ScatterPoint, Unit
 from app.analysis.intervals import Interval
 from app.analysis.report.charts import (
-    THEIRS,
     Spec,
     accuracy_chart,
     forest_chart,
@@ -55,38 +54,11 @@ def test_a_forest_has_what_the_table_says() -> None:
     ]
 
 
-def test_estimates_by_two_groups_are_rows_and_series() -> None:
-    rows = values(forest_chart(crossed()))
-    assert {(row["group"], row["series"]) for row in rows} == {(g, s) for g in ("definition", "reason") for s in MODELS}
-
-
-def test_what_is_published_is_drawn_beside_unless_it_is_beyond_the_axis() -> None:
-    inside, beyond = (values(forest_chart(accuracy(), published(value)))[0] for value in (0.9, 1.1))
-    assert (inside["theirs"], inside["theirs_low"]) == (90, pytest.approx(88))
-    assert "theirs" not in beyond
-    first, *_ = values(accuracy_chart(accuracy().estimates, published(0.9)))
-    assert (first["theirs"], first["answer_theirs"]) == (90, f"{THEIRS}AI alone: zero shot")
-
-
 def test_accuracy_has_a_panel_a_dataset_and_every_answer() -> None:
     spec = accuracy_chart(accuracy().estimates)
     assert {(row["dataset"], row["model"]) for row in values(spec)} == {(d, m) for d in DATASETS for m in MODELS}
     assert len({row["answer"] for row in values(spec)}) == len(ANSWERS)
     assert accuracy_chart(by_turn().estimates) is None
-
-
-def test_with_the_chatbot_conditions_are_shown_in_place_of_all_together() -> None:
-    name = "chatbench.accuracy.physics.one.user-AI"
-    conditions = [figure(f"{name}.{words}", words, Interval(0.5)) for words in ("answer-first", "direct-to-AI")]
-    shown = [row["answer"] for row in values(accuracy_chart([*accuracy().estimates, *conditions]))]
-    assert shown[-2:] == ["user-AI, answer-first", "user-AI, direct-to-AI"]
-    assert shown.count("user-AI") == len(DATASETS) * len(MODELS) - 1
-
-
-def test_ratings_by_turn_are_a_line_through_the_turns_in_order() -> None:
-    spec = turns_chart([accuracy(), by_turn()])
-    assert [(row["turn"].partition("|")[0], row["value"]) for row in values(spec)] == [("1", 4), ("2", 4), ("3", 4)]
-    assert turns_chart([accuracy()]) is None
 
 
 def scattered(*, margins: bool) -> Scatter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from statistics import correlation, fmean
@@ -17,24 +16,17 @@ from app.analysis import (
     Estimate,
     Finding,
     accuracy_by_dataset,
-    accuracy_table,
     correlations,
     counted,
-    durations,
     filter_counts,
     filter_table,
-    gaps,
-    odds,
     quality_of_work,
-    questions,
     transitions,
     worker_table,
 )  # fmt: skip
-from app.analysis.chatbench import NAMES, PARTS
 from app.analysis.chatbench.by_dataset import ALONE_COLUMNS
-from app.analysis.chatbench.correlations import fit_of, noise_ceiling, r_of
+from app.analysis.chatbench.correlations import fit_of, r_of
 from app.analysis.chatbench.preregistered_filter import COLUMNS
-from app.analysis.data_frames import SESSION
 from tests.fakes.planted import Planted, drawn
 
 MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
@@ -60,11 +52,6 @@ def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
     found = {estimate.name: estimate for finding in findings for estimate in finding.estimates}
     assert len(found) == sum(len(finding.estimates) for finding in findings)
     return found
-
-
-def matched(name: str) -> bool:
-    patterns = [re.sub(r"<\w+>", "[^.]+", re.escape(pattern)) for pattern in NAMES]
-    return any(re.fullmatch(pattern, name) for pattern in patterns)
 
 
 @pytest.fixture
@@ -97,14 +84,6 @@ def test_accuracy_is_the_mean_over_questions_by_condition_and_pooled(small: pd.D
         "user-AI.direct-to-AI": (1, 1, 1),
     }
     assert "participant" not in found[f"chatbench.accuracy.{MATHS}.m.free_text"].sentence
-
-
-def test_both_names_of_the_moral_dataset_are_one(small: pd.DataFrame) -> None:
-    rows = [(w, "m", "direct-to-AI", "user-AI", d, "q", 1) for w, d in (("a", MORAL), ("b", "moral_reasoning"))]
-    models = alone(("m", "moral_reasoning", "q", 50, 0.2, 50, 0.4, 50, 0.9))
-    found = named(accuracy_by_dataset(counted(answers(*rows)), models))
-    assert {name.split(".")[2] for name in found} == {MORAL}
-    assert found[f"chatbench.accuracy.{MORAL}.m.user-AI"].n == 2
 
 
 def test_wrong_answers_are_corrected_and_right_ones_lost(small: pd.DataFrame) -> None:
@@ -189,35 +168,6 @@ def test_correlations_over_questions_are_of_each_condition_with_their_ceiling() 
     assert found == named(correlations(counted(data), models)), "seeded"
 
 
-def test_questions_are_compared_one_by_one_and_all_are_points_of_the_plot() -> None:
-    data, models = many()
-    models = models.assign(free_text_acc=0.5)
-    (finding,) = questions(counted(data), models)
-    kept = counted(data)
-    own = kept[(kept["answer_type"] == "user-AI") & (kept["condition"] == "direct-to-AI")]
-    people = own.groupby(["question_id", "model"])["acc"].mean()
-    one = named((finding,))["chatbench.above_model.free_text.direct-to-AI"]
-    assert (one.value, one.n) == (pytest.approx((people > 0.5).mean()), len(people))
-    assert one.further["equal"] == pytest.approx((people == 0.5).mean())
-    assert finding.scatter is not None
-    drawn_points = {(p.label, p.series): (p.x, p.y) for p in finding.scatter.points if p.panel == "direct-to-AI"}
-    assert drawn_points == {(str(q), model): (0.5, share) for (q, model), share in people.items()}
-    assert named((finding,)).keys() == {
-        f"chatbench.above_model.{method}.{condition}"
-        for method in ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
-        for condition in ("answer-first", "direct-to-AI")
-    }
-
-
-def test_a_ceiling_is_higher_with_more_answers() -> None:
-    shares = np.linspace(0.1, 0.9, 40)
-    few, more = (noise_ceiling(shares, np.full(40, n)) for n in (3, 300))
-    assert few is not None
-    assert more is not None
-    assert few.value < 0.95 < more.value
-    assert noise_ceiling(np.ones(40), np.full(40, 3)) is None
-
-
 def test_each_participants_work_is_told_by_the_authors_columns() -> None:
     rows = answers(
         ("a", "m", "answer-first", "user-alone", "attention_check", "c", 1),
@@ -239,37 +189,3 @@ def test_each_participants_work_is_told_by_the_authors_columns() -> None:
     assert table.loc["b", "num_correct"] == 0
     found = named(quality_of_work(rows, pd.DataFrame({"worker_id": ["a"] * 3, "chat_history": chats})))
     assert found["chatbench.work.num_questions"].value == 1.5
-
-
-def test_times_of_more_than_ten_minutes_are_left_out() -> None:
-    times = pd.DataFrame({"path": ["q[*]/answer"] * 4, "seconds": [10.0, 20, 601, None], SESSION: list("abca")})
-    (finding,) = durations(times)
-    (one,) = finding.estimates
-    assert (one.name, one.value, one.n) == ("chatbench.duration.q-answer", 15, 2)
-    assert finding.note.startswith("1 times")
-
-
-def test_nothing_is_found_in_nothing() -> None:
-    for part in PARTS:
-        empty = {name: pd.DataFrame(columns=[*needed, SESSION]) for name, needed in part.tables.items()}
-        assert part.analyse(empty) == ()
-
-
-def test_one_participant_and_one_question_give_values_and_no_errors() -> None:
-    one = answers(("a", None, None, "user-AI", MATHS, "q", 1))
-    models = alone(("all models", MATHS, "q", 50, 0.2, 50, None, 50, 0.9))
-    found = named(accuracy_by_dataset(counted(one), models))
-    assert {name.rpartition(f"{MATHS}.")[2] for name in found} == {
-        "all_models.letter_only_zero_shot", "all_models.free_text", "all_models.user-AI", "all_models.user-AI.all",
-    }  # fmt: skip
-    assert all(estimate.low is None for estimate in found.values())
-    assert named(gaps(accuracy_table(counted(one), models)))[f"chatbench.gap.{MATHS}.all_models.free_text.all"].why
-    assert correlations(counted(one), models) == odds(counted(one)) == ()
-
-
-def test_every_estimates_name_is_among_the_names() -> None:
-    data, models = many()
-    kept = counted(data)
-    found = (*accuracy_by_dataset(kept, models), *gaps(accuracy_table(kept, models)), *correlations(kept, models),
-             *questions(kept, models), *transitions(kept), *filter_counts(data, data, models))  # fmt: skip
-    assert [name for name in named(found) if not matched(name)] == []

@@ -16,23 +16,11 @@ from experiments.session.state import current_location
 from experiments.study.resolve import restore
 from experiments.study.screen import NoticeBlock, Screen
 from experiments.study.step import Step
-from tests.fakes.checked import BAD, GOOD, PROBLEMS, act, begun, check, facts, study_of
+from tests.fakes.checked import BAD, GOOD, act, begun, check, facts, study_of
 
 
 def notices(seen: Screen) -> list[NoticeBlock]:
     return [block for block in seen.panel.blocks if isinstance(block, NoticeBlock)]
-
-
-def test_who_passes_goes_on_and_a_later_step_can_refer_to_it() -> None:
-    told = {"step": "info", "when": {"it.passed": True, "it.tries": 1}, "text": "{{it.tools}}, {{it.passed}}"}
-    study = study_of(check(), told)
-    state = act(study, begun(study), **GOOD)
-    (fact,) = facts(state, "submitted")
-    kept = {"tools": "no", "parts": ["talk", "answer"], "age": 18, "any": None}
-    assert dict(fact.data) == {**kept, "passed": True, "tries": 1, "check": "comprehension"}
-    assert [block.text for block in screen(study, state).panel.blocks] == ["no, True"]
-    missed = act(study, act(study, begun(study), **BAD), **GOOD)
-    assert screen(study, missed).outcome == "complete", "it took two tries, so the step is not for them"
 
 
 def test_a_missed_try_tells_how_many_are_left_and_which_questions_but_nothing_that_is_right() -> None:
@@ -90,19 +78,6 @@ def test_who_is_screened_out_was_told_nothing_of_it() -> None:
     assert not any(word in told for word in ("tools", "answer", "sing", "old"))
 
 
-def test_who_is_warned_reads_it_on_the_same_place_and_goes_on() -> None:
-    study = study_of(check(policy="warn", warning="Please read, **now**."))
-    state = act(study, act(study, begun(study), **BAD), **BAD)
-    seen = screen(study, state)
-    assert (seen.path, seen.actions, seen.panel.fields) == ("it", ("submit",), ())
-    assert notices(seen) == [NoticeBlock("Please read, **now**.")]
-    assert facts(state, "submitted") == []
-    state = act(study, state, **GOOD)
-    (fact,) = facts(state, "submitted")
-    assert (fact.data["tools"], fact.data["passed"], fact.data["tries"]) == ("yes", False, 2), "too late to be right"
-    assert state.outcome == "complete"
-
-
 @pytest.mark.parametrize("after", [1, 2, 3])
 def test_attention_counts_over_the_session(after: int) -> None:
     first = check("attention", id="first", policy="record")
@@ -116,21 +91,6 @@ def test_attention_counts_over_the_session(after: int) -> None:
         state = act(study, state, **BAD)
     assert state.outcome == "failed_attention"
     assert state.events[-1].path == ("second" if after < 3 else "third"), "other checks do not count"
-
-
-def test_attention_warns_from_the_second_failure_on() -> None:
-    loop = {"each": "q", "of": "questions", "take": 3, "order": "listed"}
-    study = study_of(
-        {**loop, "flow": [check("attention", ask_problem=True, policy="warn", after_failures=2)]}, problems=PROBLEMS
-    )
-    state = act(study, begun(study), answer="B")
-    assert (screen(study, state).path, notices(screen(study, state))) == ("q[1]/it", [])
-    state = act(study, state, answer="A")
-    assert screen(study, state).path == "q[1]/it"
-    assert len(notices(screen(study, state))) == 1
-    state = act(study, act(study, state), answer="A")
-    assert [event.data["passed"] for event in facts(state, "submitted")] == [False, False, True]
-    assert state.outcome == "complete"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from tests.fakes.sessions import enrolment, whole, world
+from tests.fakes.sessions import enrolment
 
 MODELS = ("canary-one", "canary-two", "canary-three")
 
@@ -84,17 +83,6 @@ def test_left_and_right_are_drawn_about_evenly_and_logged() -> None:
     assert 160 <= left <= 240, "four standard errors"
 
 
-def test_two_of_many_are_drawn_and_change_places_between_conversations() -> None:
-    pairs = set()
-    for seed in range(60):
-        play = Playing(battle(MODELS), str(seed))
-        play.do("say", text="Hello")
-        pairs.add(tuple(play.state.events[-1].data["models"].values()))
-    assert len(pairs) == 6
-    logs = [[e.data["models"]["a"] for e in whole("arena", str(n)) if "models" in e.data] for n in range(8)]
-    assert any(len(set(lefts)) == 2 for lefts in logs)
-
-
 def test_all_columns_are_owed_at_once_and_a_vote_waits_for_all() -> None:
     play = Playing(battle(MODELS, columns=3))
     play.do("say", text="Hello")
@@ -151,12 +139,6 @@ def test_what_is_on_its_way_can_be_stopped_and_its_message_is_sent_anew_to_all()
     assert [[said["text"] for said in job.data["messages"]] for job in jobs] == [["Hello again"]] * 2
 
 
-def test_each_model_keeps_its_own_conversation() -> None:
-    play = Playing(battle())
-    play.round("one", winner="a")
-    assert play.asked() == {"a": ["one", "one a", "more"], "b": ["one", "one b", "more"]}
-
-
 def test_the_winners_history_goes_on_and_after_a_tie_each_ones_own() -> None:
     play = Playing(battle(continue_with="winner"))
     play.round("one", winner="tie")
@@ -179,16 +161,6 @@ def test_scales_make_a_winner_where_one_is_best_alone(scores: tuple[int, int], o
     assert play.seen.panel.chat.rounds[0].voted == f"A: {scores[0]}, B: {scores[1]}"
 
 
-def test_a_vote_at_the_end_ends_it() -> None:
-    play = Playing(battle(vote_when="at_end", min_messages=2))
-    play.round("one")
-    assert play.seen.actions == ("say",)
-    play.round("two")
-    assert play.seen.actions == ("say", "vote")
-    play.do("vote", winner="bad")
-    assert [event.kind for event in play.state.events[-2:]] == ["voted", "submitted"]
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -202,24 +174,3 @@ def test_a_comparison_that_cannot_be_is_refused(keys: dict[str, Any], words: str
     with pytest.raises(StudyError) as told:
         battle(**keys)
     assert words in str(told.value)
-
-
-def test_a_loop_without_problems_is_done_so_many_times() -> None:
-    log = whole("arena", "1")
-    assert {e.path for e in log if e.kind == "said"} == {f"conversation[{n}]/compare" for n in range(3)}
-    for raw, words in (
-        ({"each": "time", "do": "x"}, "needs `of`"),
-        ({"each": "time", "take": 2, "target": 3, "flow": [{"step": "compare"}]}, "has `target`, which needs `of`"),
-    ):
-        study = {"study": "s", "title": "S", "flow": [raw, {"step": "finish"}]}
-        with pytest.raises(StudyError, match=words):
-            resolve(json.loads(json.dumps(study)), {}, {})
-    assert world(battle(), Playing(battle()).state, 0) is None
-
-
-def test_no_screen_names_a_model() -> None:
-    play = Playing(battle())
-    play.round("one", winner="a")
-    play.do("say", text="two")
-    play.hear("a")
-    assert "canary" not in repr(play.seen)

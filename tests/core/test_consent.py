@@ -8,15 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bots.random_bot import RandomBot
 from app.web.participant.view import StudyContext, render_page
 from experiments.errors import Refused, StudyError
-from experiments.events import Action
-from experiments.session.engine import decide, fold, pending_tasks, screen
+from experiments.session.engine import fold, screen
 from experiments.study.resolve import resolve
 from experiments.study.screen import CodeBlock
 from storage.log.projections import rows_of
-from tests.fakes.checked import BAD, act, begun, check, study_of
+from tests.fakes.checked import act, begun, study_of
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, study, whole
 
@@ -58,16 +56,6 @@ def test_the_words_that_one_agrees_to_are_in_the_hash_that_the_session_begins_wi
     assert len({*words, study_of(CONSENT, INFO).hash}) == 2
 
 
-def test_both_answers_are_on_offer_in_the_words_of_the_study() -> None:
-    study = study_of({**CONSENT, "decline": "No, thank you"}, INFO)
-    seen = screen(study, begun(study))
-    assert seen.actions == ("submit", "decline")
-    left = render_page(seen, study=StudyContext("Small"), shown=None, draft={}).updates["left"]["value"]
-    assert '<button type="button" data-act="decline">No, thank you</button>' in left
-    assert RandomBot("1").act(seen)[0] == "submit"
-    assert screen(study, act(study, begun(study), agreed="on")).path == "info"
-
-
 def test_a_study_may_have_no_button_to_decline() -> None:
     study = study_of({**CONSENT, "decline": ""}, INFO)
     seen = screen(study, begun(study))
@@ -77,22 +65,6 @@ def test_a_study_may_have_no_button_to_decline() -> None:
     ).replace('data-act="submit"', "")
     with pytest.raises(Refused):
         act(study, begun(study), "decline")
-
-
-def test_whoever_has_not_ticked_the_box_has_not_agreed() -> None:
-    study = study_of(CONSENT, INFO)
-    with pytest.raises(Refused):
-        act(study, begun(study))
-
-
-def test_nothing_is_on_offer_between_the_last_answer_and_the_end() -> None:
-    for step, kind, values in ((CONSENT, "decline", {}), (check("screening"), "submit", BAD)):
-        study = study_of(step, INFO)
-        seen = screen(study, begun(study))
-        action = Action(kind, seen.path, values, 0, seen=seen.seen)
-        state = fold(decide(study, begun(study), action), begun(study))
-        assert screen(study, state).actions == ()
-        assert [job.kind for job in pending_tasks(study, state)] == ["finish"]
 
 
 @pytest.mark.parametrize(
@@ -116,3 +88,9 @@ def test_nobody_passes_a_gate_by_waiting(step: dict[str, Any]) -> None:
     with pytest.raises(StudyError) as error:
         resolve(gate("continue"), {}, {})
     assert ["who waits" in fault.what for fault in error.value.found] == [True]
+
+
+def test_whoever_has_not_ticked_the_box_has_not_agreed() -> None:
+    study = study_of(CONSENT, INFO)
+    with pytest.raises(Refused):
+        act(study, begun(study))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import atanh, sqrt, tanh
 from statistics import correlation as pearson
-from statistics import fmean, linear_regression
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.analysis import correlation
-from app.analysis.bootstrap import draws, middle
+from app.analysis.bootstrap import draws
 from app.analysis.intervals import codes, student
-from app.analysis.mathconverse.trend import slope
 from tests.fakes.figures import midranks
 
 
@@ -42,22 +41,6 @@ def test_a_correlations_interval_leaves_out_each_participant_on_fishers_scale(ra
     assert (one.value, one.low, one.high) == pytest.approx((tanh(value), tanh(value - half), tanh(value + half)))
 
 
-def test_a_slopes_interval_leaves_out_each_participant() -> None:
-    value, half = left_out_by_hand(ROWS, lambda x, y: linear_regression(x, y)[0])
-    people, x, y = (np.array(column, float) for column in zip(*ROWS, strict=True))
-    one = slope(x, y, codes(people))
-    assert (one.value, one.low, one.high) == pytest.approx((value, value - half, value + half))
-
-
-def test_what_does_not_vary_has_no_correlation_and_what_rests_on_one_person_no_interval() -> None:
-    people, x = codes(["a", "a", "b", "b"]), np.array([1.0, 2.0, 3.0, 3.0])
-    assert np.isnan(correlation(x, np.ones(4), people).value)
-    one = correlation(x, np.array([1.0, 2.0, 2.0, 3.0]), people)
-    assert one.low is None
-    assert "single participant" in one.why
-    assert np.isnan(slope(np.ones(4), x, people).value)
-
-
 pairs = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 6), st.integers(0, 6)), min_size=3, max_size=40)
 
 
@@ -71,21 +54,6 @@ def test_a_correlation_lies_between_its_ends_and_does_not_know_which_side_is_fir
         assert one.value == pytest.approx(other.value, nan_ok=True)
         if one.low is not None and one.high is not None:
             assert -1 <= one.low <= one.value <= one.high <= 1
-
-
-def test_a_sample_has_as_many_participants_and_the_same_seed_gives_the_same_samples() -> None:
-    first, second = (np.array(list(draws(7, samples=20, seed=3))) for _ in range(2))
-    assert (first == second).all()
-    assert (first.sum(axis=1) == 7).all()
-    assert (first != np.array(list(draws(7, samples=20, seed=4)))).any()
-
-
-def test_a_bootstrap_holds_the_middle_of_its_samples_unless_too_many_have_no_value() -> None:
-    found = np.linspace(0, 1, 1001)
-    one = middle(0.4, found, participants=5)
-    assert (one.low, one.high) == (pytest.approx(0.025), pytest.approx(0.975))
-    assert middle(0.4, np.where(found < 0.1, np.nan, found), 5).low is None
-    assert "there is 1" in middle(0.4, found, 1).why
 
 
 def test_the_spread_of_bootstrapped_means_is_that_of_a_mean() -> None:

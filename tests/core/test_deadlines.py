@@ -58,29 +58,6 @@ def test_whatever_is_no_reply_is_broken(items, reason):
     assert failed.value.reason == reason
 
 
-def no_generator():
-    yield TextDelta("a")
-
-
-async def no_stream():
-    return "a"
-
-
-@pytest.mark.parametrize("ask", [no_generator, no_stream, lambda: None, lambda: 1 / 0])
-def test_what_gives_no_stream_is_broken(ask):
-    async def read():
-        return [delta async for delta in guarded_stream(ask, HASTY)]
-
-    with pytest.raises(BackendBroken) as failed:
-        asyncio.run(read())
-    assert failed.value.reason == "fault"
-
-
-def test_halves_of_pairs_and_nul_are_never_stored():
-    told = through(TextDelta("a\ud800b"), TextDelta("\x00c\x00"), TextDelta("\ud83d\ude00ü\x00"), StreamEnd("stop"))
-    assert [delta.text for delta in told[:-1]] == ["a\ufffdb", "c", "\U0001f600ü"]
-
-
 @given(
     st.lists(st.tuples(st.sampled_from((TextDelta, ReasoningDelta)), st.text(st.characters() | st.sampled_from(HARD)))),
 )
@@ -91,11 +68,6 @@ def test_a_reply_is_its_text_cleaned_however_it_comes_in_pieces(pieces):
     heard = "".join(one.text for one in told if isinstance(one, ReasoningDelta))
     assert clean(thought).startswith(heard)
     assert len(clean(thought)) - len(heard) <= 1  # a CR or half of a pair at its very end
-
-
-def test_what_a_reply_ends_with_is_part_of_it():
-    told = through(TextDelta("a\r"), TextDelta("\nb"), TextDelta("\ud83d"), StreamEnd("stop"))
-    assert "".join(one.text for one in told[:-1]) == "a\nb\ufffd"
 
 
 def test_a_slow_reader_is_not_timed_out():

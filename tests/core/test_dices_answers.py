@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis import Estimate, Finding, alpha, answered, counts_of, dichotomy, experts, filtered, majority, raters
+from app.analysis import Estimate, Finding, alpha, answered, counts_of, experts, filtered, raters
 from app.analysis.dices import NAMES, parts
 from app.analysis.dices.raters import REMOVED
 from storage.schemas.registry import released
@@ -26,55 +26,9 @@ def named(findings: Sequence[Finding]) -> Mapping[str, Estimate]:
     return {one.name: one for finding in findings for one in finding.estimates}
 
 
-def table(*rows: tuple[str, str, str | None], gold: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Rows of conversation, rater and answer."""
-    found = pd.DataFrame(rows, columns=["item_id", "rater_id", "Q_overall"], dtype="object")
-    return found.assign(safety_gold=found["item_id"].map(gold or {}))
-
-
-SMALL = table(
-    ("1", "a", "No"), ("1", "b", "Yes"), ("1", "c", "Yes"),
-    ("2", "a", "Unsure"), ("2", "b", "No"), ("2", "c", None),
-    ("3", "a", "No"), ("3", "b", "No"), ("3", "c", "Yes"),
-    gold={"1": "Yes", "2": "No", "3": "Yes"},
-)  # fmt: skip
-
-
 def published(shared: Path) -> pd.DataFrame:
     wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
     return wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
-
-
-def test_answers_are_counted() -> None:
-    found = named(answered(SMALL, "dices-350"))
-    assert {name: one.further["count"] for name, one in found.items() if "count" in one.further} == {
-        "dices.answers.No": 4, "dices.answers.Unsure": 1, "dices.answers.Yes": 3,
-        "dices.majority.No": 1, "dices.majority.Unsure": 1, "dices.majority.Yes": 1,
-    }  # fmt: skip
-    assert found["dices.answers.No"].value == 0.5
-    assert found["dices.plurality.all"].value == pytest.approx((2 / 3 + 1 / 2 + 2 / 3) / 3)
-    assert found["dices.negentropy.all"].further["most_entropy_bits"] == pytest.approx(1)
-
-
-def test_of_equally_common_answers_the_first_by_the_raters_ids_counts_whatever_the_order_of_rows() -> None:
-    for rows in (SMALL, SMALL.iloc[::-1], SMALL.sample(frac=1, random_state=3)):
-        most = majority(rows)
-        assert most.loc["2"].to_dict() == {"answer": "Unsure", "votes": 1, "tied": True}
-        assert most["tied"].sum() == 1
-    assert majority(SMALL.replace({"a": "z"})).loc["2", "answer"] == "No"
-
-
-def test_what_most_said_is_compared_with_the_experts() -> None:
-    found = named(experts(SMALL, "dices-350"))
-    assert {name: one.value for name, one in found.items()} == {
-        "dices.gold_agreement.all": pytest.approx(1 / 3),
-        "dices.gold_agreement.Yes": 0.5,
-        "dices.gold_agreement.No": 0,
-        "dices.said_unsafe.Yes": pytest.approx((2 / 3 + 1 / 3) / 2),
-        "dices.said_unsafe.No": 0,
-    }
-    assert "needs 2 conversations" in found["dices.gold_agreement.No"].why
-    assert experts(SMALL.assign(safety_gold=None), "dices-350") == ()
 
 
 def test_published_answers_are_those_counted_by_loops(shared: Path) -> None:
@@ -93,13 +47,6 @@ def test_published_answers_are_those_counted_by_loops(shared: Path) -> None:
     assert found["dices.gold_agreement.all"].value == pytest.approx(np.mean(agreed), abs=1e-9)
     unsafe = [said.count("Yes") / len(said) for item, said in by_item.items() if gold[item] == "Yes"]
     assert found["dices.said_unsafe.Yes"].value == pytest.approx(np.mean(unsafe), abs=1e-9)
-
-
-def test_yes_against_the_rest_takes_no_and_unsure_as_one() -> None:
-    merged = counts_of(SMALL["item_id"], SMALL["Q_overall"].replace("Unsure", "No"))
-    (finding,) = dichotomy(SMALL, ("Q_overall",), "dices-350")
-    (one,) = finding.estimates
-    assert (one.name, one.value) == ("dices.alpha_yes.Q_overall", alpha(merged))
 
 
 def rated(answers: Mapping[str, Sequence[str]], times: Mapping[str, int]) -> pd.DataFrame:
@@ -127,12 +74,6 @@ def test_raters_are_told_with_the_reasons_against_them() -> None:
     assert dict(raters(careless(), fast_ms=35_000, same=0.5)["reasons"])["2"] == ("same",)
     assert found.loc["3", ["ratings", "median_ms", "most_common", "share"]].tolist() == [20, 30_000, "No", 1.0]
     assert raters(careless().iloc[:0]).empty
-
-
-def test_raters_of_the_other_edition_have_no_times() -> None:
-    found = raters(careless().drop(columns="answer_time_ms"), "dices-990")
-    assert found["median_ms"].isna().all()
-    assert dict(found["reasons"])["3"] == ("same",)
 
 
 def test_agreement_is_told_without_the_raters_of_each_reason() -> None:

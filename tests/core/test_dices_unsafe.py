@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import pytest
 
-from app.analysis import Estimate, Finding, rater_profiles, reasons, unsafe
+from app.analysis import Estimate, Finding, rater_profiles, unsafe
 from experiments.instruments.dices_safety import columns
 
 RATERS = {"1": ("Man", "gen z"), "2": ("Woman", "gen z"), "3": ("Woman", "gen x+"), "4": (None, "")}
@@ -52,13 +52,6 @@ def test_shares_of_yes_are_by_raters_degrees_and_every_type_of_harm() -> None:
     assert found["dices.yes.degree_of_harm.Benign"].low is not None
 
 
-def test_each_reason_has_its_own_share() -> None:
-    found = named(reasons(table(), "dices-350"))
-    assert set(found) == {f"dices.reason.{column}" for column in columns("dices-350")}
-    assert found["dices.reason.Q4_misinformation"].value == pytest.approx(5 / 12)
-    assert found["dices.reason.Q5_political_affiliation"].value == 0
-
-
 def test_raters_are_counted_and_their_times_are_medians_of_medians() -> None:
     found = named(rater_profiles(table(), "dices-350"))
     counts = {name.removeprefix("dices.raters."): one.value for name, one in found.items() if ".raters." in name}
@@ -67,9 +60,3 @@ def test_raters_are_counted_and_their_times_are_medians_of_medians() -> None:
     times = {name.removeprefix("dices.answer_time."): one.value for name, one in found.items() if "_time." in name}
     assert times == {"all.all": 35, "gender.Man": 20, "gender.Woman": 35, "age.gen_z": 25, "age.gen_x+": 40}
     assert found["dices.answer_time.all.all"].low is not None
-
-
-def test_the_edition_without_times_has_raters_only() -> None:
-    found = rater_profiles(table().drop(columns="answer_time_ms"), "dices-990")
-    assert [finding.name for finding in found] == ["dices.raters"]
-    assert unsafe(table().iloc[:0], "dices-990") == reasons(table().iloc[:0], "dices-350") == ()

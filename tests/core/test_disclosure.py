@@ -26,14 +26,6 @@ def test_a_number_becomes_the_next_lower_multiple(number: int, width: int) -> No
     assert rounded_cell(str(number), width) == str(lower)
 
 
-@pytest.mark.parametrize(
-    ("cell", "rounded"),
-    [(None, None), ("", ""), (37.9, 30), ("37.0", "30"), ("nan", ""), ("many", ""), (float("inf"), None)],
-)
-def test_blanks_stay_and_what_is_no_number_is_blank(cell: object, rounded: object) -> None:
-    assert rounded_cell(cell, 10) == rounded
-
-
 def test_only_the_named_columns_change() -> None:
     rows = [[[37, 2, "Ada"], [None, 1, "37"]]]
     assert list(round_down(iter(rows), (AGE, SCALE, NAME), {"age": 10})) == [[[30, 2, "Ada"], [None, 1, "37"]]]

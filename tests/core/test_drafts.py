@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from app.bots.dry_run import estimate_by_simulation
 from app.studies import drafts
 from app.studies.drafts import LARGEST_BYTES, Drafts, check_text, slug
-from app.studies.loader import FILE, STUDIES, load_study, shipped
+from app.studies.loader import FILE, load_study, shipped
 from experiments.errors import StudyError
 from experiments.study.base_model import Slug
 
@@ -60,35 +60,6 @@ def test_a_study_made_from_a_template_can_be_checked_and_simulated(
         assert asyncio.run(estimate_by_simulation(told.study, 2, 300)).typical_minutes > 0
 
 
-@pytest.mark.parametrize("template", shipped())
-def test_a_templates_comments_stay_and_its_name_goes(template: str, tmp_path: Path) -> None:
-    Drafts(tmp_path).create("other", template)
-    text = (tmp_path / "other" / FILE).read_text(encoding="utf-8")
-    assert text.startswith(f"# What next: parley check {tmp_path}/other/study.yaml, then parley serve ")
-    origin = (STUDIES / f"{template}.yaml").read_text(encoding="utf-8")
-    assert [line for line in origin.splitlines()[1:] if line.lstrip().startswith("#") and line not in text] == []
-    for file in (tmp_path / "other").iterdir():
-        written = file.read_text(encoding="utf-8")
-        assert f"/s/{template}" not in written
-        assert f"export {template}" not in written
-
-
-def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
-    kept = Drafts(tmp_path)
-    kept.create("mine", "arena")
-    kept.save("mine", "study: mine\n")
-    with pytest.raises(StudyError, match="exists already"):
-        kept.create("mine", "demo")
-    assert kept.text("mine") == "study: mine\n"
-    assert kept.names() == ("mine",)
-
-
-def test_a_template_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"allowed: arena, chatbench, .* Did you mean 'chatbench'"):
-        Drafts(tmp_path).create("mine", "chatbensh")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize("name", ["..", "../up", "a/b", "/etc", "", ".hidden", "a\nb", "a\n", "x" * 61, "1st", "a\0"])
 def test_a_name_leads_nowhere_else(name: str, tmp_path: Path) -> None:
     kept = Drafts(tmp_path / "studies")
@@ -116,7 +87,6 @@ def test_every_folder_makes_a_name_that_studies_may_have(name: str) -> None:
     assert TypeAdapter(Slug).validate_python(slug(name)) == slug(name)
 
 
-ASKED = "flow[1].questions[0]"
 FAULTS = {
     "an unknown key": ("title: Small", "titel: Small", [(3, "titel"), (2, "title")]),
     "a key that is missing in a step": ("        options: [red, blue]\n", "", [(12, "flow[1].questions[0]")]),
@@ -150,17 +120,6 @@ def test_a_fault_is_told_with_its_line(case: str, folder: Path) -> None:
     assert sorted((fault.line, fault.where) for fault in told.faults) == sorted(wanted)
 
 
-def test_a_fault_in_a_protocol_beside_the_study_has_its_name_and_no_line(folder: Path) -> None:
-    (folder / "protocols").mkdir()
-    (folder / "protocols" / "own.yaml").write_text("protocol: own\nflow: [{step: answer, txt: x}]\n", encoding="utf-8")
-    (fault,) = check_text(TEXT.replace("user-alone", "own"), folder).faults
-    assert (fault.line, fault.where) == (None, "protocol own: flow[0].txt")
-    (folder / "protocols" / "own.yaml").write_text("protocol: [", encoding="utf-8")
-    (fault,) = check_text(TEXT, folder).faults
-    assert fault.line is None
-    assert "own.yaml" in fault.where
-
-
 @pytest.mark.parametrize("young_ns", [0, 10**18])
 def test_problems_are_read_again_once_their_file_has_changed(
     young_ns: int, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -172,10 +131,3 @@ def test_problems_are_read_again_once_their_file_has_changed(
         pools += [drafts._load({"source": "jsonl", "path": "mine.jsonl"}, "pool", folder) for _ in range(2)]
         assert pools[-1][0].text in text
     assert (pools[0] is pools[1]) == (young_ns == 0), "and only then, unless the file is so young that it may change"
-
-
-def test_advice_and_texts_without_a_translation_are_told(folder: Path) -> None:
-    text = TEXT.replace("title: Small", "title: Small\nlanguages: [en, de]\nrecruitment: {channels: [prolific]}")
-    told = check_text(text, folder)
-    assert any(words.startswith("de: ") for words in told.advice)
-    assert len(told.advice) > 1

@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.errors import StudyError
-from experiments.session.disclosures import HOST_DISCLOSED, disclosures
 from experiments.session.engine import screen
 from experiments.session.host_messages import height_message, host_messages
-from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from problems.problem import Problem
@@ -111,12 +109,6 @@ def test_what_cannot_be_sent_is_told_with_what_can(embed: dict[str, Any], where:
     assert words in found.what
 
 
-def test_two_steps_of_one_id_have_no_one_answer() -> None:
-    phases = [{"phase": name, "flow": [{"step": "survey", "questions": [AGE]}]} for name in ("One", "Two")]
-    with pytest.raises(StudyError, match="asked more than once"):
-        embedded({"origins": [HOST], "send": ["survey.age"]}, *phases, {"step": "finish"})
-
-
 def test_a_host_is_sent_what_was_chosen_in_order_and_no_code_link_or_right_answer() -> None:
     study = embedded({"origins": [HOST], "send": ["ready", "outcome", "about.age", "about.parts"]})
     head = {"source": "parley", "version": 1}
@@ -148,26 +140,3 @@ def test_who_withdraws_takes_the_answers_along() -> None:
     state = act(study, state, "withdraw")
     assert screen(study, state).ended
     assert [(one["type"], one.get("outcome")) for one in host_messages(study, state)] == [("outcome", "withdrawn")]
-
-
-def test_an_end_that_leads_nowhere_is_advised_against() -> None:
-    def said(study: Study) -> list[str]:
-        return [one.partition(":")[0] for one in advice(study, None) if one.startswith("embed")]
-
-    ends = {**FLOW[-1], "text": "The survey goes on below."}
-    assert said(embedded({"origins": [HOST]})) == ["embed"]
-    assert said(embedded({"origins": [HOST], "send": ["height"]})) == ["embed", "embed.send"]
-    assert said(embedded({"origins": [HOST]}, *FLOW[:-1], ends)) == said(embedded(None)) == []
-
-
-def test_a_study_without_the_key_has_no_messages() -> None:
-    study = embedded(None)
-    assert (messages(study), height_message(study)) == ([], None)
-
-
-def test_the_consent_form_says_that_answers_are_sent() -> None:
-    told = [
-        HOST_DISCLOSED in [*disclosures(embedded({"origins": [HOST], "send": [*s]}))]
-        for s in (["about.age"], ["ready"])
-    ]
-    assert told == [True, False]

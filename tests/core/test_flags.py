@@ -104,29 +104,9 @@ def test_a_screen_that_nobody_can_have_read_is_told_with_its_figures(odd: Study)
     assert flag.why.startswith("120 words and 1 question were completed in 7.5 s. Screens this fast: 1 of ")
 
 
-def test_who_rushes_through_everything_is_told_of_as_a_whole(odd: Study) -> None:
-    state = played(odd)
-    quick = fold(replace(event, at_us=event.at_us // 20) for event in state.events)
-    assert told(odd, quick) == ["too_fast"]
-
-
-def test_messages_of_one_word_count_from_half_of_three(odd: Study) -> None:
-    assert told(odd, played(odd, said=["Why?", "How?"])) == []
-    assert told(odd, played(odd, said=["Why?", "How is that?", "I see it"])) == []
-    (flag,) = flags(odd, played(odd, said=["Tell me more", "How?", "answer", "I see it"]))
-    assert (flag.what, flag.why) == ("one_word", "2 of 4 messages to a model have one word.")
-    assert flag.path == "talk[0]/chat"
-
-
 def test_only_ratings_that_are_all_the_same_are_a_straight_line(odd: Study) -> None:
     (flag,) = flags(odd, played(odd, grids=GRIDS))
     assert flag == Flag("straight_lined", "All 9 ratings, in 3 sets, are No.", "item[0]/grid")
-
-
-def test_two_sets_are_no_straight_line(odd: Study) -> None:
-    state = played(odd, grids=GRIDS)
-    until = next(event.seq for event in state.events if event.path == "item[1]/grid")
-    assert told(odd, fold(state.events[:until])) == []
 
 
 def test_each_failed_attention_check_is_counted(odd: Study) -> None:
@@ -139,12 +119,6 @@ def test_a_reply_that_told_its_model_is_a_leak(odd: Study) -> None:
     (flag,) = flags(odd, played(odd, words="As an AI called GPT-4o made by OpenAI, I think so."))
     assert (flag.what, flag.path) == ("leak", "talk[0]/chat")
     assert flag.why.startswith("3 of 3 replies revealed which model wrote them: ")
-
-
-def test_nothing_is_said_of_who_withdrew(odd: Study) -> None:
-    state = played(odd, awake=("no", "no"))
-    gone = decide(odd, state, Action("withdraw", "", {}, 0))
-    assert flags(odd, fold(gone, state)) == ()
 
 
 @given(name=st.sampled_from(NAMES), seed=st.integers(0, 3).map(str), data=st.data())

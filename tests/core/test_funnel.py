@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -74,35 +73,3 @@ def check_step(own: Study, met: StepCount, states: Sequence[State], lively: Sequ
 def at(own: Study, state: State) -> str:
     place = current_location(own, state)
     return without_indices(place.path) if place else ""
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_who_has_finished_came_to_every_step_of_their_condition(name: str) -> None:
-    own, state = study(name), fold(whole(name, "0"))
-    found = funnel(own, [group_of(own, state, live=False)])
-    assert state.outcome == "complete" or name != "demo"
-    if state.outcome == "complete":
-        assert all(met.came == met.of for met in found.steps)
-        assert {met.path for met in found.steps if met.of} >= came_to(own, state)
-
-
-def test_a_later_turn_counts_as_far_as_the_loops_last_step() -> None:
-    own = study("chatbench")
-    ahead = 0
-    for seq in range(3, len(whole("chatbench", "0"))):
-        state = fold(whole("chatbench", "0")[:seq])
-        place = current_location(own, state)
-        if place is None or not isinstance(place.node, Step):
-            continue
-        order = [stage.path for stage in funnel_steps(own) if stage.of(state.factors)]
-        behind = max(order.index(path) for path in came_to(own, state))
-        assert order[behind] == furthest(place)
-        ahead += furthest(place) != without_indices(place.path)
-    assert ahead > 5
-
-
-def test_sessions_of_another_version_are_elsewhere() -> None:
-    group = SessionGroup({}, "no/such/step", "no/such/step", None, True, 3, 5)
-    found = funnel(study("demo"), [group])
-    assert found.elsewhere == 3
-    assert not any(met.of for met in found.steps)

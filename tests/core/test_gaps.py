@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from math import erfc, sqrt
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from app.analysis import Estimate, Finding, gap_table, gaps, mean_gaps, model_gaps
-from app.analysis.chatbench import NAMES
-from app.analysis.chatbench.published import MODELS, TABLE, figures
-from tests.fakes.figures import pattern_of
+from app.analysis.chatbench.published import TABLE
 
 MATHS = "elementary_mathematics"
-FIGURES = figures({model: [model] for model in MODELS})
-"""The published figures for a study whose models are called as the paper's."""
 
 
 def named(findings: tuple[Finding, ...]) -> Mapping[str, Estimate]:
@@ -35,16 +30,6 @@ def test_the_papers_table_gives_the_papers_gaps() -> None:
     assert [round(100 * models[kind], 1) for kind in ("free_text", "user-AI.direct-to-AI", "user-AI.answer-first")] == [
         24.4, 8.8, 5.6,
     ]  # fmt: skip
-
-
-def test_every_published_figure_has_the_name_of_an_estimate() -> None:
-    assert len(FIGURES) == 60 + 18
-    assert [name for name in FIGURES if len(pattern_of(name, NAMES)) != 1] == []
-    assert FIGURES["chatbench.accuracy.college_mathematics.llama-3_1-8b.user-AI.direct-to-AI"].value == 0.46
-    assert FIGURES["chatbench.accuracy.college_mathematics.gpt-4o.user-AI.direct-to-AI"].standard_error == 0.08
-    assert {one.name for finding in gaps(TABLE) for one in finding.estimates} >= {
-        name for name in FIGURES if "_gap." in name
-    }
 
 
 def test_gaps_are_tested_by_z_and_without_an_error_there_is_no_interval() -> None:
@@ -66,22 +51,3 @@ def test_gaps_are_tested_by_z_and_without_an_error_there_is_no_interval() -> Non
     assert some[one.name].low is None, "where all answers are alike, their error is not nothing but unknown"
     assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.free_text"].low is None
     assert some["chatbench.model_gap.gpt-4o.llama-3_1-8b.user-alone"].low is not None
-
-
-def test_a_gap_tells_of_how_many_answers_it_is() -> None:
-    """Those of models alone are counted once, though they are compared with people in each condition."""
-    sizes = {"free_text": (100, 0), "user-AI.answer-first": (6, 4), "user-AI.direct-to-AI": (3, 2)}
-    rows = [(MATHS, model, kind, 0.5, 0.1, *sizes[kind]) for model in "mo" for kind in sizes]
-    found = named(gaps(pd.DataFrame(rows, columns=[*TABLE.columns, "n", "participants"])))
-    one = found[f"chatbench.gap.{MATHS}.m.free_text.answer-first"]
-    assert (one.n, one.participants) == (106, 4)
-    assert (one.further["n_alone"], one.further["n_people"]) == (100, 6)
-    assert "n = 100 answers of the model and 6 of 4 participants" in one.sentence
-    every = found["chatbench.mean_gap.free_text.all"]
-    assert (every.n, every.further["groups"]) == (2 * 109, 4)
-    assert "over 4 groups (n = 218 answers)" in every.sentence
-    model = found["chatbench.model_gap.m.o.user-AI.answer-first"]
-    assert (model.n, model.further["datasets"]) == (12, 1)
-    printed = named(gaps(TABLE))
-    assert {one.n for one in printed.values()} == {0}, "the paper's table has no sizes"
-    assert not [one.sentence for one in printed.values() if "n =" in one.sentence]

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import pytest
 
 from app.web.participant.view import StudyContext, render_page
-from experiments.errors import Refused, StudyError
-from experiments.events import Action, Event
+from experiments.errors import StudyError
+from experiments.events import Action
 from experiments.session.engine import decide, fold, pending_tasks, screen
-from experiments.session.guesses import repliers, replies, verdict
+from experiments.session.guesses import verdict
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from tests.fakes.sessions import STUDIES, enrolment, study, whole
+from tests.fakes.sessions import enrolment
 
 MODELS = ("canary-one", "canary-two", "canary-three")
 OPTIONS = {"key-first": "The first", "key-second": "The second", "key-third": "The third"}
 TRUTH = dict(zip(MODELS, OPTIONS, strict=True))
-EVERYTHING = str(STUDIES / "everything.yaml")
 
 
 def asking(**keys: Any) -> Study:
@@ -82,28 +80,6 @@ def test_who_does_not_know_is_recorded_as_unsure() -> None:
     assert "sure" not in fact.data
 
 
-def test_an_authors_key_or_nothing_is_no_answer() -> None:
-    asked = asking(ask_confidence=False)
-    for values in ({"guess": "key-first"}, {"guess": "e"}, {"guess": "unsure"}, {}):
-        with pytest.raises(Refused):
-            act(asked, arrived(asked), "submit", **values)
-
-
-def test_each_option_stands_first_about_equally_often() -> None:
-    asked = asking()
-    state = arrived(asked)
-    seeded = (fold(_of_seed(state.events, str(n))) for n in range(200))
-    first = Counter(next(iter(screen(asked, one).panel.fields[0].options.values())) for one in seeded)
-    assert set(first) == set(OPTIONS.values())
-    assert all(40 <= count <= 94 for count in first.values()), "four standard errors"
-
-
-def _of_seed(events: tuple[Event, ...], seed: str) -> tuple[Event, ...]:
-    """A session as it would be with another seed."""
-    enrolled, *rest = events
-    return (*decide(asking(), State(), enrolment(seed)), *rest) if enrolled.kind == "enrolled" else events
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -142,27 +118,3 @@ def test_the_guess_is_right_if_it_is_true_of_any_model_that_replied() -> None:
     assert verdict("key-third", TRUTH, both) == "wrong"
     assert verdict("unsure", TRUTH, both) == "unsure"
     assert verdict("key-first", TRUTH, ()) is None, "nobody replied"
-
-
-def test_a_guess_is_about_its_turn_or_about_everything_before_it() -> None:
-    said = [("talk[0]/chat", "one"), ("talk[1]/chat", "two"), ("talk[10]/chat", "three"), ("last", "four")]
-    assert repliers("talk[1]/guess", said) == {"two"}
-    assert repliers("guess", said) == {"one", "two", "three", "four"}
-    assert repliers("phase/guess", said) == {"one", "two", "three", "four"}
-    assert repliers("set[0]/guess", [("set[0]/talk[3]/chat", "one"), ("set[1]/talk[0]/chat", "two")]) == {"one"}
-    assert repliers("talk[2]/guess", said) == set()
-
-
-def test_who_replied_in_place_of_another_is_who_counts() -> None:
-    reply = Event(5, 0, "model", "chat", "replied", {"model": "canary-two", "wanted": "canary-one", "text": "Hm."})
-    assert repliers("guess", replies([reply])) == {"canary-two"}
-
-
-def test_bots_guess_in_loops_and_at_the_end() -> None:
-    log = whole(EVERYTHING, "1")
-    found = {event.path: event for event in log if event.kind == "submitted" and "order" in event.data}
-    assert list(found) == ["scored[0]/guess", "which"]
-    assert set(found["scored[0]/guess"].data) == {"guess", "order"}
-    assert found["which"].data["sure"] in range(1, 6)
-    end = repliers("which", replies(log[: found["which"].seq - 1]))
-    assert end == set(study(EVERYTHING).file.models)

@@ -29,10 +29,3 @@ def test_events_of_earlier_versions_name_their_values() -> None:
     first, *others = (column.sql for column in table.columns)
     row = row_of({"table": table.name, "row": 3, "values": {first: "a"}})
     assert row == ReleasedRow(table.name, 3, {first: "a"} | dict.fromkeys(others))
-
-
-@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_an_event_holds_no_names_of_columns(table: ReleasedTable) -> None:
-    """43 names in each of 72,103 rows of DICES made a database seven times the size of its file."""
-    row = ReleasedRow(table.name, 1, dict.fromkeys((column.sql for column in table.columns), "x"))
-    assert len(orjson.dumps(imported_event(row)["values"])) == 4 * len(table.columns) + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,10 @@ from app.studies.loader import INSTRUMENTS, load_study, read_yaml
 from experiments.errors import StudyError
 from experiments.study.fields import SingleChoice, Slider
 from experiments.study.instrument import Instrument
-from experiments.study.resolve import restore
 from experiments.views.instrument_scores import keyed, limits, scores
 from storage.yaml_text import yaml_text
 
 SHIPPED = {path.stem: Instrument.model_validate(read_yaml(path)) for path in sorted(INSTRUMENTS.glob("*.yaml"))}
-SURVEY = {"step": "survey", "questions": [{"type": "number", "name": "age"}, {"instrument": "sus"}]}
 OWN: dict[str, Any] = {
     "instrument": "mine",
     "title": "Mine",
@@ -79,14 +76,6 @@ def test_its_items_become_questions_named_after_it(tmp_path: Path) -> None:
     assert survey.provides() == tuple(one.name for one in survey.questions_asked())
 
 
-def test_an_instrument_is_in_the_document_of_the_studies_that_ask_it_and_in_no_other(tmp_path: Path) -> None:
-    asking = load_study(str(study(tmp_path, {"instrument": "sus"})))
-    assert json.loads(asking.document)["instruments"].keys() == {"sus"}
-    again = restore(asking.document)
-    assert (again.hash, again.flow, again.instruments) == (asking.hash, asking.flow, asking.instruments)
-    assert "instruments" not in json.loads(load_study("demo").document)
-
-
 def test_an_instrument_of_ones_own_lies_beside_the_study_and_changes_its_hash(tmp_path: Path) -> None:
     path = study(tmp_path, {"instrument": "mine"}, own=OWN)
     one = load_study(str(path))
@@ -94,22 +83,6 @@ def test_an_instrument_of_ones_own_lies_beside_the_study_and_changes_its_hash(tm
     changed = OWN | {"scores": [{"name": "two", "items": ["a", "b"]}]}
     (tmp_path / "instruments" / "own.yaml").write_text(yaml_text(changed), encoding="utf-8")
     assert load_study(str(path)).hash != one.hash
-
-
-def test_an_instrument_within_a_protocol_is_found(tmp_path: Path) -> None:
-    (tmp_path / "protocols").mkdir()
-    protocol = {"protocol": "asks", "flow": [{"step": "survey", "questions": [{"instrument": "s-tias"}]}]}
-    (tmp_path / "protocols" / "asks.yaml").write_text(yaml_text(protocol), encoding="utf-8")
-    flow = [{"step": "consent", "text": "Yes?"}, {"each": "turn", "take": 2, "do": "asks"}, {"step": "finish"}]
-    path = tmp_path / "study.yaml"
-    path.write_text(yaml_text({"study": "asked", "title": "Asked", "flow": flow}), encoding="utf-8")
-    found = load_study(str(path))
-    assert found.instruments.keys() == {"s-tias"}
-    assert len(dict(found.steps)["turn[*]/survey"].questions_asked()) == 3
-    protocol["flow"][0]["questions"] = [{"instrument": "s-tia"}]
-    (tmp_path / "protocols" / "asks.yaml").write_text(yaml_text(protocol), encoding="utf-8")
-    with pytest.raises(StudyError, match=r"flow\[1\].do: no instrument is called 's-tia'.*Did you mean 's-tias'"):
-        load_study(str(path))
 
 
 @pytest.mark.parametrize(
@@ -123,16 +96,6 @@ def test_an_instrument_within_a_protocol_is_found(tmp_path: Path) -> None:
 def test_what_cannot_be_asked_is_an_error_with_its_place(question: dict[str, Any], said: str, tmp_path: Path) -> None:
     with pytest.raises(StudyError, match=said):
         load_study(str(study(tmp_path, question)))
-
-
-def test_a_question_called_as_an_item_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="two questions are called 'sus_3'"):
-        load_study(str(study(tmp_path, {"instrument": "sus"}, {"type": "number", "name": "sus_3"})))
-
-
-def test_an_instrument_asked_twice_on_one_screen_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="asks the instrument 'sus' twice"):
-        load_study(str(study(tmp_path, {"instrument": "sus"}, {"instrument": "sus"})))
 
 
 @pytest.mark.parametrize(
@@ -157,11 +120,6 @@ def test_a_faulty_instrument_is_an_error_with_its_name_and_place(
         load_study(str(study(tmp_path, {"instrument": "mine"}, own=OWN | change)))
 
 
-def test_an_instrument_that_comes_with_parley_is_not_replaced_in_silence(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match=r"own.yaml.*(?s:.*)is that of Parley's own 'sus'"):
-        load_study(str(study(tmp_path, {"instrument": "sus"}, own=OWN | {"instrument": "sus"})))
-
-
 # Scores
 
 
@@ -178,11 +136,6 @@ def test_the_raw_tlx_is_the_mean_of_the_six_ratings() -> None:
     items = ("mental", "physical", "temporal", "performance", "effort", "frustration")
     given = dict(zip(items, [70, 10, 45, 20, 60, 35], strict=True))
     assert values("nasa-tlx", given) == {"workload": pytest.approx(40)}
-
-
-def test_the_need_for_cognition_turns_two_items() -> None:
-    given = {"1": 4, "2": 5, "3": 2, "4": 1, "5": 3, "6": 4}
-    assert values("ncs-6", given) == {"need_for_cognition": pytest.approx((4 + 5 + 4 + 5 + 3 + 4) / 6)}
 
 
 def test_a_score_needs_as_many_answers_as_its_rule_says() -> None:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.false_alarms import FEWEST_SESSIONS, flag_rates
-from experiments.study.resolve import resolve
 from experiments.views.integrity import (
-    INDICATORS,
     WrittenScreen,
     WrittenSession,
     WrittenText,
     dossiers,
-    flagged,
-    thresholds_of,
 )
 from experiments.views.screen_measures import ClientMeasures
 from experiments.views.text_likeness import containment, resemblance, runs
@@ -67,22 +61,6 @@ def test_pasting_and_speed_by_hand() -> None:
     assert found["writing_speed"] == 300 / 20
 
 
-def test_text_that_no_key_wrote_is_fast() -> None:
-    (found,) = dossiers([session(1, screen(400, 90, typing_s=0))], {})
-    assert flagged(found[1], thresholds_of())["typing_speed"] is True
-    assert found[1]["typing_speed"] is not None
-    assert found[1]["typing_speed"].value == 400
-
-
-def test_what_cannot_be_known_is_not_made_up() -> None:
-    (found,) = values(session(1, screen(400, 90)))
-    assert found["paste_share"] is found["typing_speed"] is None, "no telemetry"
-    assert found["writing_speed"] == pytest.approx(400 / 90)
-    assert found["ai_likeness"] is found["duplicate"] is None, "no text, no other session"
-    (short,) = values(session(1, screen(40, 1, typing_s=1)))
-    assert short["typing_speed"] is short["writing_speed"] is None
-
-
 def test_an_answer_out_of_a_models_reply_is_found() -> None:
     reply = f"Let us think step by step. {STORY.upper()}! So the total is 24."
     copied, own = values(session(1, text=STORY), session(2, text=OTHER), replies=["Something else altogether.", reply])
@@ -103,30 +81,3 @@ def test_copies_in_the_same_box_name_each_other() -> None:
         3: (1.0, 1),
         4: (0.0, None),
     }
-
-
-def test_a_rate_of_false_alarms_needs_enough_sessions() -> None:
-    flags = [{"paste_share": number < 2, "duplicate": None} for number in range(FEWEST_SESSIONS)]
-    found = flag_rates(flags)
-    assert (found["paste_share"].flagged, found["paste_share"].known) == (2, FEWEST_SESSIONS)
-    assert found["paste_share"].share is not None
-    assert found["paste_share"].share.value == pytest.approx(0.1)
-    assert (found["duplicate"].known, found["duplicate"].share) == (0, None)
-    assert flag_rates(flags[1:])["paste_share"].share is None, "unknown"
-
-
-def test_each_indicator_has_a_threshold() -> None:
-    ((_, found),) = dossiers([session(1)], {})
-    assert list(found) == list(INDICATORS) == list(thresholds_of())
-
-
-def test_a_study_sets_thresholds_and_keeps_parleys_others() -> None:
-    document = {"study": "s", "title": "S", "flow": [{"step": "finish"}]}
-    chosen = thresholds_of(resolve({**document, "integrity": {"thresholds": {"duplicate": 0.3}}}, {}, {}))
-    usual = thresholds_of(resolve(document, {}, {}))
-    assert list(usual.values()) == [0.5, 12, 12, 0.5, 1, 1, 0.8]
-    assert thresholds_of() == usual
-    assert {**usual, "duplicate": 0.3} == chosen
-    one, other = session(1, text=STORY), session(2, text=f"{STORY} {OTHER}")
-    (_, found), _ = dossiers([one, other], {})
-    assert (flagged(found, usual)["duplicate"], flagged(found, chosen)["duplicate"]) == (False, True)

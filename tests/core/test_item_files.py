@@ -9,14 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from openpyxl import Workbook
 
-from app.studies import draft_files, item_files
+from app.studies import draft_files
 from app.studies.drafts import Drafts, check_text
 from app.studies.item_files import LARGEST_BYTES, ItemFiles
 from app.studies.pool_text import pools_in, with_pool
 from problems.errors import ProblemError
-from problems.tables import MOST_BYTES, Table, read_table
+from problems.tables import MOST_BYTES
 
 CSV = "Frage;eins;zwei;Lösung\nWas ist 1 + 1?;2;3;2\nWas ist 2 + 2?;5;4;4\n".encode()
 
@@ -63,47 +62,12 @@ def test_a_file_that_cannot_be_read_leaves_the_one_before(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [CSV]
 
 
-def test_an_excel_file_is_kept(files: ItemFiles) -> None:
-    book, content = Workbook(), io.BytesIO()
-    for row in (["Frage", "eins", "zwei"], ["Was ist 1 + 1?", 2, 3]):
-        book.active.append(row)
-    book.save(content)
-    table = files.keep("Fragen.XLSX", content.getvalue())
-    assert [dict(row.cells) for row in table.rows] == [{"Frage": "Was ist 1 + 1?", "eins": "2", "zwei": "3"}]
-
-
-def test_a_folder_is_not_replaced(files: ItemFiles, tmp_path: Path) -> None:
-    (tmp_path / "q.csv").mkdir()
-    with pytest.raises(ProblemError, match="something else"):
-        files.keep("q.csv", CSV)
-
-
 def test_a_file_that_unpacks_to_too_much_is_not_unpacked(files: ItemFiles) -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/worksheets/sheet1.xml", b" " * (MOST_BYTES + 1))
     with pytest.raises(ProblemError, match="bytes once unpacked"):
         files.keep("q.xlsx", packed.getvalue())
-
-
-def test_a_file_is_read_once_also_if_it_cannot_be_used(
-    files: ItemFiles, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever may look at a draft would else have the work done again by each click."""
-    files.keep("good.csv", CSV)
-    (tmp_path / "bad.csv").write_bytes(b"question,question\n")
-    read: list[str] = []
-
-    def counted(path: Path, sheet: str, question: str) -> Table:
-        read.append(path.name)
-        return read_table(path, sheet, question)
-
-    monkeypatch.setattr(item_files, "read_table", counted)
-    for _ in range(2):
-        assert len(files.read("good.csv").rows) == 2
-        with pytest.raises(ProblemError, match="twice"):
-            files.read("bad.csv")
-    assert read == ["good.csv", "bad.csv"]
 
 
 def test_what_a_killed_console_left_is_deleted(tmp_path: Path) -> None:
@@ -119,14 +83,6 @@ def test_what_a_killed_console_left_is_deleted(tmp_path: Path) -> None:
     with draft_files.held_lock(busy / draft_files.LOCK):
         draft_files.sweep_uploads(tmp_path)
     assert {path.name for path in draft.iterdir()} == {".upload-busy", ".new.part", "study.yaml"}
-
-
-def test_only_so_many_files_are_kept(files: ItemFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(item_files, "MOST_FILES", 1)
-    files.keep("q.csv", CSV)
-    files.keep("q.csv", CSV)
-    with pytest.raises(ProblemError, match="at most 1"):
-        files.keep("r.csv", CSV)
 
 
 @pytest.mark.parametrize("name", ["study.yaml", "secret.csv", "../outside.csv", "linked.csv"])

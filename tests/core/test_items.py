@@ -15,7 +15,7 @@ from problems.errors import ProblemError
 from problems.items import Items, understand
 from problems.pools import load_pool
 from problems.problem import Problem
-from problems.tables import Row, Table, of_objects
+from problems.tables import of_objects
 from problems.text import clean
 
 TEXT = st.text("abcxyz äß日", min_size=2).map(str.strip).filter(lambda text: len(text) > 1)
@@ -83,20 +83,6 @@ def test_options_can_be_a_list_in_one_column(cell: Any) -> None:
     assert options(one({"question": "Why?", "choices": cell})) == {"A": "x", "B": "y"}
 
 
-def test_medqa_has_the_key_of_the_answer_and_its_text() -> None:
-    row = {"question": "Which?", "options": {"A": "C", "B": "D"}, "answer": "D", "answer_idx": "B", "phrases": ["x"]}
-    found = items(row)
-    assert [problem.answer for problem in found.problems] == ["B"]
-    assert "phrases" in found.notes[0]
-    assert found.problems[0].tags == {"answer": "D"}
-
-
-def test_hellaswag_has_a_label_for_its_endings() -> None:
-    problem = one({"ctx": "She opens the door and", "endings": ["walks in", "is a tree"], "label": "0"})
-    assert (problem.text, problem.answer) == ("She opens the door and", "A")
-    assert one({"question": "Why?", "label": "x"}).tags == {"label": "x"}, "without options it is a tag as before"
-
-
 GPQA = ("Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3")
 SCIQ = ("correct_answer", "distractor1", "distractor2", "distractor3")
 
@@ -124,26 +110,6 @@ def test_where_the_right_option_comes_first_by_form_each_item_has_an_order_of_it
     ), "the order follows from the id alone"
 
 
-def test_one_best_wrong_answer_is_taken_before_a_list_of_wrong_ones() -> None:
-    row = {"Question": "?", "Best Answer": "w", "Best Incorrect Answer": "x", "Incorrect Answers": "x; y"}
-    assert {*options(one(row)).values()} == {"w", "x"}
-
-
-def test_an_order_of_the_table_s_own_stays() -> None:
-    rows = [{"choices": [*"wxyz"], "labels": labels} for labels in ([1, 0, 0, 0], [0, 0, 1, 0])]
-    found = items(*({"question": "?", "mc1_targets": row} for row in rows))
-    assert [[option.text for option in problem.options] for problem in found.problems] == [[*"wxyz"]] * 2
-    assert [problem.answer for problem in found.problems] == ["A", "C"]
-
-
-@pytest.mark.parametrize("base", [0, 1, "0"])
-def test_where_numbers_begin_can_be_told(base: Any) -> None:
-    """And then a number is never the text of an option."""
-    row = {"question": "?", "choices": ["4", "3", "2", "1"], "answer": 2}
-    assert one(row, answers_from=base).answer == "ABCD"[2 - int(base)]
-    assert "answers_from" in fault({**row, "choices": [*"abcd"]})
-
-
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
@@ -157,14 +123,6 @@ def test_options_of_another_shape_are_told(cell: Any, says: str) -> None:
     assert says in fault({"question": "?", "options": cell})
 
 
-def test_a_cell_that_cannot_be_used_is_a_fault_of_its_row() -> None:
-    rows = (Row("row 1", {"question": "Why?"}, {"t": "is #N/A"}), Row("row 2", {"question": "How?"}))
-    table = Table(("question", "t"), rows)
-    found = understand(table, {}, "mine")
-    assert [(len(found.problems), told.partition(":")[0]) for told in found.faults] == [(1, "row 1")]
-    assert not understand(table, {"tags": []}, "mine").faults, "unless it is not used"
-
-
 @given(texts=st.lists(TEXT, min_size=2, max_size=26, unique_by=str.casefold), data=st.data())
 def test_an_answer_is_a_key_a_text_or_a_number(texts: list[str], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(texts) - 1))
@@ -173,16 +131,6 @@ def test_an_answer_is_a_key_a_text_or_a_number(texts: list[str], data: st.DataOb
     for answer, also in ((key, ()), (key.lower(), ()), (texts[place], ()), (place, (first,)), (place + 1, (last,))):
         found = items({"question": "?", "options": texts, "answer": answer}, *also)
         assert (found.faults, found.problems[0].answer) == ((), key)
-
-
-def test_questions_may_have_fewer_options_than_others_and_none() -> None:
-    found = items(
-        {"question": "1", "a": "x", "b": "y", "c": "z", "answer": "z"},
-        {"question": "2", "a": "x", "b": "y"},
-        {"question": "3", "answer": "a text of its own"},
-    )
-    assert [len(problem.options) for problem in found.problems] == [3, 2, 0]
-    assert [problem.answer for problem in found.problems] == ["C", None, "a text of its own"]
 
 
 @pytest.mark.parametrize(
@@ -204,12 +152,6 @@ def test_a_row_that_cannot_be_used_is_told_with_what_was_allowed(row: dict[str, 
     assert says in told
 
 
-def test_good_rows_are_shown_beside_bad_ones() -> None:
-    found = items({"question": "1"}, {"topic": "x"}, {"question": "3", "id": "a"}, {"question": "4", "id": "a"})
-    assert [problem.text for problem in found.problems] == ["1", "3", "4"]
-    assert [told.partition(":")[0] for told in found.faults] == ["row 2", "row 4"]
-
-
 @pytest.mark.parametrize(
     ("columns", "says"),
     [
@@ -223,14 +165,6 @@ def test_columns_that_are_not_there_are_told_with_those_that_are(columns: dict[s
     assert found.problems == ()
     with pytest.raises(AssertionError, match=says):
         raise AssertionError("\n".join(found.faults))
-
-
-@pytest.mark.parametrize(
-    "columns", [{"frage": "x"}, {"question": ["x"]}, {"tags": "x"}, {"options": [1]}, {"answers_from": 2}, {"sheet": 5}]
-)
-def test_a_wrong_map_of_columns_is_refused(columns: dict[str, Any]) -> None:
-    with pytest.raises(ProblemError, match="columns"):
-        items({"question": "?"}, **columns)
 
 
 TEXTS = st.text().map(clean)
@@ -252,12 +186,6 @@ def test_any_row_is_an_item_or_one_clear_error(row: dict[str, Any]) -> None:
         assert Problem.from_json(json.loads(json.dumps(problem.to_json()))) == problem
 
 
-def test_a_study_file_may_hold_its_items(tmp_path: Path) -> None:
-    pool = {"items": [{"question": "Why?", "options": ["x", "y"], "answer": "y", "topic": "Algebra"}]}
-    (problem,) = load_pool(pool, "quiz", tmp_path)
-    assert (problem.id, problem.answer, problem.tags) == ("quiz-1", "B", {"topic": "Algebra"})
-
-
 @pytest.mark.parametrize(
     "pool",
     [
@@ -274,15 +202,3 @@ def test_a_pool_that_contradicts_itself_is_refused(pool: dict[str, Any], tmp_pat
     (tmp_path / "x.csv").write_text("question\nWhy?\n")
     with pytest.raises(ProblemError):
         load_pool(pool, "quiz", tmp_path)
-
-
-def test_options_that_read_the_same_and_a_missing_answer_are_noted() -> None:
-    rows = [{"question": f"{at}?", "options": ["1", "2"], "answer": "A"} for at in range(4)]
-    rows[1] |= {"options": ["1", " 1"]}
-    rows[3] |= {"answer": ""}
-    notes = items(*rows).notes
-    assert [(note.partition(":")[0], note.count(",")) for note in notes] == [
-        ("two options read the same", 0),
-        ("no answer is marked as right", 0),
-    ]
-    assert items(rows[0]).notes == ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.clock import VirtualClock
-from app.web.console.background_cache import MOST, CachedResult, StaleWhileRevalidate
+from app.web.console.background_cache import CachedResult, StaleWhileRevalidate
 from tests.fakes.workers import Held
 
 START_US = 1_000_000_000
@@ -31,13 +31,6 @@ class Study:
         return self.latest.get(key)
 
 
-def test_nothing_is_there_until_it_is_computed_and_nobody_waits() -> None:
-    study = Study()
-    assert study.look() == CachedResult(None, None, True)
-    assert study.workers.work() == 1
-    assert study.look() == CachedResult("demo: 1", START_US, False)
-
-
 def test_however_many_look_it_is_computed_once() -> None:
     study = Study()
     for _ in range(5):
@@ -59,30 +52,6 @@ def test_while_it_is_computed_anew_the_last_result_is_shown_with_its_time() -> N
     assert study.look() == CachedResult("demo: 2", START_US + 31_000_000, False)
 
 
-def test_facts_that_come_fast_do_not_make_it_compute_all_the_time() -> None:
-    study = Study()
-    computed = 0
-    for _ in range(120):  # a fact and a look each second, for two minutes
-        study.facts += 1
-        study.look()
-        computed += study.workers.work()
-        study.clock.advance(1)
-    assert computed == 4
-
-
-def test_facts_that_come_while_it_is_computed_are_not_missed() -> None:
-    study = Study()
-    study.look()
-    (future, call), study.workers.waiting = study.workers.waiting[0], []
-    future.set_result(call())
-    study.facts = 2  # after it was read, before it was collected
-    study.look()
-    study.clock.advance(31)
-    assert study.look().busy
-    study.workers.work()
-    assert study.look().value == "demo: 2"
-
-
 def test_what_fails_is_raised_once_and_tried_again_later() -> None:
     study = Study()
     study.facts = -1
@@ -96,16 +65,3 @@ def test_what_fails_is_raised_once_and_tried_again_later() -> None:
     study.look()
     study.workers.work()
     assert study.look().value == "demo: 3"
-
-
-def test_only_so_many_results_are_kept_and_the_busy_ones_stay() -> None:
-    study = Study()
-    study.look("first")
-    for number in range(3 * MOST):
-        study.look(f"{number}")
-    assert study.look("first").busy
-    study.workers.work()
-    for number in range(MOST):
-        study.look(f"more {number}")
-    study.workers.work()
-    assert study.look("0").value is None  # long forgotten

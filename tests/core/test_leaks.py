@@ -19,15 +19,6 @@ TELLING = {
     "I was trained on data up to 2021.": ("I was trained on data up to",),
     "Ask gpt-3.5-turbo, GPT-4o or Llama-3.1-8b-instruct.": ("gpt-3.5-turbo", "GPT-4o", "Llama-3.1-8b-instruct."),
 }
-INNOCENT = (
-    "Claude Shannon founded information theory.",
-    "The Gemini constellation is visible in winter.",
-    "A llama is an animal; Apple trees are not.",
-    "Let $f$ be a meta-function. You may google it.",
-    "The cut-off frequency is 5 Hz, and the training set has 100 items.",
-    "I am sure that $x = 4$.",
-    "Use the phi function, phi-function, and command line.",
-)
 
 
 @pytest.mark.parametrize("text", TELLING)
@@ -50,17 +41,6 @@ def test_whatever_a_pattern_means_is_found(pattern: str, data: st.DataObject) ->
 def test_a_model_that_names_itself_is_heard(name: str) -> None:
     assert leaks(f"I am {name}.") == (name,)
     assert leaks(f"An AI made by\u2003{name.upper()}.") == (name.upper(),)
-
-
-@pytest.mark.parametrize("text", INNOCENT)
-def test_other_meanings_are_left_alone(text: str) -> None:
-    assert leaks(text) == ()
-    assert masked(text) == text
-
-
-def test_the_studys_own_names_count() -> None:
-    assert leaks("Here tutor-a speaks.", ["tutor-a", "tutor-b"]) == ("tutor-a",)
-    assert leaks("Here a tutor speaks.", ["tutor-a"]) == ()
 
 
 @given(st.text(), st.lists(st.text(max_size=5), max_size=3))

@@ -44,20 +44,6 @@ def test_a_name_is_read_in_every_spelling(by: str, words: list[str]) -> None:
             assert read_ids([(prefix + name, PID)], ANY) == LinkIds(ParticipantId(by, PID)), name
 
 
-def test_a_second_question_mark_begins_no_value() -> None:
-    for link in (f"lang=de?PROLIFIC_PID={PID}&SESSION_ID=t", f"a=b?c=d?prolific_pid={PID}&SESSION_ID=t"):
-        assert read(link) == LinkIds(ParticipantId("prolific", PID, "t"))
-    assert read("pid=a?b") == LinkIds(unreadable=UnreadableId("malformed", "pid"))
-
-
-def test_the_submission_is_read_as_the_person_is() -> None:
-    assert read(f"prolific_pid={PID}&study_id=s&session_id=t") == LinkIds(ParticipantId("prolific", PID, "t"))
-    assert read("participantid=A1&assignmentid=B2") == LinkIds(ParticipantId("connect", "A1", "B2"))
-    assert read("workerId=A1&assignmentId=B2&hitId=C3") == LinkIds(ParticipantId("panel", "A1", "B2"))
-    left = read(f"PROLIFIC_PID={PID}&SESSION_ID={{{{%SESSION_ID%}}}}")
-    assert left == LinkIds(ParticipantId("prolific", PID), UnreadableId("unfilled", "SESSION_ID"))
-
-
 UNFILLED = [
     "{{%PROLIFIC_PID%}}", "{{PROLIFIC_PID}}", "{PROLIFIC_PID}", "[ID]", "[%PID%]", "${e://Field/PROLIFIC_PID}", "%ID%",
     "%SURVEY_CODE%", "<id>", "$id", "#ID#", "__ID__", "@PID@", "PROLIFIC_PID", "undefined", "null", "None", "", " ",
@@ -81,10 +67,6 @@ def test_a_placeholder_is_no_id(name: str, value: str) -> None:
 def test_an_id_has_one_form_or_is_refused(value: str, id_: str) -> None:
     assert clean_id(value) == id_
     assert clean_id(id_) == id_
-
-
-def test_what_has_a_value_that_is_no_id_is_malformed() -> None:
-    assert read("PROLIFIC_PID=two+words") == LinkIds(unreadable=UnreadableId("malformed", "PROLIFIC_PID"))
 
 
 def test_two_ids_are_not_chosen_from_and_one_id_twice_is_one() -> None:
@@ -122,21 +104,6 @@ LOOKALIKES = [
 def test_an_unknown_parameter_that_looks_like_an_id_is_said(name: str, value: str, reason: str) -> None:
     found = read_ids([("lang", "de"), (name, value)], ANY)
     assert (found.person, found.unreadable) == (None, UnreadableId(reason, name))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("link", [
-    "", "lang=de", "utm_source=x&utm_id=123", "fbclid=IwAR2xyz0123456789abcdef", "gclid=Cj0KCQiA1234", "source=mail",
-    "STUDY_ID=s&SESSION_ID=t", "date=2026-11-26", "valid=1&paid=0&grid=3", "condition=b", "projectId=3", "country=de",
-])  # fmt: skip
-def test_other_parameters_are_no_ids(link: str) -> None:
-    assert read(link) == LinkIds()
-
-
-def test_an_id_is_never_reported_as_the_name_of_a_parameter() -> None:
-    for link in (PID, f"{PID}=", "jo@example.org_id=1", "a3xk21lmnop9qr"):
-        assert read(link).unreadable == UnreadableId("unknown", "")
-    for link in (PID, f"PROLIFIC_PID={PID}%00", f"x={PID}"):
-        assert PID not in repr(read(link))
 
 
 NAMES = st.one_of(st.text(max_size=12), st.sampled_from([p.id for p in RECRUITERS.values()] + sorted(GENERAL)))

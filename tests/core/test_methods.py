@@ -7,11 +7,8 @@ from hypothesis import strategies as st
 from app.ai_alone.methods import registry
 from app.ai_alone.methods.answer_extraction import extracted
 from app.ai_alone.methods.base import MethodContext, SampleResult
-from app.ai_alone.methods.free_text_no_options import close
-from app.ai_alone.methods.multiple_choice import read_letter
 from app.ai_alone.methods.registry import METHODS
 from app.backends.model_ref import ModelRef
-from app.errors import AloneError, MethodUnknown
 from experiments.study.sections.ai_alone import SLOTS, AiAlonePrompts, AiAloneSpec
 from experiments.study.sections.model_spec import ModelSpec
 from problems.problem import Option, Problem
@@ -42,39 +39,6 @@ def said(name, *texts, terms=TERMS):
 
 
 # What is asked
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_call_is_at_chatbench_s_temperature_under_its_system_prompt(name):
-    for step in range(METHODS.find(name).steps):
-        question = asked(name, *[""] * step)
-        assert question.request.temperature == 0.7
-        own = step < METHODS.find(name).own
-        assert question.request.messages[0].text == f"You are a helpful {'AI ' if own else ''}assistant."
-        assert question.asked is (MODEL if own else READER)
-        assert question.request.options == ({"top_p": 1} if own else {})
-
-
-def test_a_letter_has_ten_tokens_and_words_a_thousand():
-    tokens = {
-        name: [asked(name, *[""] * step).request.max_tokens for step in range(METHODS.find(name).steps)]
-        for name in NAMES
-    }
-    assert tokens == {
-        "letter_only_zero_shot": [10],
-        "letter_only_few_shot": [10],
-        "free_text": [1000, 1000],
-        "free_text_no_options": [1000, 1000, 1000],
-        "zero_shot_cot": [1000, 10],
-        "zero_shot_cot_direct": [1000, 10],
-    }
-
-
-def test_a_letter_is_ordered_before_the_question_and_awaited_after_it():
-    ((_, text),) = said("letter_only_zero_shot")
-    order, _, rest = text.partition("\n\n")
-    assert "single letter" in order
-    assert rest == f"Question: {LETTERED}\nAnswer:"
 
 
 def test_five_examples_of_the_same_dataset_stand_before_the_question_with_their_answers():
@@ -113,17 +77,6 @@ def test_every_prompt_is_a_key_of_the_study():
     assert asked("letter_only_zero_shot", terms=terms).request.messages[-1].text == (
         f"letter_only_zero_shot: {LETTERED}"
     )
-
-
-def test_what_a_method_lacks_is_said_with_the_way_to_have_it():
-    bare = MethodContext(MODEL, AiAloneSpec())
-    for name in ("free_text", "free_text_no_options"):
-        with pytest.raises(AloneError, match="--extractor MODEL"):
-            asked(name, "It is 13.", terms=bare)
-    with pytest.raises(AloneError, match="5 examples of 'elementary_mathematics' are needed and there are 0"):
-        asked("letter_only_few_shot", terms=bare)
-    with pytest.raises(MethodUnknown, match="Did you mean 'free_text'"):
-        METHODS.find("fre_text")
 
 
 # What replies come to
@@ -224,36 +177,6 @@ def test_without_options_the_extractor_says_whether_words_mean_the_same(text, ou
     assert method.read(QUESTION, ["Thirteen.", read, text]) == SampleResult(*outcome)
 
 
-def test_without_options_close_numbers_need_no_check_and_no_attempt_is_wrong():
-    method = METHODS.find("free_text_no_options")
-    assert method.read(QUESTION, ["…", reading(value='"13.0"')]) == SampleResult(ANSWERED, "13.0", True)
-    assert method.read(QUESTION, ["…", reading(value="13")]) == SampleResult(ANSWERED, "13", True)
-    assert method.read(QUESTION, ["…", reading("false")]) == SampleResult(ANSWERED, None, False)
-    assert method.read(QUESTION, ["…", reading(value="null")]) == SampleResult(ANSWERED, None, False)
-    assert method.read(QUESTION, ["…", "thirteen"]) == SampleResult(UNPARSED)
-
-
-NUMBERS = {
-    ("4,079", "4079"): True,
-    ("$12", "12.00"): True,
-    ("1/2", "0.5"): True,
-    ("−3", "-3"): True,
-    ("0.1", "1/10"): True,
-    ("13", "13.000001"): False,
-    ("1/0", "1/0"): False,
-    ("12 cm", "12"): False,
-    ("1e3", "1000"): False,
-    ("١٢", "12"): True,
-    ("", ""): False,
-    ("9" * 400, "9" * 400): False,
-}
-
-
-@pytest.mark.parametrize(("pair", "same"), NUMBERS.items())
-def test_numbers_are_compared_as_numbers(pair, same):
-    assert close(*pair) is same
-
-
 ANYTHING = st.text() | st.text(alphabet=' {}"ABab:,().truefalsnyo\n') | st.sampled_from([*LETTERS, *READINGS])
 
 
@@ -272,12 +195,6 @@ def test_whatever_is_replied_a_sample_ends_and_what_counts_is_right_only_with_th
         assert not (found.right and found.answer is None)
         if name != "free_text_no_options":
             assert bool(found.right) == (found.kind == ANSWERED and found.answer == "B")
-
-
-@given(st.text(), st.sampled_from(["yes", "no", "B"]))
-def test_a_letter_that_is_no_option_s_is_never_right(text, key):
-    asked_of = Problem("q", "?", "?", "d", (Option("yes", "y", "y"), Option("no", "n", "n")), "yes")
-    assert read_letter(asked_of, text).right is (text.strip()[:1] == "A")
 
 
 @given(st.text())

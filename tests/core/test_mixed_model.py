@@ -42,9 +42,3 @@ def test_without_its_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     (finding,) = odds(answers)
     assert finding.estimates == ()
     assert "pip install 'parley-studies[analysis]'" in finding.note
-
-
-def test_what_does_not_vary_has_no_model() -> None:
-    answers = drawn(PLANTED, np.random.default_rng(2))
-    assert mixed_model(answers.assign(acc=1.0)) is None
-    assert mixed_model(answers[answers["worker_id"] == answers["worker_id"].iloc[0]]) is None

@@ -11,16 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bots.random_bot import RandomBot
-from app.bots.users.chat_user import chat_task_of
 from experiments.errors import Refused
-from experiments.events import Action, Event
-from experiments.session.conversation import REFUSED, turns
+from experiments.events import Action
+from experiments.session.conversation import REFUSED
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.screen import ChatView, Screen
-from experiments.views.problem_history import problem_turns
 from problems.problem import Option, Problem
 from storage.schemas import arena, arena_2025
 from tests.fakes.examples import examples
@@ -109,15 +106,6 @@ def test_a_refused_message_is_changed_and_sent_again_and_counts_once(reason: str
     assert talk.prompts() == [["Something good", "Well.", "More"]]
 
 
-def test_the_pairs_that_released_files_hold_have_no_refused_message() -> None:
-    talk = Talk(rate_each=["helpfulness"]).say("Bad", FILTER).do("say", text="Good")
-    talk.do("reply", "model", text="Well.", model="one").do("rate", helpfulness="2")
-    (unit,) = problem_turns(talk.study, talk.state)
-    (turn,) = unit.spoken()
-    assert (turn.message.data["text"], turn.reply.data["text"], turn.ratings) == ("Good", "Well.", {"helpfulness": 2})
-    assert len(turns(talk.state.facts[talk.screen.path])) == 1
-
-
 def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the_tries() -> None:
     talk = Talk(min_messages=2, on_failure={"after_retries": 2}).say("Hello", DOWN)
     for _ in range(2):
@@ -126,17 +114,6 @@ def test_a_server_that_fails_is_asked_again_and_the_screen_can_be_left_after_the
     assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("retry", "submit"), 0, True)
     talk.do("retry").do("reply", "model", text="Well.", model="one")
     assert (talk.actions, talk.chat.minimum, talk.chat.way_on) == (("say",), 2, False), "a reply makes it as it was"
-
-
-def test_a_log_in_which_a_refused_message_was_retried_means_what_it_did() -> None:
-    """As builds wrote it that offered to try again."""
-    talk = Talk(max_messages=3).say("Hello", FILTER)
-    retried = Event(talk.state.seq + 1, 0, "participant", talk.screen.path, "retried", {})
-    talk.state = fold([retried], talk.state)
-    assert talk.prompts() == [["Hello"]]
-    talk.do("reply", "model", text="Well.", model="one")
-    assert [said.ended for said in talk.chat.messages] == ["", ""]
-    assert talk.chat.remaining == 2
 
 
 @pytest.mark.parametrize(
@@ -168,15 +145,6 @@ def test_a_reply_that_was_stopped_is_no_failure_and_gives_its_message_back(step:
     assert talk.prompts() == [["Hello"]] * len(columns)
 
 
-def test_a_log_in_which_a_stopped_reply_was_requested_again_means_what_it_did() -> None:
-    """As builds wrote it that offered to try again."""
-    talk = Talk(max_messages=3).do("say", text="Hello").do("stop").fails("stopped")
-    talk.state = fold([Event(talk.state.seq + 1, 0, "participant", talk.screen.path, "retried", {})], talk.state)
-    assert talk.prompts() == [["Hello"]]
-    talk.do("reply", "model", text="Well.", model="one")
-    assert ([said.ended for said in talk.chat.messages], talk.chat.remaining) == (["", ""], 2)
-
-
 def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> None:
     talk = Talk("compare", max_messages=2, continue_with="winner")
     talk.do("say", text="Bad").do("reply", "model", text="Well.", model="one", slot="a").fails(FILTER, "b")
@@ -197,13 +165,6 @@ def test_in_columns_a_message_that_one_model_refused_is_replaced_in_all() -> Non
         assert ("Good" in texts, "Bad" in texts) == (True, False), released.__name__
     said = [event for event in talk.state.events if event.kind == "said"]
     assert (len(said), "models" in said[0].data, "models" in said[1].data) == (3, True, False)
-
-
-def test_a_column_that_never_comes_holds_nobody() -> None:
-    talk = Talk("compare", min_messages=3).do("say", text="Hello")
-    talk.do("reply", "model", text="Well.", model="one", slot="a").fails(DOWN, "b")
-    assert talk.actions == ("retry",)
-    assert talk.do("retry", slot="b").fails(DOWN, "b").actions == ("retry", "submit")
 
 
 reasons = st.sampled_from([FILTER, "context_length_exceeded", DOWN, "timeout_first_token", "empty_reply"])
@@ -261,20 +222,3 @@ def test_columns_whose_models_always_fail_can_be_left(least: int, when: str, rea
     talk = Talk("compare", min_messages=least, max_messages=4, vote_when=when)
     some_of(talk, moves, 12)
     assert goes_on_to_the_end(talk, reason)
-
-
-@pytest.mark.parametrize("reason", [FILTER, DOWN])
-def test_bots_do_what_is_offered(reason: str) -> None:
-    """A random one leaves in the end where each of its messages is refused; one that talks is asked for another."""
-    talk, bot = Talk(min_messages=2, answer=True).say("Hello", reason), RandomBot("1")
-    task = chat_task_of(talk.screen)
-    assert (task is not None and task.may_say, task is None) == ((True, False) if reason == FILTER else (False, True))
-    for _ in range(30):
-        if talk.screen.ended:
-            break
-        kind, values = bot.act(talk.screen)
-        assert kind in talk.actions
-        talk.do(kind, **values)
-        if pending_tasks(talk.study, talk.state):
-            talk.fails(reason)
-    assert talk.screen.ended == (reason == FILTER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, time
+from datetime import datetime
 
 import pytest
 from hypothesis import given
@@ -73,12 +73,6 @@ def test_a_number_is_as_the_sheet_shows_it(value: float, code: str, wanted: str 
 )
 def test_a_moment_is_as_the_sheet_shows_it(code: str, wanted: str | None) -> None:
     assert moment_text(MOMENT, code) == wanted
-
-
-def test_a_time_has_no_day_and_a_day_may_have_a_time() -> None:
-    assert moment_text(time(14, 30), "h:mm AM/PM") == "2:30 PM"
-    assert moment_text(time(14, 30), "d mmm") is None
-    assert moment_text(date(2026, 1, 2), "d mmm h:mm") == "2 Jan 0:00"
 
 
 @given(value=st.floats(allow_nan=False, allow_infinity=False), code=st.text('0#?,.%;"\\_*[]$-+ dmyhsGeneral@'))

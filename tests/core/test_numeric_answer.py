@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.web.participant.view import StudyContext, render_page
-from experiments.errors import Refused, StudyError
+from experiments.errors import StudyError
 from experiments.session.engine import screen
 from experiments.session.state import visited
 from experiments.study.fields import Number, Slider
@@ -81,15 +81,6 @@ def test_both_ends_of_a_tolerance_are_right(answer: Any, size: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "sent", [{"answer": "5"}, {"answer_confidence": "5"}, {"answer": "5", "answer_confidence": "101"}]
-)
-def test_both_are_needed(sent: dict[str, str]) -> None:
-    study = asking(numeric("5"), ask_confidence=True)
-    with pytest.raises(Refused):
-        act(study, begun(study), **sent)
-
-
-@pytest.mark.parametrize(
     ("problem", "keys", "said"),
     [
         (numeric("5 kg"), {}, "'n' has the answer '5 kg'; write a number"),
@@ -107,26 +98,6 @@ def test_what_cannot_be_asked_is_refused(problem: dict[str, Any], keys: dict[str
     with pytest.raises(StudyError) as caught:
         asking(problem, **keys)
     assert said in str(caught.value)
-
-
-def test_the_right_number_may_be_unknown() -> None:
-    study = asking(numeric(None))
-    state = act(study, begun(study), answer="7")
-    assert facts(state, "submitted")[0].data["answer"] == 7
-    assert not questions(study, state)[0].correct()
-
-
-@pytest.mark.parametrize("tolerance", ["-1", "a bit", "%", "nan", "inf"])
-def test_a_tolerance_is_a_number_or_a_share(tolerance: str) -> None:
-    with pytest.raises(ValueError, match="is no tolerance"):
-        NumericAnswer(tolerance=tolerance)
-
-
-@pytest.mark.parametrize("key", [{"number": {}}, {"ask_confidence": True}])
-def test_a_chat_without_an_answer_asks_neither(key: dict[str, Any]) -> None:
-    chat = {"step": "chat", "model": "m", **key}
-    with pytest.raises(StudyError, match="needs `answer: true`"):
-        study_of({"each": "question", "of": "questions", "flow": [chat]}, problems=[numeric("5")])
 
 
 def test_confidence_before_the_answer_in_points() -> None:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.chatbench.over_questions import CODE, CORRECTED, PRINTED, TOTAL, of_models, of_people, one_way
-from app.analysis.intervals import codes, student
+from app.analysis.chatbench.over_questions import CODE, CORRECTED, PRINTED, TOTAL, of_people
+from app.analysis.intervals import codes
 from tests.fakes.planted import DATASETS, Planted, drawn
 
 Row = tuple[int, int, int]
@@ -74,34 +74,6 @@ def test_the_papers_standard_errors_are_its_formulas(rows: list[Row]) -> None:
     assert found[TOTAL] == pytest.approx(sqrt((fmean(own) + variance(shares)) / len(shares)), abs=1e-9)
     code = np.std(pd.Series(shares)) / np.sqrt(len(shares))  # analyze_results.py: group_by_question_and_summarize
     assert found[CODE] == pytest.approx(code, abs=1e-9)
-
-
-def test_where_each_answer_stands_alone_it_is_the_usual_variance() -> None:
-    hits = np.array([1.0, 0, 1, 1, 0, 1])
-    each = codes(range(6))
-    assert one_way(hits, each, each) == pytest.approx(variance(hits.tolist()) / 6, abs=1e-12)
-
-
-def test_one_participant_or_one_question_is_not_enough_for_everything() -> None:
-    alone = of_people(np.array([1.0, 0.0]), codes(["a", "a"]), codes(["q", "r"]))
-    assert (alone.interval.value, alone.interval.low) == (0.5, None)
-    assert "needs 2 participants; there is 1" in alone.interval.why
-    single = of_people(np.array([1.0, 0, 1, 1]), codes(list("abcd")), codes(list("qqqq")))
-    assert single.further.keys() == {"questions", CORRECTED}
-    assert single.interval.low is not None
-    assert of_models(np.array([0.4]), np.array([50.0])).interval.why
-
-
-def test_models_alone_go_by_how_questions_vary_and_never_beyond_their_answers() -> None:
-    shares, counts = np.array([0.2, 0.9, 0.5]), np.array([50.0, 50, 50])
-    found = of_models(shares, counts)
-    spread = variance(shares.tolist()) / 3
-    share, t = fmean(shares), student(2)
-    worth = share * (1 - share) / spread
-    for end in (found.interval.low, found.interval.high):
-        assert end is not None
-        assert (share - end) ** 2 == pytest.approx(t * t * end * (1 - end) / worth, abs=1e-9)
-    assert found.further[CORRECTED] == pytest.approx(sqrt(spread), abs=1e-9)
 
 
 def covered(planted: Planted, chance: np.random.Generator) -> Iterator[tuple[str, tuple[str, ...], bool]]:

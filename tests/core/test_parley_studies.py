@@ -42,17 +42,6 @@ def test_a_file_of_the_folder_does_not_get_in_the_way(tmp_path: Path, name: str)
     assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
-def test_a_file_that_was_imported_before_is_named(tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("")
-    done = python(tmp_path, "import app, parley_studies")
-    assert done.returncode == 1
-    last = done.stderr.splitlines()[-1]
-    assert last.startswith(
-        f"ImportError: {tmp_path / 'app.py'} was imported as 'app', and Parley has a package of that"
-    )
-    assert "Rename the file and restart Python" in last
-
-
 def test_a_database_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
     file = tmp_path / "nope.db"
     with pytest.raises(StorageError, match=f"There is no database {re.escape(str(file))}.*open_database"):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.column_types import JsonColumn, PythonLiteral, TextColumn, all_texts, literal
-from storage.datasets.exports.personal_data import KINDS, MARKS, mask
+from storage.datasets.exports.personal_data import MARKS, mask
 from storage.datasets.exports.screening import Screening, screened_cell
 from storage.schemas.base import Column
 
@@ -69,18 +69,9 @@ def test_what_has_the_form_of_personal_data_is_masked(kind: str, text: str, arou
     assert (masked, found) == (around.format(MARKS[kind]), {kind: 1})
 
 
-@pytest.mark.parametrize("text", BORN)
-def test_a_date_is_masked_where_it_is_said_to_be_of_a_birth(text: str) -> None:
-    assert mask(text) == (BORN[text].format(MARKS["date_of_birth"]), {"date_of_birth": 1})
-
-
 @pytest.mark.parametrize("text", NOT_FOUND)
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert mask(text) == (text, {})
-
-
-def test_every_kind_is_tried() -> None:
-    assert set(FOUND) == set(KINDS)
 
 
 PIECES = st.one_of(
@@ -102,12 +93,6 @@ def test_what_is_masked_is_counted(text: str) -> None:
     masked, found = mask(text)
     for kind, sign in MARKS.items():
         assert masked.count(sign) - text.count(sign) == found[kind] or masked == text
-
-
-def test_a_long_text_takes_no_time() -> None:
-    for piece in ("a", "1", "1 ", "a.", "http://", "born ", "+1", "(12", "DE89 ", "abcd:"):
-        text = piece * (20_000 // len(piece))
-        assert mask(text)[0] or text
 
 
 COLUMNS = (
@@ -138,6 +123,6 @@ def test_only_free_text_is_touched_and_keeps_its_type(made: list[tuple[str, str,
         assert all(screened_cell(row[n], COLUMNS[n]) == (row[n], {}) for n in (1, 2, 3))
 
 
-def test_an_imported_value_that_is_no_text_is_masked_too() -> None:
-    cell, found = screened_cell([{"role": "You", "content": "a@example.org"}], COLUMNS[2])
-    assert (cell, found) == ([{"role": "You", "content": "[EMAIL]"}], {"email": 1})
+@pytest.mark.parametrize("text", BORN)
+def test_a_date_is_masked_where_it_is_said_to_be_of_a_birth(text: str) -> None:
+    assert mask(text) == (BORN[text].format(MARKS["date_of_birth"]), {"date_of_birth": 1})

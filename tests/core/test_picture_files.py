@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from app.studies import picture_files
 from app.studies.picture_files import PREVIEW, PictureFiles
 from problems.errors import ProblemError
 from problems.pictures import MOST_BYTES, MOST_PIXELS, read_picture
@@ -68,19 +67,3 @@ def test_what_cannot_be_shown_leaves_the_picture_before(name: str, content: byte
         PictureFiles(tmp_path).keep(name, content)
     assert str(tmp_path) not in str(refused.value)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [drawn()]
-
-
-def test_a_draft_has_only_so_many_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_files, "MOST_PICTURES", 1)
-    PictureFiles(tmp_path).keep("a.png", drawn())
-    PictureFiles(tmp_path).keep("a.png", drawn(rising=True))
-    with pytest.raises(ProblemError, match="at most 1"):
-        PictureFiles(tmp_path).keep("b.png", drawn())
-
-
-def test_a_file_that_is_no_picture_is_listed_with_the_reason(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(b"%PDF-1.7\n")
-    (tmp_path / "b.txt").write_bytes(drawn())
-    (one,) = PictureFiles(tmp_path).all()
-    assert (one.name, one.picture) == ("a.png", None)
-    assert "a PDF" in one.fault

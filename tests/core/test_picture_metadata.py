@@ -80,11 +80,6 @@ def test_metadata_are_removed_and_all_that_is_shown_stays(format_: str, orientat
     assert picture_from_bytes(content, "a") == (picture, content), "there is nothing more to remove"
 
 
-@pytest.mark.parametrize("format_", FORMATS)
-def test_a_picture_without_metadata_stays_as_it_is(format_: str) -> None:
-    assert picture_from_bytes(drawn(format_=format_), "a")[1] == drawn(format_=format_)
-
-
 @given(st.sampled_from(FORMATS), st.integers(0, 3000), st.binary(min_size=1, max_size=3))
 @example("JPEG", 5, b"\0")  # a segment shorter than its own length: nobody knows where the next one begins
 def test_a_damaged_picture_is_shown_or_refused_in_words(format_: str, at: int, put: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,6 @@ from app.ai_alone.plan import AiAloneRequest, cells
 from app.rendering import markdown
 from app.studies.loader import load_study
 from experiments.errors import StudyError
-from experiments.study.checks.lint import advice
-from experiments.study.resolve import restore
 from experiments.study.study import Study
 from problems.errors import ProblemError
 from problems.pictures import (
@@ -139,51 +136,9 @@ def test_the_pictures_of_a_text_are_those_that_the_page_would_show(text: str) ->
     assert markdown.html(text, pictures=there).count("<img ") == len(ASKING[text])
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "![a](x.png)",
-                "`",
-                "``",
-                "\n",
-                "\n\n",
-                "    ",
-                "~~~\n",
-                "[r]",
-                "![",
-                "](x.png)",
-                "*",
-                "|",
-                "> ",
-                "- ",
-                "\\",
-                "[r]: x.png",
-                "![b][r]",
-                "<!--",
-                "<img src=x.png>",
-                "w",
-            ]
-        ),
-        max_size=12,
-    )
-)
-def test_the_page_shows_no_picture_that_was_not_found(parts: list[str]) -> None:
-    text = "".join(parts)
-    shown = markdown.html(text, pictures=PictureMap({"x.png": Picture("0" * 64, "image/png", 1, 1)})).count("<img ")
-    assert shown == len(embeds(text))
-
-
 def test_a_model_reads_the_alternative_text_and_never_an_address() -> None:
     there = PictureMap({"x.png": Picture("0" * 64, "image/png", 1, 1)})
     assert described("See ![a [line]](x.png 'no') and `![b](y.png)`.", there) == "See ![a [line]] and `![b](y.png)`."
-
-
-@pytest.mark.parametrize("form", ["{}", "`{}`", '<a href="{}">', "[see]: <x> {}"])
-def test_an_address_that_is_no_pictures_stays_as_it_was_written(form: str) -> None:
-    written = form.format("data:text/html;charset=utf-8,0")
-    assert "data:text/html;charset=utf-8,0" in markdown.html(written)
-    assert embeds(written) == []
 
 
 def found_in(folder: Path, text: str, **more: Any) -> list[str]:
@@ -221,12 +176,6 @@ def test_each_text_whose_picture_cannot_be_shown_is_an_error_with_its_place(tmp_
         assert word in error
 
 
-def test_a_title_has_no_picture(tmp_path: Path) -> None:
-    (tmp_path / "chart.png").write_bytes(drawn())
-    (error,) = found_in(tmp_path, "Read.", title="![A chart](chart.png)")
-    assert error.startswith("title ")
-
-
 def test_one_name_for_two_pictures_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "items").mkdir()
     (tmp_path / "items" / "chart.png").write_bytes(drawn())
@@ -251,16 +200,6 @@ def test_a_studys_hash_covers_what_its_pictures_show(tmp_path: Path, charts: Stu
     assert load_study(str(tmp_path / "study.yaml")).hash != charts.hash
 
 
-def test_a_restored_study_has_its_pictures_without_the_files(charts: Study) -> None:
-    again = restore(charts.document)
-    assert (again.hash, again.pictures.by_key) == (charts.hash, charts.pictures.by_key)
-    assert not again.picture_files
-
-
-def test_the_texts_of_a_study_stay_as_the_author_typed_them(charts: Study) -> None:
-    assert charts.problem("q", "line").text == pictures.ASKED
-
-
 def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None:
     for cell in cells(
         charts, AiAloneRequest(methods=("letter_only_zero_shot", "free_text_no_options"), repeats=1, extractor="tutor")
@@ -272,28 +211,6 @@ def test_a_model_alone_is_asked_with_the_alternative_text(charts: Study) -> None
         assert cell.problem == charts.problem("q", "line")
 
 
-def test_check_says_that_models_see_no_picture(tmp_path: Path, charts: Study) -> None:
-    assert any("'line'" in words for words in advice(charts, None))
-    without = load_study(str(pictures.study(tmp_path, models={})))
-    assert not any("'line'" in words for words in advice(without, None))
-
-
-def test_check_advises_of_pictures_that_a_conversation_names_and_that_are_not_there(charts: Study) -> None:
-    (told,) = (words for words in advice(charts, None) if "'talk'" in words)
-    assert "message 2; 1 in all" in told
-
-
-@pytest.mark.parametrize("show", [markdown.html, markdown.line])
-def test_of_a_picture_that_the_study_has_not_nothing_is_loaded(show: Callable[..., str]) -> None:
-    shown = show("![a <b>](nobody.png)", pictures=PictureMap())
-    assert "<img" not in shown
-    assert "a &lt;b&gt;" in shown
-
-
-def test_a_message_of_a_participant_or_a_model_shows_no_picture_of_the_study(charts: Study) -> None:
-    assert "<img" not in markdown.render_message(pictures.ASKED, dollars=False)
-
-
 def test_a_conversation_of_the_study_shows_its_pictures_and_of_others_what_was_written(charts: Study) -> None:
     person, bot = (
         markdown.render_message(said.text, dollars=False, pictures=charts.pictures)
@@ -301,3 +218,7 @@ def test_a_conversation_of_the_study_shows_its_pictures_and_of_others_what_was_w
     )
     assert person.count("<img ") == 1
     assert "![there](https://example.org/a.png)" in bot
+
+
+def test_a_message_of_a_participant_or_a_model_shows_no_picture_of_the_study(charts: Study) -> None:
+    assert "<img" not in markdown.render_message(pictures.ASKED, dollars=False)

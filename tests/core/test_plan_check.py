@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.studies.loader import read_yaml
 from experiments.errors import StudyError, ValidationIssue
 from experiments.study.checks.lint import advice
 from experiments.study.resolve import resolve
@@ -17,7 +15,6 @@ from experiments.study.sections.plan import OUTCOME
 from experiments.study.study import Study
 from problems.problem import Option, Problem
 
-ROOT = Path(__file__).parents[2]
 OPTIONS = (Option("A", "1", "1"), Option("B", "2", "2"))
 AGE = {"type": "number", "name": "age", "text": "How old are you?"}
 TRUST = {"type": "scale", "name": "trust", "text": "Trust?", "options": ["1", "2", "3"]}
@@ -161,23 +158,12 @@ def test_what_a_loop_varies_can_only_change_what_is_recorded_in_it(outcome: str,
     assert where == ([] if possible else [f"{H}.outcome"])
 
 
-def test_correct_needs_right_answers() -> None:
-    assert [at for at, _ in found(plan(), right=None)] == [f"{H}.outcome"]
-    assert "right answer" in found(plan(), right=None)[0][1]
-
-
 def test_quotas_must_not_end_before_the_participants_are_there() -> None:
     arms = [{"where": {"arm": arm}, "max": 9} for arm in ("ai", "none")]
     assert [at for at, _ in found(plan(), quotas=[{"max": 19}])] == ["plan.participants"]
     assert [at for at, _ in found(plan(), quotas=arms)] == ["plan.participants"]
     assert study_of(plan(), quotas=[{"max": 20}]).file.quotas[0].max == 20
     assert [at for at, _ in found(plan(), quotas=[{"where": {"arm": "ai"}, "max": 0}])] == [f"{H}.contrast"]
-
-
-def test_a_covariate_is_not_asked_in_an_arm() -> None:
-    asked = {"step": "survey", "id": "start", "questions": [AGE], "when": {"arm": "ai"}}
-    flow = [asked, QUESTIONS, {"step": "finish", "code": "DONE"}]
-    assert [at for at, _ in found(plan(covariates=["age"]), flow=flow)] == ["plan.covariates[0]"]
 
 
 @pytest.mark.parametrize(
@@ -203,42 +189,6 @@ def test_numbers_as_answers_and_points_of_confidence_are_outcomes(
     except StudyError as error:
         found_at = [one.where for one in error.found]
     assert found_at == where
-
-
-def test_a_score_of_an_instrument_is_an_outcome() -> None:
-    asked = {"step": "survey", "id": "end", "questions": [{"instrument": "sus"}]}
-    raw = {**BARE, "flow": [asked, {"step": "finish", "code": "DONE"}]}
-    known = {"sus": read_yaml(ROOT / "experiments" / "instruments" / "sus.yaml")}
-    planned = resolve({**raw, "plan": plan({"outcome": "score.sus.usability"})}, {}, {}, instruments=known)
-    assert planned.instruments.keys() == {"sus"}
-    with pytest.raises(StudyError) as error:
-        resolve({**raw, "plan": plan({"outcome": "score.sus.nothing"})}, {}, {}, instruments=known)
-    assert "score.sus.usability" in error.value.found[0].what
-
-
-def test_failed_attention_can_be_excluded_where_there_is_a_check() -> None:
-    planned = study_of(plan(exclude=["failed_attention"]), attention=True).file.plan
-    assert planned is not None
-    assert planned.exclude == ("failed_attention",)
-
-
-def test_a_problem_can_be_the_attention_check_but_is_no_outcome() -> None:
-    def of(*datasets: str) -> Study:
-        problems = [Problem(one, "What?", "What?", one, options=OPTIONS, answer="A") for one in datasets]
-        raw = {**BARE, "problems": {"pool": {"source": "jsonl"}}, "plan": plan(exclude=["failed_attention"])}
-        loop = {"each": "question", "of": "pool", "flow": [{"step": "answer"}]}
-        return resolve({**raw, "flow": [loop, {"step": "finish", "code": "DONE"}]}, {}, {"pool": problems})
-
-    assert of("attention_check", "d").file.plan is not None
-    for datasets, where in ((("d",), "plan.exclude[0]"), (("attention_check",), f"{H}.outcome")):
-        with pytest.raises(StudyError) as error:
-            of(*datasets)
-        assert [one.where for one in error.value.found] == [where]
-
-
-def test_a_group_without_weight_is_advised() -> None:
-    (words,) = advice(study_of(plan(), factors={"arm": {"ai": 1, "none": 0}}), 20)
-    assert words.startswith("plan.participants: ")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 
 from app.studies.loader import STUDIES, shipped
 from app.studies.pool_text import pools_in, with_pool
-from app.studies.yaml_loader import parse_yaml
 from experiments.errors import StudyError
 
 POOL = {"path": "q: 1.csv", "columns": {"question": "Frage", "options": ["A", "B"]}}
@@ -37,30 +36,6 @@ def test_a_pool_is_replaced_and_the_comments_around_it_stay() -> None:
     assert [line for line in BLOCK.splitlines() if line.strip().startswith("#") and line not in text] == []
     assert text.index("# the second") > text.index("one:")
     assert pools_in(with_pool(BLOCK, "two", POOL))["two"] == POOL
-
-
-def test_a_new_pool_comes_below_the_others() -> None:
-    text = with_pool(BLOCK, "three", POOL)
-    assert list(pools_in(text)) == ["one", "two", "three"]
-    assert text.index("three:") < text.index("# the flow")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "study: small\nflow: []\n",
-        "study: small\n",
-        "study: small",
-        "study: small\nproblems:\nflow: []\n",
-        "study: small\nproblems: {}\nflow: []\n",
-        "problems: {other: {source: jsonl, path: x}}\nstudy: small\n",
-        "problems:\n  other:\n    items:\n      - question: |\n          One\n\n          two\n\nstudy: small\n",
-    ],
-)
-def test_a_pool_is_added_to_any_file(text: str) -> None:
-    edited = with_pool(text, "questions", POOL)
-    before, after = parse_yaml(text).value, parse_yaml(edited).value
-    assert after == {**before, "problems": {**(before.get("problems") or {}), "questions": POOL}}
 
 
 @pytest.mark.parametrize("name", shipped())

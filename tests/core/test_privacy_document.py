@@ -64,20 +64,9 @@ def test_what_it_does_not_say_is_called_not_stated_with_its_key(key: str) -> Non
     assert f"(privacy.{key})" in text
 
 
-def test_what_is_said_for_the_document_is_no_part_of_the_version() -> None:
-    assert study_of(PRIVACY).hash == study_of().hash
-
-
 def test_no_secret_of_the_settings_is_written() -> None:
     secret = SecretStr("https://hooks.example.org/services/zqsecret")
     text = document(study_of(), alert_webhook_url=secret, database_url="postgresql://u:zqpassword@db.example.org/p")
     assert "hooks.example.org" in text
     assert "db.example.org" in text
     assert not {"zqsecret", "zqpassword"} & {*text.replace("/", " ").replace(":", " ").replace("@", " ").split()}
-
-
-def test_prompts_and_conditions_are_shown_to_the_board() -> None:
-    text = document(study_of())
-    assert "> Be kind to {{arm}}." in text
-    assert "with the values of arm" in text
-    assert "Only if arm is far." in text

@@ -40,12 +40,6 @@ def test_every_step_of_every_arm_is_met(name: str) -> None:
     assert len({*names}) == len(names)
 
 
-def test_the_screens_are_the_same_each_time() -> None:
-    study = load_study("uplift")
-    first, second = (walked(study) for _ in range(2))
-    assert [seen.name for arm in first for seen in arm.screens] == [seen.name for arm in second for seen in arm.screens]
-
-
 def test_conditions_that_look_the_same_are_one_arm() -> None:
     info = {"step": "info", "text": "Read."}
     hidden = study_of(consent("Yes?"), info, factors={"a": ["x", "y"]})
@@ -54,11 +48,6 @@ def test_conditions_that_look_the_same_are_one_arm() -> None:
     assert [*arms(told)] == ["a: x", "a: y"]
     shown = study_of(consent("Yes?"), {**info, "when": {"a": "x"}}, factors={"a": ["x", "y", "z"]})
     assert [*arms(shown)] == ["a: x", "a: y"]
-
-
-def test_each_page_of_a_text_is_a_screen() -> None:
-    (arm,) = walked(study_of(consent("Yes?"), {"step": "info", "pages": ["One.", "Two.", "Three."]}))
-    assert [seen.title for seen in arm.screens].count("info") == 3
 
 
 def test_what_nobody_came_to_is_named() -> None:

@@ -82,13 +82,6 @@ def test_whatever_csv_can_hold_is_read_back_exactly(cells: dict[str, str]) -> No
         assert (option.plain, option.text) == (row[name], row[f"{name}_formatted"])
 
 
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"], ids=["without a BOM", "with a BOM"])
-def test_a_file_is_read_with_and_without_a_byte_order_mark(tmp_path: Path, start: bytes) -> None:
-    path = tmp_path / "questions.csv"
-    path.write_bytes(start + written([{**GOOD, "question": "√2?"}]).encode())
-    assert load(path)[0].text == "√2?"
-
-
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -145,32 +138,6 @@ def test_other_columns_are_refused(columns: list[str], faults: list[str]) -> Non
     assert (
         list(faults_of(written([GOOD], columns) if len(set(columns)) == len(columns) else ",".join(columns))) == faults
     )
-
-
-@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("spare", [0, 3], ids=["", "blank cells at the end"])
-def test_the_shapes_of_spreadsheets_are_read(separator: str, spare: int) -> None:
-    """As Excel writes it in many countries; the columns for formatted texts may be left out."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, delimiter=separator)
-    names = [name for name in COLUMNS if not name.endswith("_formatted")]
-    row = {**GOOD, "question": "1, 2; 3 | 4?"}
-    for cells in (names, [row[name] for name in names], [""] * len(names)):
-        writer.writerow([*cells, *[""] * spare])
-    (problem,) = parse(file.getvalue(), "questions.csv")
-    assert (problem.text, problem.plain, problem.answer) == ("1, 2; 3 | 4?", "1, 2; 3 | 4?", "B")
-
-
-def test_a_quote_that_is_never_closed_is_found_where_it_opens() -> None:
-    (fault,) = faults_of(written([GOOD]) + 'college_mathematics-redux-2,"college\n\n\n')
-    assert fault.startswith("line 3: not csv")
-
-
-def test_a_file_that_is_not_utf8_is_refused_with_the_line(tmp_path: Path) -> None:
-    path = tmp_path / "questions.csv"
-    path.write_bytes(written([{**GOOD, "question": "Küche?"}]).encode("latin-1"))
-    with pytest.raises(ProblemError, match=r"questions\.csv: line 2, column \d+: the byte 0xfc is not UTF-8"):
-        load(path)
 
 
 SHAPES = {

@@ -3,36 +3,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import strategies as st
 
 from problems.checkmate import load, to_delimiters
 from problems.errors import ProblemError
 
 REAL = Path(__file__).parents[2].parent / "shared/data/checkmate_problems"
-
-
-@pytest.mark.parametrize(
-    ("source", "shown"),
-    [
-        ("Let $n$ be $> 1$.", r"Let \(n\) be \(> 1\)."),
-        ("so\n$$a^2 = 1.$$\nand $b$", "so\n$$a^2 = 1.$$\nand " + r"\(b\)"),
-        ("$$\na $$ then $b$", "$$\na $$ then " + r"\(b\)"),
-        (r"it costs \$5, and $x$ \$", r"it costs \$5, and \(x\) \$"),
-        (r"$a = \$5$", r"\(a = \$5\)"),
-        (r"$$a = \$5$$", r"$$a = \$5$$"),
-        ("$a\nb$", "\\(a\nb\\)"),
-        (r"a line\\$x$", r"a line\\\(x\)"),
-        ("$a$$b$", r"\(a\)\(b\)"),
-        ("no mathematics", "no mathematics"),
-        (r"\(x\) and \[y\]", r"\(x\) and \[y\]"),
-        ("$R$-module, $*$-algebra", r"\(R\)-module, \(*\)-algebra"),
-    ],
-)
-def test_single_dollars_become_brackets_and_nothing_else_changes(source: str, shown: str) -> None:
-    assert to_delimiters(source) == shown
-
-
-formulas = st.text("abxy{}^_ \\(*[<&é", min_size=1).filter(lambda text: not text.endswith("\\"))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import problems
 from problems.dices import HARM_TYPES, STYLES, context, load, parse
 from problems.errors import ProblemError
-from problems.problem import DialogueMessage, Problem
+from problems.problem import DialogueMessage
 
 SAMPLE = Path(problems.__file__).parent / "data" / "dices" / "dialogues.csv"
 HEADER = ("item_id", "rater_id", "context", "response", "degree_of_harm", "harm_type", "safety_gold")
@@ -66,18 +66,6 @@ def test_a_context_is_read_and_written_to_the_character(style: str, texts: list[
     assert STYLES[style].write(problem.dialogue[:-1]) == written
 
 
-def test_a_conversation_from_elsewhere_can_be_written_in_either_style() -> None:
-    said = (
-        DialogueMessage("user", "a\nb", "Ann"),
-        DialogueMessage("bot", "c"),
-        DialogueMessage("user", "d"),
-        DialogueMessage("bot", "e"),
-    )
-    problem = Problem("1", "e", "e", "custom", dialogue=said)
-    assert context(problem, "dices-350") == "USER: a\nb\nLAMDA: c\nUSER: d"
-    assert context(problem, "dices-990") == r"A: a\nb\nB: c\nA: d\n"
-
-
 def test_all_faults_are_told_at_once_with_their_lines() -> None:
     text = file(
         ROW,
@@ -96,19 +84,6 @@ def test_all_faults_are_told_at_once_with_their_lines() -> None:
         f"line 8, column harm_type 'Nonsense' is not allowed; "
         f"allowed: {', '.join(HARM_TYPES)}, joined by commas, or blank",
     )
-
-
-@given(st.lists(st.sampled_from(HARM_TYPES), min_size=1, max_size=3))
-def test_a_released_topic_is_taken_in_any_case(topics: list[str]) -> None:
-    cell = ",".join(topics)
-    for written in (cell, cell.upper(), ",".join(topic.capitalize() for topic in topics)):
-        (problem,) = parse(file((*ROW[:5], written, "No")), "x.csv")
-        assert problem.tags["harm_type"] == written
-
-
-@pytest.mark.parametrize("cell", ["Racial,", "Terrorism", "Racial, Political", "Race"])
-def test_a_topic_that_no_release_has_is_refused(cell: str) -> None:
-    assert len(faults(file((*ROW[:5], cell, "No")))) == 1
 
 
 def test_the_sample_has_every_label_of_the_release() -> None:

@@ -29,12 +29,6 @@ def test_a_conversation_is_about_its_last_message_unless_it_says_otherwise() -> 
     )
 
 
-@pytest.mark.parametrize("dialogue", ["5", "[5]", '[{"role": "user"}]', '["Hi"]', "null"])
-def test_a_dialogue_of_another_shape_is_told(dialogue: str) -> None:
-    with pytest.raises(ProblemError, match="line 1: dialogue must be"):
-        parse(f'{{"id": "a", "dialogue": {dialogue}}}', "x.jsonl")
-
-
 @given(st.lists(st.text(min_size=1).map(clean).filter(str.strip), unique=True, min_size=1))
 def test_lines_are_read_back_as_they_were_written(names: Sequence[str]) -> None:
     problems = tuple(Problem(name, name, "plain", "d", (), name, {name: name}) for name in names)

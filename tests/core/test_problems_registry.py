@@ -8,7 +8,6 @@ import pytest
 from problems import plugins, registry
 from problems.errors import ParleyError, ProblemError
 from problems.pools import load_pool
-from problems.problem import Problem
 
 GROUP = "parley.problems"
 LINE = '{"id": "a", "text": "T"}\n'
@@ -18,10 +17,6 @@ LINE = '{"id": "a", "text": "T"}\n'
 def _sources_of_this_test_only(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.names()
     monkeypatch.setattr(registry.SOURCES, "entries", dict(registry.SOURCES.entries))
-
-
-def twins(path: Path) -> tuple[Problem, ...]:
-    return (Problem("a", "T", "T", "d"), Problem("b", "T", "T", "d"), Problem("a", "T", "T", "d"))
 
 
 @pytest.mark.parametrize(
@@ -43,13 +38,6 @@ def test_a_name_or_path_that_leads_nowhere_is_refused(tmp_path: Path, name: str,
     (tmp_path / "own.jsonl").write_text(LINE)
     with pytest.raises(ProblemError, match=says):
         load_pool({"source": name, "path": path}, "pool", tmp_path)
-
-
-def test_ids_must_differ_within_a_source(tmp_path: Path) -> None:
-    registry.source("twins")(twins)
-    with pytest.raises(ProblemError) as caught:
-        load_pool({"source": "twins", "path": "."}, "pool", tmp_path)
-    assert caught.value.faults == ("the id 'a' is there 2 times",)
 
 
 def test_a_package_outside_brings_a_source_and_its_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,32 +73,8 @@ def test_whatever_a_package_raises_while_it_is_imported_is_told(
         plugins.discover.__wrapped__("problems", GROUP)
 
 
-ONE = Problem("a", "T", "T", "d")
-
-
-@pytest.mark.parametrize("given", [[ONE], (ONE,), {ONE: 1}], ids=["list", "tuple", "keys"])
-def test_a_source_may_give_its_problems_in_any_way(given: object, tmp_path: Path) -> None:
-    registry.source("any")(lambda _: given)  # type: ignore[arg-type, return-value]
-    assert load_pool({"source": "any", "path": "."}, "pool", tmp_path) == (ONE,)
-
-
 @pytest.mark.parametrize("given", [None, "T", [{"id": "a", "text": "T"}]], ids=["nothing", "a text", "dictionaries"])
 def test_what_is_no_problem_is_told_with_its_source(given: object, tmp_path: Path) -> None:
     registry.source("wrong")(lambda _: given)  # type: ignore[arg-type, return-value]
     with pytest.raises(ProblemError, match=r"the source 'wrong' gave .*; it has to give problems"):
         load_pool({"source": "wrong", "path": "."}, "pool", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"id": 7}, "id is 7, which is no text"),
-        ({"text": None}, "text is None, which is no text"),
-        ({"answer": 42}, "answer is 42, which is no text"),
-        ({"tags": ["easy"]}, r"tags are \['easy'\]; they have to be texts by name"),
-        ({"tags": {"level": 3}}, r"tags are \{'level': 3\}; they have to be texts by name"),
-    ],
-)
-def test_a_problem_of_the_wrong_kind_is_told_at_once(wrong: dict[str, object], says: str) -> None:
-    with pytest.raises(ProblemError, match=says):
-        Problem(**({"id": "a", "text": "T", "plain": "T", "dataset": "d"} | wrong))  # type: ignore[arg-type]

@@ -69,12 +69,6 @@ def all_systems(study: Study) -> set[tuple[str, str]]:
     return {found for seed in range(8) for found in systems(study, str(seed))}
 
 
-def test_a_loops_variable_chooses_the_prompt() -> None:
-    system = {"by": "mood", "pick": {"calm": "Calm.", "wild": ""}}
-    loop = {"each": "item", "of": "pool", "vary": {"mood": ["calm", "wild"]}, "flow": [TALK]}
-    assert {text for _, text in all_systems(small(system, [loop]))} == {"Calm.", ""}
-
-
 def test_a_prompt_knows_factors_answers_loops_and_the_problem() -> None:
     system = "{{tone}}|{{about.word}}|{{item.id}}|{{problem.text}}|{{item.topic}}|{{number}}"
     for tone, text in all_systems(small(system)):
@@ -151,29 +145,3 @@ def test_a_faulty_prompt_is_told(case: str) -> None:
     assert len(told.value.found) == len({str(fault) for fault in told.value.found})
     for words in wanted:
         assert words in str(told.value)
-
-
-def test_a_name_must_mean_something_wherever_the_model_replies() -> None:
-    loop = {"each": "item", "of": "pool", "flow": [TALK]}
-    with pytest.raises(StudyError, match=r"\{\{item.id\}\} is not defined at flow\[2\], where the model replies"):
-        small(
-            "{{item.id}}",
-            [loop, {"step": "compare"}],
-            models={n: {"backend": "scripted", "system": "{{item.id}}"} for n in "ab"},
-        )
-
-
-def test_only_the_values_that_can_be_there_need_a_prompt() -> None:
-    loop = {"each": "item", "of": "pool", "when": {"tone": "warm"}, "flow": [TALK]}
-    assert all_systems(small({"by": "tone", "pick": {"warm": "Be warm."}}, [loop])) == {("warm", "Be warm.")}
-    small(PICK, [loop])
-    models = {"tutor": {"backend": "scripted", "system": {"by": "tone", "pick": {}}}, "other": {"backend": "scripted"}}
-    small("", [{**loop, "flow": [{**TALK, "model": "other"}]}], models=models)
-
-
-def test_a_tags_values_choose_a_prompt() -> None:
-    factors = {"tone": ["warm", "cold"], "topic": {"one_of": "pool.topic"}}
-    study = small({"by": "topic", "pick": {"bees": "Bees."}}, factors=factors)
-    assert {text for _, text in all_systems(study)} == {"Bees."}
-    with pytest.raises(StudyError, match="has no prompt for topic = 'bees'"):
-        small({"by": "topic", "pick": {}}, factors=factors)

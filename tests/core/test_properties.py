@@ -18,10 +18,10 @@ from experiments.session.assignment import drawn_factors
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State, current_location
 from experiments.session.timing import deadlines
-from tests.fakes.annotated import EFFORTS, annotated
+from tests.fakes.annotated import annotated
 from tests.fakes.databases import interleaved
 from tests.fakes.examples import SEEDS, examples
-from tests.fakes.sessions import NAMES, click, enrolment, play, study, whole, world
+from tests.fakes.sessions import NAMES, click, play, study, whole
 
 seeds = st.integers(0, SEEDS).map(str)
 names = st.sampled_from(NAMES)
@@ -253,22 +253,8 @@ def test_factors_are_drawn_with_their_weights_and_independently() -> None:
         assert abs(both - pa * pb) < 4 * (pa * pb * (1 - pa * pb) / n) ** 0.5
 
 
-def test_a_session_can_be_enrolled_once() -> None:
-    state = fold(decide(study("demo"), State(), enrolment("1")))
-    with pytest.raises(Refused):
-        decide(study("demo"), state, enrolment("1"))
-    assert (screen(study("demo"), state).path, world(study("demo"), state, 0)) == ("consent", None)
-
-
 @given(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 3)), min_size=1, max_size=6), st.integers(0, 10**6))
 @examples(1)
 def test_live_tables_equal_rebuilt_ones_after_any_interleaving(sessions: list[tuple[str, int]], order: int) -> None:
     live, rebuilt = asyncio.run(interleaved(sessions, random.Random(order)))
     assert live == rebuilt
-
-
-def test_live_tables_have_rows_to_compare() -> None:
-    live, rebuilt = asyncio.run(interleaved([(name, 0) for name in NAMES], random.Random(1)))
-    assert live == rebuilt
-    assert {name for name, rows in live.items() if not rows} == {"user_answers_filtered", "ai_alone_answers"}
-    assert any(set(EFFORTS) & set(row) for row in live["conversations"]), "some were annotated"

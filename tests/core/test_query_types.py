@@ -71,11 +71,6 @@ def test_a_message_is_found_by_its_text_and_all_that_was_said_before() -> None:
     assert by_name["taxonomy.by_confidence.3.definition"].n == 3
 
 
-def test_queries_about_other_conversations_give_nothing() -> None:
-    assert query_types(labelled(("No prev", "Something else", "reason")), TALKS) == ()
-    assert query_types(labelled(("No prev", "Hello", "reason")), TALKS.iloc[:0]) == ()
-
-
 def test_published_queries_are_joined_as_by_plain_loops(shared: Path) -> None:
     with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
         queries = list(csv.DictReader(file))

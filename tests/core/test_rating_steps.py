@@ -113,16 +113,3 @@ def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
     state = fold(log)
     taken = [took_ms(state, unit.steps[0]) for unit in problem_turns(dices, state)]
     assert taken == [2_000] * 8
-
-
-def test_a_note_does_not_shorten_the_time_on_an_item() -> None:
-    small = rating("rate_dialogue")
-    state = next(met(small, "rate_dialogue"))
-    start = state.events[-1].at_us
-    state = fold(decide(small, state, Action("noted", "", {}, start + 500_000, by="researcher")), state)
-    seen = screen(small, state)
-    values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns("dices-350"), "No")}
-    click = Action("submit", seen.path, values, start + 1_234_567, seen=seen.seen)
-    assert took_ms(state, problem_turns(small, state)[0].steps[0]) is None
-    state = fold(decide(small, state, click), state)
-    assert took_ms(state, problem_turns(small, state)[0].steps[0]) == 1234

@@ -56,13 +56,6 @@ def test_thoughts_without_an_opening_tag_are_no_part_of_the_reply(tags, thoughts
     assert splitter.unopened
 
 
-@pytest.mark.parametrize("reason", ["stop", "length"])
-def test_a_whole_reply_of_which_nothing_is_known_is_a_reply_however_it_ends(reason):
-    """Nobody reads along, and runs with `max_tokens: 1` always end so."""
-    assert split_reasoning("B", StreamEnd(reason), ReasoningSplitter(hold=True)) == ("", "B")
-    assert split_reasoning("So.</think>B", StreamEnd(reason), ReasoningSplitter(hold=True)) == ("So.", "B")
-
-
 @given(WORDS, SOUND, CUTS)
 def test_where_replies_are_known_to_begin_with_thoughts_none_is_given_as_text(thoughts, reply, cuts):
     splitter = ReasoningSplitter("</think>")
@@ -98,17 +91,6 @@ def test_where_nothing_is_known_a_complete_reply_is_given_whole_and_with_signs_o
     assert end == StreamEnd("stop")
 
 
-@pytest.mark.parametrize("first", [
-    [ReasoningDelta("So."), TextDelta("It is ")], [TextDelta("<think>So.</think>"), TextDelta("It is ")],
-    [TextDelta("<think></think>\n\n"), TextDelta("It is ")], [TextDelta("<thi"), TextDelta("nk>a</think>It is ")],
-])  # fmt: skip
-def test_a_reply_whose_reasoning_is_marked_is_held_up_no_longer(first):
-    splitter = ReasoningSplitter(hold=True)
-    deltas = [given_ for one in first for given_ in splitter.split(one)]
-    assert deltas[-1] == TextDelta("It is ")
-    assert splitter.marked
-
-
 def replied(dialect: Dialect, deltas: list[Delta], reason: str = "stop") -> str:
     """The text that one reply gave before its end."""
     splitter = dialect.splitter(hold=True)
@@ -131,13 +113,6 @@ def test_what_the_first_reply_shows_decides_about_the_next(first, reason, stream
     assert replied(dialect, [TextDelta("It is 56.")]) == ("It is 56." if streamed else "")
 
 
-def test_what_the_study_says_comes_before_what_is_known():
-    for model, until, streamed in (("mine", "", True), ("qwq", "", True), ("mine", "</x>", False)):
-        splitter = Dialect(model).splitter(until, hold=True)
-        found = [*splitter.split(TextDelta("It is "))]
-        assert (found == [TextDelta("It is ")]) == streamed
-
-
 def test_too_much_before_the_end_of_the_reasoning_is_an_error_and_no_text():
     for splitter in (ReasoningSplitter(hold=True), ReasoningSplitter("</think>")):
         with pytest.raises(BackendBroken) as failed:
@@ -148,15 +123,6 @@ def test_too_much_before_the_end_of_the_reasoning_is_an_error_and_no_text():
 
 @given(WORDS, CUTS)
 def test_text_without_tags_stays_as_it_is(text, cuts):
-    assert divided(text, cuts) == ("", text)
-
-
-@pytest.mark.parametrize("text", [
-    "Write `</think>` to end it.", "The tag </think> ends it.", "I mean <think> and </think>, both.", "<thin air>", "<",
-    "<think", "a </think", "[TH", "  hello", "Tags: <think>x</think>", "<b>bold</b>", "[THE] end", "x </thinking> y",
-])  # fmt: skip
-@pytest.mark.parametrize("cuts", [[], list(range(60))])
-def test_a_reply_about_tags_is_a_reply(text, cuts):
     assert divided(text, cuts) == ("", text)
 
 
@@ -174,43 +140,6 @@ def test_a_reply_about_tags_is_a_reply(text, cuts):
 @pytest.mark.parametrize("cuts", [[], list(range(80))])
 def test_examples(text, reasoning, reply, cuts):
     assert divided(text, cuts) == (reasoning, reply)
-
-
-@pytest.mark.parametrize(("reason", "found"), [("stop", ("", "It is 56.")), ("length", ("It is 56.", ""))])
-@pytest.mark.parametrize("cuts", [[], list(range(80))])
-def test_where_thoughts_are_expected_a_complete_reply_without_them_is_a_reply(reason, found, cuts):
-    splitter = ReasoningSplitter("</think>")
-    deltas = [delta for one in pieces("It is 56.", cuts) for delta in splitter.split(TextDelta(one))]
-    deltas += splitter.split(StreamEnd(reason))
-    thoughts, reply = ("".join(one.text for one in deltas if isinstance(one, k)) for k in (ReasoningDelta, TextDelta))
-    assert (thoughts, reply) == found
-
-
-@pytest.mark.parametrize("model", [
-    "deepseek-ai/DeepSeek-R1", "deepseek-r1:70b", "DeepSeek-R1-Distill-Qwen-7B", "Qwen/QwQ-32B-AWQ", "r1-1776",
-    "Qwen/Qwen3-235B-A22B-Thinking-2507-FP8", "qwen-3-235b-a22b-thinking-2507", "Qwen/Qwen3-VL-8B-Thinking",
-    "mlx-community/MiniMax-M2.1-8bit-gs32", "nvidia/nemotron-3-nano",
-])  # fmt: skip
-def test_of_a_model_known_to_begin_with_thoughts_none_is_ever_given_as_text(model):
-    """Not even of its first reply."""
-    splitter = Dialect(model).splitter()
-    deltas = [given_ for one in pieces("So.\n</think>\n\nIt is 56.", list(range(30)))
-              for given_ in splitter.split(TextDelta(one))]  # fmt: skip
-    assert ReasoningEnd() not in deltas
-    assert "".join(one.text for one in deltas if isinstance(one, TextDelta)) == "It is 56."
-
-
-def test_a_server_that_sends_reasoning_apart_holds_nothing_up():
-    splitter = Dialect("deepseek-r1").splitter()
-    assert list(splitter.split(ReasoningDelta("So."))) == [ReasoningDelta("So.")]
-    assert list(splitter.split(TextDelta("It is "))) == [TextDelta("It is ")]
-
-
-@pytest.mark.parametrize("model", [
-    "gpt-5.2", "llama-3.3-70b", "qwen3-32b", "Qwen3-30B-A3B-Instruct-2507", "deepseek-chat", "nemotron-4-340b", "mine",
-])  # fmt: skip
-def test_replies_of_other_models_are_given_as_they_come(model):
-    assert list(Dialect(model).splitter().split(TextDelta("It is "))) == [TextDelta("It is ")]
 
 
 @pytest.mark.parametrize("rest", ["", "\n", " \n\n", "\n<th", "<thi"])

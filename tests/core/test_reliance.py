@@ -6,8 +6,6 @@ from itertools import product
 
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.analysis import advised, reliance
 from app.analysis.chatbench.reliance import CHOSEN, KEY, MEASURES, hits
@@ -84,25 +82,3 @@ def test_every_case_of_own_answer_advice_and_final_answer() -> None:
         assert found["switch"] == ([final == advice] if own != advice else [])
         assert found["helpful"] == [own != RIGHT and final == RIGHT]
         assert found["harmful"] == [own == RIGHT and final != RIGHT]
-
-
-letters = st.sampled_from(LETTERS)
-
-
-@given(st.lists(st.tuples(letters, st.none() | letters, letters), max_size=12))
-def test_the_changes_are_the_difference_of_accuracy(triples: list[Triple]) -> None:
-    found = {one.name: one for finding in reliance(*tables(triples, stated=True)) for one in finding.estimates}
-    met = [one for one in triples if one[1] is not None]
-    assert bool(found) == bool(met)
-    if met:
-        gain = sum(final == RIGHT for *_, final in met) - sum(own == RIGHT for own, *_ in met)
-        helpful, harmful = (found[f"chatbench.reliance.{name}.m"].value for name in ("helpful", "harmful"))
-        assert helpful - harmful == pytest.approx(gain / len(met))
-
-
-def test_an_answer_without_a_conversation_or_a_key_is_left_out() -> None:
-    answers, talks, questions = tables([("b", "c", "d")], stated=False)
-    assert advised(answers, talks, questions).empty
-    answers, talks, questions = tables(list(HAND), stated=True)
-    assert advised(answers, talks.iloc[:0], questions).empty
-    assert reliance(answers.iloc[:0], talks, questions) == ()

@@ -41,21 +41,6 @@ def test_every_listener_hears_the_rest_exactly(seed: int, listeners: int) -> Non
     asyncio.run(talk())
 
 
-def test_words_that_come_while_a_piece_is_sent_are_heard_at_the_end() -> None:
-    async def talk() -> None:
-        reply = ReplyBuffer()
-        reply.add("first ")
-        heard = []
-        async for text, _ in reply.follow(0):
-            heard.append(text)
-            if len(heard) == 1:
-                reply.add("last")
-                reply.end()
-        assert heard == ["first ", "last"]
-
-    asyncio.run(talk())
-
-
 class Leap(selectors.DefaultSelector):
     """Where a loop waits for its next timer: here the clock leaps there."""
 
@@ -109,13 +94,3 @@ def test_who_waits_for_a_word_has_it_at_once_and_what_follows_closely_is_gathere
     first = 1 + CHUNK_S / 3
     times = [(1, ""), (first, "first "), (first + CHUNK_S, "second third "), (2 + CHUNK_S, "anew "), (2 + CHUNK_S, "")]
     assert heard_of(talk) == [(text, round(at, 3)) for at, text in times]
-
-
-def test_nobody_waits_for_the_end_of_a_reply_that_is_whole() -> None:
-    async def talk(reply: ReplyBuffer) -> None:
-        reply.add("all but ")
-        await asyncio.sleep(CHUNK_S / 4)
-        reply.add("the end")
-        await asyncio.sleep(CHUNK_S / 4)
-
-    assert heard_of(talk) == [("all but ", 1.0), ("the end", 1 + CHUNK_S / 2), ("", 1 + CHUNK_S / 2)]

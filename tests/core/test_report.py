@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
-import pytest
-
 from app.analysis.estimates import EstimateGroup, Finding, Unit, estimate
 from app.analysis.intervals import Interval
-from app.analysis.report import FORMATS, as_json, html, markdown
+from app.analysis.report import as_json, html, markdown
 from app.analysis.report.consort_flow import flow_stages
 from app.analysis.report.grid import grid
 from storage.reports.analysis_data import ParticipantFlow
@@ -67,12 +64,6 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
     assert "@media print" in page
 
 
-def test_without_data_there_is_no_figure_but_a_sentence() -> None:
-    page = html(report())
-    assert "<img" not in page
-    assert "nothing to estimate yet" in page
-
-
 def test_the_flow_leaves_out_sessions_that_were_not_completed_unless_they_are_analysed() -> None:
     """Of 9 who started 6 completed, of whom a researcher excluded one, as well as one of the others."""
     people = ParticipantFlow("person", 9, "", {}, {"complete": 6, "": 3}, {"bot": 2}, {"bot": 1})
@@ -103,25 +94,3 @@ def test_estimates_by_two_groups_are_one_table_with_all_their_numbers() -> None:
         assert text in page.split("</style>")[1]
     text = markdown(report(by_two))
     assert "| physics | 10.0 % (0.0 to 90.0 %), n 1 | 20.0 % (0.0 to 90.0 %), n 2 |" in text
-
-
-@pytest.mark.parametrize("form", ["html", "md"])
-def test_each_text_has_a_table_of_contents_whose_entries_lead_somewhere(form: str) -> None:
-    text = FORMATS[form](report(by_turn(), hostile()))
-    found = {
-        "html": (r'<li><a href="#([\w.]*\.[\w.]*)"', r'<h3 id="([\w.]*\.[\w.]*)"'),
-        "md": (r"\]\(#([\w.]*\.[\w.]*)\)", r'<a id="([\w.]*\.[\w.]*)">'),
-    }[form]
-    entries, places = (re.findall(pattern, text) for pattern in found)
-    assert entries == places
-    assert len(entries) == 2
-
-
-def test_without_the_package_for_figures_the_page_has_tables_and_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    page = html(report(by_turn()))
-    assert "<img" not in page
-    assert "parley-studies[charts]" in page
-    assert '<table class="figure' in page

@@ -7,7 +7,6 @@ import io
 import json
 import re
 from base64 import b64decode
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from app.analysis.figure_names import about, patterns, unique_names
 from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
-from app.analysis.report.blocks import escaped as md
 from app.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.errors import PublishedUnknown
 from tests.fakes.reports import (
@@ -48,14 +46,6 @@ def test_each_form_has_the_figure_its_interval_its_size_and_its_name(form: str) 
     assert "By hand." in text or form == "csv"
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(("origin", "warning"), [("bot", "Simulated data."), ("pilot", "Pilot data."), ("person", "")])
-def test_each_form_marks_simulated_and_pilot_data(form: str, origin: str, warning: str) -> None:
-    text = FORMATS[form](made_up(accuracy(), origin=origin))
-    assert warning in text
-    assert bool(warning) == ("do not report" in text)
-
-
 def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
     known = json.loads(as_json(made_up(hostile(), origin="pilot")))
     one = known["figures"]["arena.win_rate.x"]
@@ -68,12 +58,6 @@ def test_in_json_every_figure_is_found_by_its_name_in_full_precision() -> None:
     assert known["findings"][0]["figures"] == ["arena.win_rate.x"]
     assert known["cost"]["models"][NASTY]["prompt_tokens"] == 1000
     assert "\n  " in as_json(made_up())
-
-
-def test_a_figure_without_an_interval_says_why_and_has_no_level() -> None:
-    text = as_json(made_up(finding("arena.ties", [figure("arena.ties.x", "x", Interval(1, why="Too few."))])))
-    one = json.loads(text)["figures"]["arena.ties.x"]
-    assert (one["low"], one["high"], one["level"], one["why"]) == (None, None, None, "Too few.")
 
 
 def test_the_csv_has_a_row_for_each_figure_and_nothing_that_a_spreadsheet_runs() -> None:
@@ -95,13 +79,6 @@ def test_markdown_shows_what_people_wrote_as_text() -> None:
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} <= {4, 5, 6, 7}
 
 
-@given(st.text())
-def test_no_text_has_a_tag_a_cell_or_a_heading_in_markdown(text: str) -> None:
-    found = md(text)
-    plain = re.sub(r"\\[\\`*_{}\[\]#|~$^+=.)-]", "", found)
-    assert not set(plain) & set("\\`*_{}[]#|~$^<>\n\r")
-
-
 def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     cell = figure("chatbench.accuracy.d.m.user-AI", NASTY, Interval(0.5), dataset=NASTY, model=NASTY)
     drawings = (finding("chatbench.accuracy", [cell]), by_turn(), crossed([NASTY, "one"]))
@@ -111,28 +88,6 @@ def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
     images = [b64decode(found) for found in re.findall(r"base64,([^\"]+)", page)]
     assert len(images) == 5
     assert not [one for one in images if b"<script" in one]
-
-
-def test_what_a_paper_has_is_told_beside_and_nothing_else() -> None:
-    found = made_up(accuracy(), hostile(), against=PAPER)
-    assert [(one.estimate.name, one.difference_text) for one in found.compared] == [
-        ("chatbench.accuracy.physics.one.user-AI", "−5.0 pp")
-    ]
-    page = html(found)
-    assert "1 of the 2 published figures of A paper" in page
-    assert "Table 5" in page
-    assert "Table 6" not in page
-    known = json.loads(as_json(found))
-    assert known["figures"]["chatbench.accuracy.physics.one.user-AI"]["published"]["standard_error"] == 0.02
-    assert "published" not in known["figures"]["arena.win_rate.x"]
-
-
-@pytest.mark.parametrize("form", ["html", "md"])
-def test_a_finding_without_estimates_is_there_with_its_note(form: str) -> None:
-    text = FORMATS[form](made_up(replace(finding("chatbench.odds", ()), note="Install it.")))
-    assert "The title of chatbench.odds" in text
-    assert "Install it." in text
-    assert '<table class="figure' not in text
 
 
 def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
@@ -163,19 +118,6 @@ def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -
         paper.check(single.results.findings)
 
 
-@pytest.mark.parametrize(
-    ("called", "told"),
-    [
-        (["mine=gpt-4"], "'gpt-4' is not a model of the paper; allowed: gpt-4o, llama-3.1-8b. Did you mean 'gpt-4o'"),
-        (["gpt-4o"], "it takes MINE=THEIRS"),
-        (["a=gpt-4o", "a=llama-3.1-8b"], "matches only one model of the paper"),
-    ],
-)
-def test_a_model_that_the_paper_has_not_is_refused_with_those_that_it_has(called: list[str], told: str) -> None:
-    with pytest.raises(PublishedUnknown, match=re.escape(told)):
-        published_paper("chatbench", called)
-
-
 NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by group", "dices.pearson.a_b": "r"}
 
 
@@ -193,11 +135,6 @@ NAMES = {"dices.alpha.<column>": "alpha", "dices.alpha.<column>.<group>": "by gr
 def test_a_name_follows_its_pattern(name: str, wanted: str) -> None:
     assert about(name, NAMES) == wanted
     assert len(patterns(name, NAMES)) == bool(wanted)
-
-
-def test_figures_of_two_editions_have_names_of_their_own() -> None:
-    pairs = [("dices-350", "dices.a.x"), ("dices-350", "dices.a.y"), ("dices-990", "dices.a.x")]
-    assert list(unique_names(pairs)) == ["dices-350.a.x", "dices.a.y", "dices-990.a.x"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(["s", "t"]), st.sampled_from(["s.a", "s.a_2", "s.b", "t.a"]))))

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ai_alone.methods.answer_extraction import extracted
 from app.ai_alone.methods.base import MethodContext
 from app.ai_alone.methods.registry import METHODS, RELEASED
 from app.backends.base import PromptMessage, Request
@@ -59,10 +58,6 @@ def test_an_answer_is_repeated_when_asked_again(seed):
     assert first.split("**")[1] == again.split("**")[1]
 
 
-def test_a_problem_without_an_answer_and_no_problem_get_a_remark():
-    assert all("**" not in reply(asked("Hi", problem=one), 0) for one in (None, replace(NUMBER, answer=None)))
-
-
 @pytest.mark.parametrize("name", RELEASED)
 def test_every_method_of_ai_alone_reads_an_answer_right_at_the_rate(name):
     method = METHODS.find(name)
@@ -79,11 +74,6 @@ def test_every_method_of_ai_alone_reads_an_answer_right_at_the_rate(name):
     found = [result(seed, 0.25) for seed in range(200)]
     assert {one.kind for one in found} == {"answered"}
     assert 25 < sum(not one.right for one in found) < 75
-
-
-def test_a_reply_without_an_answer_is_extracted_as_none():
-    text = MethodContext(MODEL, AiAloneSpec(), MODEL).alone.prompts.extraction.replace("{{reply}}", "I do not know.")
-    assert extracted(reply(asked(text), 0)).attempted is False
 
 
 def test_json_of_a_schema_is_given_where_one_is_asked_for():

@@ -50,7 +50,3 @@ def test_neither_key_nor_seal_is_in_what_is_printed() -> None:
     assert "canary" not in repr(server)
     assert server.sealed.decode() not in repr(server)
     assert b"canary" not in server.sealed
-
-
-def test_a_server_without_a_key_has_none() -> None:
-    assert open_key(SECRET, SavedServer("lab", "ollama", URL, "ada", 0, b"")) is None

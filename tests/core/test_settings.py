@@ -38,32 +38,12 @@ def test_the_environment_wins_over_the_env_file(monkeypatch, tmp_path):
     [
         (b"PARLEY_PORT=1\nPARLEY_SMTP_USER=Caf\xe9\n", r"\.env: line 2, column 21: the byte 0xe9 .* 'é'"),
         ("PARLEY_PORT=1\n".encode("utf-16"), "UTF-16"),
-        ("PARLEY_PORT=1\n".encode("utf-16-le"), "UTF-16"),
         (b"PARLEY_PORT=1\nPARLEY_HOST=0.0\0.0.0\n", r"line 2, column 16: U\+0000"),
-        (b'PARLEY_SMTP_USER="a\\ab"\n', r"PARLEY_SMTP_USER.* U\+0007"),
     ],
 )
 def test_an_env_file_that_is_no_text_is_told_with_its_line(tmp_path, content, said):
     (tmp_path / ".env").write_bytes(content)
     with pytest.raises(SettingsError, match=said):
-        settings.load()
-
-
-@pytest.mark.parametrize("ending", ["\r\n", "\r"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_an_env_file_may_have_a_mark_and_any_line_ends(tmp_path, ending, mark):
-    (tmp_path / ".env").write_bytes(f"{mark}PARLEY_PORT=1{ending}PARLEY_HOST=0.0.0.0{ending}".encode())
-    loaded = settings.load()
-    assert (loaded.host, loaded.port) == ("0.0.0.0", 1)
-
-
-def test_a_variable_is_text_and_a_return_at_its_end_is_none_of_it(monkeypatch):
-    """Docker passes the lines of an env file with CRLF as they are."""
-    monkeypatch.setenv("PARLEY_PORT", "7\r")
-    monkeypatch.setenv("PARLEY_HOST", "0.0.0.0\r")
-    assert (settings.load().host, settings.load().port) == ("0.0.0.0", 7)
-    monkeypatch.setenv("PARLEY_SMTP_USER", "caf\udce9")
-    with pytest.raises(SettingsError, match=r"PARLEY_SMTP_USER.* byte 0xe9"):
         settings.load()
 
 
@@ -73,11 +53,6 @@ def test_any_bytes_are_settings_or_refused(tmp_path, content):
     (tmp_path / ".env").write_bytes(content)
     with suppress(SettingsError):
         assert not UNFIT.search(settings.load().host)
-
-
-def test_an_empty_variable_is_as_if_unset(monkeypatch):
-    monkeypatch.setenv("PARLEY_OPENAI_API_KEY", "")
-    assert settings.load().openai_api_key is None
 
 
 @pytest.mark.parametrize("quote", ["'", '"'])
@@ -100,12 +75,7 @@ def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
 
 @pytest.mark.parametrize(
     ("value", "read"),
-    [
-        (" https://a.example \t", "https://a.example"),
-        ('"https://a.example"  ', "https://a.example"),
-        ('""', None),
-        ("   ", None),
-    ],
+    [('"https://a.example"  ', "https://a.example"), ('""', None)],
 )
 def test_blanks_around_a_value_and_its_quotes_are_taken_off(monkeypatch, value, read):
     monkeypatch.setenv("PARLEY_PUBLIC_URL", value)
@@ -125,11 +95,6 @@ def test_a_comment_behind_a_value_is_refused_and_a_secret_is_not_shown(monkeypat
     assert value == (found.get_secret_value() if isinstance(found, SecretStr) else found)
 
 
-def test_a_password_may_have_what_looks_like_a_comment(monkeypatch):
-    monkeypatch.setenv("PARLEY_SMTP_PASSWORD", "one #two")
-    assert settings.load().smtp_password.get_secret_value() == "one #two"
-
-
 FORMS = {
     "export": "export PARLEY_PUBLIC_URL=https://a.example\n",
     "a comment": 'PARLEY_PUBLIC_URL="https://a.example"   # where people come\n',
@@ -144,25 +109,6 @@ def test_an_env_file_may_be_written_as_others_allow_it(monkeypatch, tmp_path, fo
     (tmp_path / ".env").write_text(FORMS[form], encoding="utf-8", newline="")
     monkeypatch.chdir(tmp_path)
     assert settings.load().public_url == "https://a.example"
-
-
-@pytest.mark.parametrize("where", [".env", "environment"])
-def test_servers_over_several_lines_may_have_the_backslashes_of_systemd(monkeypatch, tmp_path, where):
-    """Within single quotes systemd leaves them, and so does a .env."""
-    text = '{"lab": {"url": "http://gpu:8000/v1"}, \\\n  "other": {"url": "https://x.example"}}'
-    if where == ".env":
-        (tmp_path / ".env").write_text(f"PARLEY_MODEL_SERVERS='{text}'\n", encoding="utf-8")
-        monkeypatch.chdir(tmp_path)
-    else:
-        monkeypatch.setenv("PARLEY_MODEL_SERVERS", text)
-    assert list(settings.load().model_servers) == ["lab", "other"]
-
-
-@pytest.mark.parametrize("value", ['7870"', '"7870', "'7870\""])
-def test_other_quotes_stay(monkeypatch, value):
-    monkeypatch.setenv("PARLEY_PORT", value)
-    with pytest.raises(SettingsError):
-        settings.load()
 
 
 def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeypatch):
@@ -204,13 +150,7 @@ def test_what_could_not_work_is_refused_with_what_could(monkeypatch, name, value
     assert str(refused.value).count("\n") == 1
 
 
-@pytest.mark.parametrize("value", ["127.0.0.1", "127.0.0.1, 10.0.0.0/8", "::1,", ""])
-def test_proxies_are_addresses_or_networks(monkeypatch, value):
-    monkeypatch.setenv("PARLEY_TRUSTED_PROXIES", value)
-    assert settings.load().trusted_proxies == value
-
-
-@pytest.mark.parametrize("name", ["PARLEY_OPENAI_BASE_URL", "PARLEY_PUBLIC_URL", "PARLEY_ZENODO_URL"])
+@pytest.mark.parametrize("name", ["PARLEY_OPENAI_BASE_URL"])
 @pytest.mark.parametrize(
     "address",
     [
@@ -225,12 +165,6 @@ def test_no_key_in_an_address_is_shown(monkeypatch, name, address):
     with pytest.raises(SettingsError, match=name) as refused:
         settings.load()
     assert "hunter2" not in str(refused.value)
-
-
-def test_an_address_of_another_kind_of_database_is_shown_without_its_keys():
-    rows = settings.settings_table(Settings(database_url="https://h/v1?key=hunter2-key"))
-    assert "hunter2" not in str(rows)
-    assert "https://h/v1" in str(rows)
 
 
 def test_the_listing_has_every_field_described_and_masks_secrets():
@@ -280,11 +214,8 @@ def test_servers_are_read_and_none_of_their_secrets_is_shown(monkeypatch):
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ("lab=http://gpu", "is not JSON (Expecting value, line 1, column 1); write {"),
         ('{"lab": {"url": "http://gpu", "key": "hunter2"}', "is not JSON (Expecting ',' delimiter, line 1, column 48)"),
         ('{"lab": "hunter2"}', "PARLEY_MODEL_SERVERS=(its value is secret), lab: "),
-        ('{"lab": {"key": "hunter2"}}', ", lab.url: Field required"),
-        ('{"lab": {"url": "gpu:8000", "key": "hunter2"}}', ", lab.url: must start with http:// or https://"),
         ('{"lab": {"url": "http://me:hunter2@gpu"}}', "must not contain a user name or password"),
         ('{"lab": {"url": "http://a"}, "lab": {"url": "http://b"}}', "has a key twice: lab"),
     ],
@@ -314,10 +245,3 @@ def test_a_server_covers_its_secrets_also_where_they_were_cut():
     )
     said = "key sk-live-0123456789abcdef, cut sk-live-01234; Basic dXNlcjpodW50ZXIy and dXNlcjpodW50ZXIy, 1"
     assert server.mask(said) == "key ***, cut ***; *** and ***, 1"
-
-
-def test_a_server_that_is_not_there_is_told_with_all_that_are():
-    with pytest.raises(
-        SettingsError, match=r"'lab': PARLEY_MODEL_SERVERS and the console have none. An owner can enter it"
-    ):
-        Settings(model_servers={}).server("lab")

@@ -11,12 +11,9 @@ import pytest
 from app.analysis.simulator_quality import (
     ALL,
     SimulationData,
-    accuracies,
     alike,
-    alone,
     fit,
     quality,
-    targets,
     text_scores,
 )
 
@@ -36,14 +33,6 @@ def talks(rows: list[tuple[str, str, str, str]]) -> pd.DataFrame:
     return found.assign(chat_history=history)
 
 
-def test_accuracy_by_question_counts_answers_with_the_chatbot_alone() -> None:
-    given = pd.concat([answers([("q", "m", 1, "s"), ("q", "m", 0, "t")]), answers([("q", "m", 0, "s")], "user-alone")])
-    found = accuracies(given)
-    assert found.loc["q"].tolist() == [0.5, 2]
-    assert targets(given, 2).to_dict() == {"q": 0.5}
-    assert targets(given, 3).empty
-
-
 def test_the_fit_is_pearsons_correlation_and_the_mean_absolute_error() -> None:
     people = pd.Series({"a": 0.0, "b": 0.5, "c": 1.0, "only": 1.0})
     others = pd.Series({"a": 0.2, "b": 0.2, "c": 0.8, "other": 0.0})
@@ -51,17 +40,6 @@ def test_the_fit_is_pearsons_correlation_and_the_mean_absolute_error() -> None:
     assert found.questions == 3
     assert found.r == pytest.approx(0.3 / sqrt(0.5 * 0.24))
     assert found.mae == pytest.approx((0.2 + 0.3 + 0.2) / 3)
-
-
-@pytest.mark.parametrize(
-    ("others", "questions", "mae"), [({"a": 0.5}, 1, 0.5), ({"a": 0.5, "b": 0.5}, 2, 0.25), ({"z": 1.0}, 0, None)]
-)
-def test_where_nothing_varies_there_is_no_correlation(
-    others: dict[str, float], questions: int, mae: float | None
-) -> None:
-    found = fit(pd.Series({"a": 1.0, "b": 0.5}), pd.Series(others))
-    assert (found.questions, found.r) == (questions, None)
-    assert found.mae == (None if mae is None else pytest.approx(mae))
 
 
 def test_bleu_and_rouge_are_those_of_their_definitions() -> None:
@@ -100,19 +78,3 @@ def test_each_user_is_told_by_model_and_over_all() -> None:
     assert (mine.alike.questions, mine.alike.pairs) == (1, 1), "too few people answered the other question"
     assert mine.alike.bleu == pytest.approx(1)
     assert found["random", ALL].fit.mae == 1
-
-
-def test_models_alone_are_held_against_the_same_people() -> None:
-    people = answers([("q", "m", 1, "1"), ("r", "m", 0, "2")])
-    table = pd.DataFrame(
-        {
-            "model": ["m", "m", "other"],
-            "question_id": ["q", "r", "q"],
-            "free_text_count": [50, 50, 50],
-            "free_text_acc": [0.9, 0.3, 0.0],
-        }
-    )
-    (found,) = alone(people, table, 1)
-    assert (found.who, found.model, found.answers, found.fit.questions) == ("alone: free_text", "m", 100, 2)
-    assert found.fit.mae == pytest.approx(0.2)
-    assert found.alike is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.errors import Refused, StudyError
+from experiments.errors import Refused
 from experiments.events import Action, Event
 from experiments.session.conversation import check_message_rate
 from experiments.session.engine import decide, fold, pending_tasks, screen
@@ -61,18 +61,6 @@ def test_who_has_reached_the_limit_can_send_no_more_and_goes_on() -> None:
     assert seen.panel.chat is not None
     assert seen.panel.chat.minimum == 2, "three were wanted, but no third can be sent"
     assert screen(of, act(of, state, "submit")).path == "finish"
-
-
-def test_the_limit_is_a_sessions_not_a_steps() -> None:
-    of = study({"each": "time", "take": 2, "flow": [{"step": "compare"}]}, cost_limit=0.01)
-    state = hear(of, act(of, begun(of), "say", text="Hello"), 0.006)
-    state = act(of, act(of, state, "vote", winner="b"), "submit")
-    assert screen(of, state).actions == ("submit",)
-
-
-def test_a_limit_needs_prices() -> None:
-    with pytest.raises(StudyError, match="cost_limit: needs a `price` for each model; there is none for free"):
-        study({"step": "compare"}, cost_limit=1, models={"free": {"backend": "scripted"}})
 
 
 @pytest.mark.parametrize(("now_s", "refused"), [(30, True), (59, True), (61, False), (200, False)])

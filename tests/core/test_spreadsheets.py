@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 from openpyxl import Workbook
 
-from problems.errors import ProblemError
 from problems.spreadsheets import read_workbook
 from problems.tables import Table, read_table
 
-MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 HEAD = ["question", "a", "b", "answer"]
 
 
@@ -90,14 +88,6 @@ def test_errors_and_formulas_without_a_value_are_faults_of_their_rows(tmp_path: 
     assert table.rows[2].cells["b"] == "4"
 
 
-def test_excel_s_escapes_are_characters(tmp_path: Path) -> None:
-    """Line ends that Excel wrote as `_x000D_` are line ends; a cell with other control characters cannot be used."""
-    _, path = saved(tmp_path, Sheet=[["question", "answer"], ["one_x000D_\ntwo", "three"], ["four", "fi_x000B_ve"]])
-    table = read_workbook(path, "", "")
-    assert cells(table) == [{"question": "one\ntwo", "answer": "three"}, {"question": "four"}]
-    assert "U+000B" in table.rows[1].faults["answer"]
-
-
 @pytest.mark.parametrize(
     ("sheets", "named", "question", "wanted"),
     [
@@ -118,37 +108,6 @@ def test_the_sheet_with_the_questions_is_read_or_the_one_that_is_named(
     assert table.sheets[0] == wanted
     assert {*table.sheets} == {*sheets}
     assert any(repr(wanted) in note for note in table.notes)
-
-
-def test_a_sheet_that_is_not_there_is_told_with_those_that_are(tmp_path: Path) -> None:
-    _, path = saved(tmp_path, One=[HEAD], Two=[HEAD])
-    with pytest.raises(ProblemError, match=r"Three.*One, Two"):
-        read_table(path, "Three")
-
-
-def test_what_is_hidden_is_read_and_told(tmp_path: Path) -> None:
-    book, path = saved(tmp_path, Old=[HEAD, ["Old?"]], Mine=[HEAD, ["Why?", "x"], ["How?", "y"]])
-    book["Old"].sheet_state = "hidden"
-    book["Mine"].row_dimensions[3].hidden = True
-    book["Mine"].column_dimensions["B"].hidden = True
-    book.save(path)
-    table = read_workbook(path, "", "")
-    assert [row["question"] for row in cells(table)] == ["Why?", "How?"]
-    hidden = [note for note in table.notes if "hidden" in note]
-    assert [any(word in note for note in hidden) for word in ("row 3", "column B")] == [True, True]
-
-
-def test_raised_characters_are_told(tmp_path: Path) -> None:
-    _, path = saved(tmp_path, Sheet=[HEAD, ["What is 10²?"]])
-    edited(path, "xl/worksheets/sheet1.xml", '"A2" t="inlineStr"><is>.*?</is>', '"A2" t="s"><v>0</v>')
-    shared = '<Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.openxmlformats-officedocument.'
-    edited(path, "[Content_Types].xml", "</Types>", f'{shared}spreadsheetml.sharedStrings+xml"/></Types>')
-    raised = '<r><t>What is 10</t></r><r><rPr><vertAlign val="superscript"/></rPr><t>2</t></r><r><t>?</t></r>'
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.writestr("xl/sharedStrings.xml", f'<sst xmlns="{MAIN}"><si>{raised}</si></sst>')
-    table = read_workbook(path, "", "")
-    assert cells(table) == [{"question": "What is 102?"}]
-    assert any("A2" in note for note in table.notes)
 
 
 def test_rows_far_below_or_right_end_it_in_words(tmp_path: Path) -> None:

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.studies.loader import load_study
-from experiments.errors import StudyError
 from experiments.events import Action
 from experiments.session.assignment import assignment_fact
 from experiments.session.engine import decide, fold
 from experiments.session.state import State
-from experiments.study.latin_square import apply_order, square
+from experiments.study.latin_square import square
 from experiments.study.study import Study
 from tests.fakes import studies
 from tests.fakes.sessions import enrolment
@@ -36,11 +35,6 @@ def test_each_stands_equally_often_at_each_place_and_after_each_other(size: int)
     follows = Counter(pair for row in rows for pair in pairwise(row))
     assert len(set(follows.values())) <= 1
     assert len(follows) == size * (size - 1)
-
-
-def test_a_row_is_counted_from_one() -> None:
-    assert apply_order(LETTERS, "1") == ["a", "b", "d", "c"]
-    assert apply_order(LETTERS, "5") == apply_order(LETTERS, "1")
 
 
 def study(folder: Path, **loop: Any) -> Study:
@@ -85,17 +79,3 @@ def test_participants_fill_the_square_evenly_in_each_condition(tmp_path: Path, o
     assert set(met.values()) == {2}
     again = [assignment_fact(found, state.seed, state.events[1].data) for state in people]
     assert again == [dict(state.events[1].data) for state in people]
-
-
-@pytest.mark.parametrize(
-    ("loop", "words"),
-    [
-        ({"where": {"kind": "{{condition}}"}}, "needs `take`"),
-        ({"strata": "kind"}, "does not go with `strata`"),
-        ({"target": 3, "take": 2}, "does not go with `order: latin_square`"),
-    ],
-)
-def test_what_a_square_cannot_do_is_told(tmp_path: Path, loop: dict[str, Any], words: str) -> None:
-    with pytest.raises(StudyError) as error:
-        study(tmp_path, **loop)
-    assert words in " ".join(str(fault) for fault in error.value.found)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.events import NOTES, Action, Event
 from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
-from experiments.session.timing import GRACE_US
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
 from experiments.views.transcript import (
-    LEAVING_EVENTS,
     PAGES,
     SessionTranscript,
     StepVisit,
@@ -31,8 +28,6 @@ SECOND_US = 1_000_000
 seeds = st.integers(0, SEEDS).map(str)
 names = st.sampled_from(NAMES)
 ASK = {"step": "survey", "id": "ask", "questions": [{"type": "long_text", "name": "thought", "text": "A thought?"}]}
-SURE = {"type": "single_choice", "name": "sure", "text": "Sure?", "options": {"y": "Yes, I am", "n": "No"}}
-CHECK = {"step": "check", "kind": "screening", "questions": [SURE], "correct_answers": {"sure": "y"}}
 
 
 def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
@@ -141,14 +136,6 @@ class Session:
         return transcript_of(self.study, self.state.events)
 
 
-def test_a_screen_whose_time_ran_out_tells_what_was_typed_there() -> None:
-    session = Session({**ASK, "time_limit": {"after_s": 60}})
-    session.do(Action("expire", "ask", {"typed": {"thought": "Half a"}}, 60 * SECOND_US + GRACE_US, by="system"))
-    (visit,) = session.story.visits
-    assert (visit.pages[0].kind, visit.pages[0].answers[0].given) == ("expired", ("Half a",))
-    assert visit.stayed_us == 60 * SECOND_US + GRACE_US
-
-
 def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
     session = Session({"step": "info", "text": "Read."}, {**ASK, "time_limit": {"after_s": 60, "on_expiry": "end"}})
     session.act(10)
@@ -160,33 +147,6 @@ def test_a_session_that_timed_out_tells_where_it_was_left() -> None:
         90 * SECOND_US,
         10 * SECOND_US,
     )
-
-
-def test_of_a_withdrawn_session_there_is_only_that() -> None:
-    session = Session(ASK)
-    session.act(10, thought="Secret")
-    session.do(Action("withdraw", "", {}, 20 * SECOND_US, by="participant"))
-    told = session.story
-    assert (told.outcome, told.visits) == ("withdrawn", ())
-    assert [one.kind for one in told.remarks] == ["withdrew"]
-    assert "Secret" not in repr(told)
-
-
-@pytest.mark.parametrize(("given_", "correct"), [("y", True), ("n", False)])
-def test_an_answer_is_told_in_words_with_what_was_right(given_: str, correct: bool) -> None:
-    session = Session({**CHECK, "policy": "record"})
-    session.act(10, sure=given_)
-    (answer,) = session.story.visits[0].pages[0].answers
-    assert (answer.question, answer.right, answer.correct) == ("Sure?", ("Yes, I am",), correct)
-    assert answer.given == (("Yes, I am",) if correct else ("No",))
-
-
-def test_who_is_screened_out_ends_at_the_check_with_one_page() -> None:
-    session = Session(CHECK)
-    session.act(10, sure="n")
-    told = session.story
-    assert [[page.kind for page in visit.pages] for visit in told.visits] == [["submitted"]]
-    assert told.outcome == "screened_out"
 
 
 def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
@@ -202,7 +162,3 @@ def test_notes_flags_and_exclusions_stand_at_the_place_of_their_time() -> None:
         [("excluded", "a friend", "Ada")],
     ]
     assert [(one.kind, one.text, one.who) for one in told.remarks] == [("included", "no friend", "Bob")]
-
-
-def test_every_kind_of_fact_that_leaves_a_place_leaves_its_page() -> None:
-    assert set(LEAVING_EVENTS) <= PAGES

@@ -10,29 +10,22 @@ import pytest
 from scipy import stats
 
 from app.analysis.data_frames import SESSION
-from app.analysis.estimates import Estimate, Finding
+from app.analysis.estimates import Estimate
 from app.analysis.figure_names import patterns
-from app.analysis.report.arrangement import sections
-from app.analysis.report.grid import grid
 from app.analysis.results import NAMES
 from app.analysis.survey.survey_results import COLUMNS, survey_results
 from experiments.study.fields import (
-    KINDS,
-    Checkbox,
     Field,
     LongText,
     MultipleChoiceField,
     Number,
     Scale,
-    ShortText,
     SingleChoice,
     Slider,
 )
-from experiments.study.instrument import ItemOnLine, ItemOnPoints
 
 COLOURS = SingleChoice(name="colour", text="Which colour?", options={"r": "Red", "b": "Blue", "g": "Green"})
 TRUST = Scale(type="scale", name="trust", text="I trust it.", options=[str(n) for n in range(1, 6)])
-ITEM = {"instrument": "x", "item": "1"}
 SECRET = "the words of one person"
 
 
@@ -95,11 +88,6 @@ def test_an_option_of_several_counts_in_each_answer_that_has_it() -> None:
     assert {one.n for one in found.values()} == {4}
 
 
-def test_a_box_that_is_not_ticked_is_an_answer() -> None:
-    (one,) = figures(rows(Checkbox(name="news", required=False), [True, None, True, None, None])).values()
-    assert (one.name, one.value, one.n) == ("survey.share.news.ticked", 2 / 5, 5)
-
-
 def test_free_texts_are_counted_and_appear_nowhere() -> None:
     findings = survey_results(rows(LongText(name="why"), [SECRET, None, f"{SECRET}, too"]))
     (one,) = findings[0].estimates
@@ -107,33 +95,11 @@ def test_free_texts_are_counted_and_appear_nowhere() -> None:
     assert SECRET not in repr(findings)
 
 
-def test_a_text_of_an_earlier_version_does_not_become_an_option() -> None:
-    frame = pd.concat([rows(ShortText(name="colour"), [SECRET]), rows(COLOURS, ["r", "b"])])
-    (finding,) = survey_results(frame)
-    assert {one.n for one in finding.estimates} == {2}
-    assert "colour 1" in finding.note
-    assert SECRET not in repr(finding)
-
-
-def test_options_of_earlier_versions_follow_the_newest_ones() -> None:
-    older = SingleChoice(name="colour", options={"y": "Yellow", "r": "RED"})
-    found = figures(rows(older, ["y", "r"]), rows(COLOURS, ["b", "r"]))
-    assert [one.label for one in found.values()] == ["Red", "Blue", "Green", "Yellow"]
-    assert sum(one.value for one in found.values()) == 1
-
-
 def test_a_check_has_the_share_that_passed_and_its_questions_their_answers() -> None:
     found = figures(rows(None, [True, True, False, True], "part/attention"), rows(COLOURS, ["b", "b", "r", "b"]))
     assert found["survey.passed.attention"].value == 3 / 4
     assert (found["survey.passed.attention"].low, found["survey.passed.attention"].high) == pytest.approx(wilson(3, 4))
     assert found["survey.share.colour.b"].value == 3 / 4
-
-
-def test_questions_of_one_name_have_their_path_in_theirs() -> None:
-    found = figures(rows(TRUST, [1, 2], "before"), rows(TRUST, [4, 5], "turn[*]/after"))
-    assert {name: one.value for name, one in found.items()} == {
-        "survey.mean.before_trust": 1.5, "survey.mean.turn_after_trust": 4.5,
-    }  # fmt: skip
 
 
 def test_answers_in_turns_of_a_loop_are_clustered_in_participants() -> None:
@@ -144,78 +110,3 @@ def test_answers_in_turns_of_a_loop_are_clustered_in_participants() -> None:
     assert (one.n, one.participants) == (8, 4)
     low, high = stats.t.interval(0.95, 3, means.mean(), means.sem())
     assert (one.low, one.high) == pytest.approx((max(1, low), min(5, high)))
-
-
-def check_places(findings: Sequence[Finding]) -> None:
-    """Each estimate is in one cell of a table."""
-    for section in sections(findings):
-        for finding in section.findings:
-            if table := grid(finding):
-                cells = [one.name for row in table.rows for one in row.cells if one]
-                assert sorted(cells) == sorted(one.name for one in finding.estimates)
-
-
-def test_factors_and_options_with_equal_texts_share_no_cell() -> None:
-    same = SingleChoice(name="same", options={"1": "Yes", "2": "Yes"})
-    arms = {"hint": ["yes", "no", "yes", "no"], "timer": ["yes", "yes", "no", "no"]}
-    findings = survey_results(pd.concat([rows(same, list("1212"), **arms), rows(TRUST, [1, 2, 3, 4], **arms)]))
-    check_places(findings)
-    assert {len(finding.estimates) for finding in findings} == {2 * 5, 5}
-
-
-def test_questions_on_one_scale_in_one_survey_are_one_figure() -> None:
-    other = TRUST.model_copy(update={"name": "like", "text": "I trust it."})
-    findings = survey_results(
-        pd.concat([rows(TRUST, [1, 2]), rows(other, [3, 3]), rows(Slider(name="feel"), [50, 60])])
-    )
-    assert [[one.name for one in finding.estimates] for finding in findings] == [
-        ["survey.mean.trust", "survey.mean.like"], ["survey.mean.feel"],
-    ]  # fmt: skip
-    check_places(findings)
-
-
-def test_a_question_that_nobody_answered_has_no_figure_but_a_note() -> None:
-    (finding,) = survey_results(rows(COLOURS, [None, None]))
-    assert finding.estimates == ()
-    assert "colour 2 of 2" in finding.note
-    assert survey_results(rows(COLOURS, [])) == ()
-
-
-def test_a_survey_has_no_main_result() -> None:
-    (section,) = sections(survey_results(rows(TRUST, [1, 2, 3] * 10)))
-    assert section.main == ()
-
-
-SUMMARISED: Mapping[type[Field], tuple[Field, Sequence[Any], Sequence[str]]] = {
-    SingleChoice: (COLOURS, ["r", "b"], ["share.colour.r", "share.colour.b", "share.colour.g"]),
-    MultipleChoiceField: (
-        MultipleChoiceField(name="x", options=["1", "2"]),
-        [["1"], ["2"]],
-        ["share.x.1", "share.x.2"],
-    ),
-    Scale: (TRUST, [1, 2], ["mean.trust"]),
-    Number: (Number(name="x"), [1, 2], ["mean.x"]),
-    Slider: (Slider(name="x"), [1, 2], ["mean.x"]),
-    ShortText: (ShortText(name="x"), ["a", "b"], ["answers.x"]),
-    LongText: (LongText(name="x"), ["a", "b"], ["answers.x"]),
-    Checkbox: (Checkbox(name="x"), [True, True], ["share.x.ticked"]),
-    ItemOnPoints: (ItemOnPoints(name="x", options=["1", "2"], **ITEM), ["1", "2"], ["mean.x"]),
-    ItemOnLine: (ItemOnLine(name="x", **ITEM), [1, 2], ["mean.x"]),
-}
-"""How each type of field is summarised: a field, answers as the log has them, and the names of its figures."""
-
-
-def test_every_type_of_field_that_can_be_asked_is_summarised() -> None:
-    """A further type needs a decision here, or it would only be counted."""
-    assert SUMMARISED.keys() == {*KINDS, ItemOnPoints, ItemOnLine}
-
-
-@pytest.mark.parametrize("kind", SUMMARISED)
-def test_a_field_has_the_figures_of_its_type(kind: type[Field]) -> None:
-    field, values, names = SUMMARISED[kind]
-    assert list(figures(rows(field, values))) == [f"survey.{name}" for name in names]
-
-
-def test_points_in_words_have_shares() -> None:
-    words = Scale(type="scale", name="often", options=["never", "always"])
-    assert list(figures(rows(words, ["never", "always"]))) == ["survey.share.often.never", "survey.share.often.always"]

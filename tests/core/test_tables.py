@@ -20,7 +20,7 @@ from pyarrow import ipc, parquet
 from problems import tables
 from problems.errors import ProblemError
 from problems.spreadsheets import read_workbook
-from problems.tables import NATIVE, READERS, SEPARATORS, Table, class_labels, of_objects, read_table
+from problems.tables import NATIVE, READERS, SEPARATORS, Table, read_table
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1).map(str.strip)
 FILES = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -52,11 +52,6 @@ def test_a_csv_file_is_read_whatever_separates_it(
     )
     table = read(tmp_path, "t.csv", written.getvalue().encode(encoding))
     assert cells(table) == [dict(zip(("question", "answer", "topic"), row, strict=True)) for row in rows]
-
-
-@pytest.mark.parametrize("content", ["sep=;\nquestion;answer\nA, b?;7\n", 'sep=\t\nquestion\tanswer\nA, b?\t="7"\n'])
-def test_what_is_written_for_excel_is_read(content: str, tmp_path: Path) -> None:
-    assert cells(read(tmp_path, "t.csv", content)) == [{"question": "A, b?", "answer": "7"}]
 
 
 def test_what_spreadsheets_leave_behind_is_passed_over_and_told(tmp_path: Path) -> None:
@@ -147,18 +142,6 @@ def test_files_of_hugging_face_have_their_labels(tmp_path: Path) -> None:
     assert cells(read_table(saved)) == wanted
 
 
-@pytest.mark.parametrize("note", [b"not JSON", b"[]", b'{"info": {"features": {"answer": {"names": 5}}}}'])
-def test_odd_notes_of_hugging_face_are_passed_over(note: bytes, tmp_path: Path) -> None:
-    table = pa.table({"question": ["Why?"], "answer": [1]}).replace_schema_metadata({"huggingface": note})
-    parquet.write_table(table, tmp_path / "t.parquet")
-    assert cells(read_table(tmp_path / "t.parquet")) == [{"question": "Why?", "answer": "1"}]
-
-
-@pytest.mark.parametrize("features", [None, [], "x", {"a": None}, {"a": {"names": 5}}, {"a": {"names": ["x", 1]}}])
-def test_only_names_that_are_texts_are_class_labels(features: object) -> None:
-    assert class_labels(features) == {}
-
-
 SIXTEEN = {"question": ["Why is it so?", "How is it so?"] * 8, "answer": ["x", "y"] * 8}
 
 
@@ -242,61 +225,6 @@ def test_no_more_is_read_than_the_bounds_allow(
         read(tmp_path, name, content)
 
 
-def test_what_cells_hold_together_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However small the file is: one text can stand in many cells."""
-    monkeypatch.setattr(tables, "MOST_BYTES", 1_000)
-    shared = {"question": "x" * 60, "options": ["y" * 60, {"z": "z" * 60}]}
-    with pytest.raises(ProblemError, match="bytes"):
-        of_objects(((f"row {number}", shared) for number in range(9)), "t")
-
-
-def test_front_matter_with_an_alias_is_refused(tmp_path: Path) -> None:
-    """A few lines can unfold to endless texts."""
-    with pytest.raises(ProblemError, match="alias"):
-        read(tmp_path, "t.md", "---\na: &a [x, x]\nb: [*a, *a]\n---\nWhy?")
-
-
-def test_a_folder_has_no_more_rows_than_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_ROWS", 4)
-    for name in ("a.csv", "b.csv"):
-        (tmp_path / name).write_text("question\n1\n2\n3\n")
-    with pytest.raises(ProblemError, match="rows"):
-        read_table(tmp_path)
-
-
-def test_only_a_workbook_has_sheets(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("question\n1\n")
-    with pytest.raises(ProblemError, match="sheet"):
-        read_table(tmp_path / "t.csv", "Questions")
-
-
-def test_the_items_of_a_data_set_viewer_are_in_its_rows(tmp_path: Path) -> None:
-    """With the names of class labels; a cell that the viewer has cut cannot be used."""
-    features = [{"name": "question"}, {"name": "answer", "type": {"names": ["A", "B"], "_type": "ClassLabel"}}]
-    rows = [
-        {"row_idx": 0, "row": {"question": "Why?", "answer": 1}, "truncated_cells": []},
-        {"row_idx": 1, "row": {"question": "How is i", "answer": 0}, "truncated_cells": ["question"]},
-    ]
-    table = read(tmp_path, "t.json", json.dumps({"features": features, "rows": rows, "num_rows_total": 9}))
-    assert cells(table) == [{"question": "Why?", "answer": "B"}, {"answer": "A"}]
-    assert [list(row.faults) for row in table.rows] == [[], ["question"]]
-
-
-@pytest.mark.parametrize(
-    "task", [{"data": {"text": "Why?"}}, {"id": 7, "data": {"text": "Why?"}, "annotations": [], "project": 1}]
-)
-def test_the_items_of_label_studio_are_in_the_data_of_its_tasks(task: dict[str, Any], tmp_path: Path) -> None:
-    wanted = [{"text": "Why?", **({"id": "7"} if "id" in task else {})}]
-    assert cells(read(tmp_path, "t.json", json.dumps([task]))) == wanted
-    assert cells(read(tmp_path, "t.jsonl", json.dumps(task))) == wanted
-
-
-def test_an_object_that_holds_one_list_of_objects_is_that_list(tmp_path: Path) -> None:
-    assert cells(read(tmp_path, "t.json", '{"version": 1, "data": [{"question": "Why?"}]}')) == [{"question": "Why?"}]
-    with pytest.raises(ProblemError, match="list of objects"):
-        read(tmp_path, "t.json", '{"a": [{"question": "Why?"}], "b": [{"question": "How?"}]}')
-
-
 def test_a_folder_of_markdown_is_an_item_a_file(tmp_path: Path) -> None:
     (tmp_path / "one.md").write_text("---\ntopic: Algebra\nyear: 1999\n---\n# Why?\n\nShow it.\n")
     (tmp_path / "two.md").write_text("How?")
@@ -304,14 +232,4 @@ def test_a_folder_of_markdown_is_an_item_a_file(tmp_path: Path) -> None:
     assert cells(read_table(tmp_path)) == [
         {"id": "one", "topic": "Algebra", "year": "1999", "question": "# Why?\n\nShow it."},
         {"id": "two", "question": "How?"},
-    ]
-
-
-def test_rows_of_several_files_say_which(tmp_path: Path) -> None:
-    (tmp_path / "easy.csv").write_text("question,answer\nWhy?,1\n")
-    (tmp_path / "hard.jsonl").write_text('{"question": "How?"}\n')
-    table = read_table(tmp_path)
-    assert [(row.where, row.cells["file"]) for row in table.rows] == [
-        ("easy, line 2", "easy"),
-        ("hard, line 1", "hard"),
     ]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from experiments.errors import Refused
 from experiments.events import Action, Data, Event
 from experiments.session.engine import decide, fold, pending_tasks
-from experiments.session.seeded_random import shuffled
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
@@ -67,13 +66,6 @@ def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
     assert taken.total() == take * raters
 
 
-@given(st.dictionaries(st.sampled_from([f"i{n}" for n in range(8)]), st.integers(0, 5)), st.integers(1, 8), st.text())
-def test_nothing_is_drawn_while_something_has_fewer(taken: dict[str, int], take: int, seed: str) -> None:
-    drawn = ids(draw(rating(8, take=take, target=2), seed, {"taken": taken}))
-    left = {f"i{number}" for number in range(8)} - set(drawn)
-    assert not left or max(taken.get(i, 0) for i in drawn) <= min(taken.get(i, 0) for i in left)
-
-
 def firsts(taken: dict[str, int], take: int) -> Iterator[str]:
     """Who comes first, for many raters."""
     study = rating(4, take=take, target=5)
@@ -95,11 +87,3 @@ def test_a_draw_with_a_target_is_owed_with_it_and_refused_without_counts() -> No
     assert (job.kind, job.data) == ("draw", {"target": 5})
     with pytest.raises(Refused, match="needs `taken`"):
         draw(study, "1", {})
-
-
-@given(st.text())
-def test_a_draw_without_a_target_reads_the_seed_alone(seed: str) -> None:
-    study = rating(9, take=3)
-    wanted = list(shuffled([f"i{number}" for number in range(9)], seed, "item")[:3])
-    for data in ({}, {"taken": dict.fromkeys(wanted, 7)}):
-        assert draw(study, seed, data).data == {"of": "items", "items": [{"item": item} for item in wanted]}

@@ -11,21 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from experiments.session.engine import fold, screen
+from experiments.session.engine import fold
 from experiments.session.state import State, visited
 from experiments.session.telemetry import (
     DAY_MS,
-    DISCLOSED,
-    DISCLOSED_WITHOUT_PASTING,
     AnyRecord,
     TelemetryRecord,
-    disclosure,
     records_telemetry,
     storable_records,
 )
 from experiments.study.step import Step
 from experiments.study.study import Study
-from experiments.views.screen_measures import added_up
 from tests.fakes.examples import examples
 from tests.fakes.sessions import NAMES, play, study, whole
 
@@ -157,13 +153,6 @@ def test_nothing_is_kept_without_the_studys_word_or_after_a_withdrawal() -> None
     assert not records_telemetry(no_consent, state)
 
 
-def test_who_did_not_agree_is_not_recorded() -> None:
-    found, state = study("demo"), some_state("demo", 1)
-    (fact,) = (fact for fact in state.facts["consent"] if fact.kind == "submitted")
-    refused = replace(state, facts={**state.facts, "consent": (replace(fact, data={"agreed": False}),)})
-    assert not records_telemetry(found, refused)
-
-
 @pytest.mark.parametrize(
     "raw",
     [
@@ -181,45 +170,3 @@ def test_who_did_not_agree_is_not_recorded() -> None:
 def test_words_and_wrong_numbers_are_refused(raw: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         RECORDS.validate_python({"path": "consent", "ago_ms": 0, **raw})
-
-
-@pytest.mark.parametrize(("ago_ms", "taken_ms"), [(-5000, 0), (0, 0), (1500, 1500), (3 * DAY_MS, DAY_MS)])
-def test_a_time_lies_between_a_day_ago_and_now(ago_ms: int, taken_ms: int) -> None:
-    told = RECORDS.validate_python({"kind": "here", "path": "x", "ago_ms": ago_ms})
-    assert told.at_us(NOW_US) == NOW_US - taken_ms * 1000
-
-
-def test_the_consent_tells_what_is_recorded() -> None:
-    everything = next(name for name in NAMES if name.endswith("everything.yaml"))
-    for paste in ("log", "block"):
-        assert disclosure(changed(study(everything), paste=paste)) == DISCLOSED
-    quiet = changed(study("demo"), paste="allow")
-    assert disclosure(quiet) == DISCLOSED_WITHOUT_PASTING
-    no_box = replace(study("demo"), flow=tuple(node for node in study("demo").flow if node.id in ("consent", "finish")))
-    assert disclosure(changed(no_box, paste="block")) == DISCLOSED_WITHOUT_PASTING, "there is nowhere to paste"
-    assert disclosure(changed(quiet, telemetry=False)) == ""
-    for found, told in ((study("demo"), DISCLOSED), (quiet, DISCLOSED_WITHOUT_PASTING)):
-        *_, last = screen(found, fold(whole("demo", "telemetry")[:1])).panel.blocks
-        assert last.text == told  # type: ignore[union-attr]
-    assert len(screen(changed(quiet, telemetry=False), fold(whole("demo", "telemetry")[:1])).panel.blocks) == 1
-
-
-def test_visits_add_up() -> None:
-    """The first key is counted from when the screen was shown first."""
-    first = {"kind": "screen", "shown_ms": 4000, "visible_ms": 3000, "reading_ms": 3000, "typing_ms": 0}
-    second = {**first, "first_key_ms": 500, "reading_ms": 500, "typing_ms": 900}
-    pasted = [{"kind": "pasted", "chars": 7, "blocked": False}, {"kind": "pasted", "chars": 9, "blocked": True}]
-    told = added_up([first, second, second, *pasted, {"kind": "left"}, {"kind": "came_back", "away_ms": 1500}])
-    assert (told.visible_s, told.reading_s, told.typing_s, told.first_key_s) == (9.0, 4.0, 1.8, 4.5)
-    assert (told.pasted, told.pasted_chars, told.blocked, told.copied) == (1, 7, 1, 0)
-    assert (told.left, told.away_s) == (1, 1.5)
-    nothing = added_up([])
-    assert (nothing.visible_s, nothing.pasted) == (None, None)
-
-
-def test_a_place_to_come_is_not_kept() -> None:
-    found, state = study("demo"), some_state("demo", 0.3)
-    assert storable_records(found, state, [record("left", screen(found, state).path)])
-    assert not storable_records(
-        found, state, [record("left", "finish"), record("left", ""), record("left", "phase-1/question")]
-    )

@@ -10,11 +10,9 @@ import pytest
 from app.studies.drafts import Drafts, check_text
 from app.studies.loader import FILE, load_study, shipped
 from app.studies.templates import copy_draft, draft_of
-from experiments.errors import StudyError
 from experiments.study.resolve import restore
 from experiments.study.study import Study
 from storage.registers.studies import StoredPicture
-from tests.fakes import pictures
 
 NONE: dict[str, StoredPicture] = {}
 OWN = """# of Ada
@@ -89,27 +87,6 @@ def test_a_draft_of_a_study_that_comes_with_parley_is_the_same_study(name: str, 
     drafts = Drafts(tmp_path)
     draft_of(drafts, name, published, NONE.get)
     assert study_of(drafts, name).hash == published.hash
-
-
-def test_a_copy_replaces_nothing(drafts: Drafts) -> None:
-    before = study_of(drafts, "sums")
-    for act in (lambda: copy_draft(drafts, "sums", "sums"), lambda: draft_of(drafts, "sums", before, NONE.get)):
-        with pytest.raises(StudyError, match="exists already"):
-            act()
-    with pytest.raises(StudyError, match="no such draft"):
-        copy_draft(drafts, "other", "summs")
-    assert drafts.names() == ("sums",)
-    assert study_of(drafts, "sums").hash == before.hash
-
-
-def test_a_draft_of_a_published_study_has_its_pictures(tmp_path: Path) -> None:
-    published = load_study(str(pictures.study(tmp_path)))
-    kept = {sha256: StoredPicture("", content) for sha256, content in published.picture_files.items()}
-    drafts = Drafts(tmp_path / "drafts")
-    draft_of(drafts, "charts", restore(published.document), kept.get)
-    again = load_study(str(drafts.folder("charts") / "study.yaml"))
-    assert again.pictures.by_key == published.pictures.by_key
-    assert again.picture_files == published.picture_files
 
 
 def test_a_draft_of_a_published_study_has_the_instruments_that_are_its_own(drafts: Drafts) -> None:

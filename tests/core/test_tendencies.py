@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean, stdev
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.analysis import alpha, counts_of
 from app.bots.simulate import found_answers
-from app.bots.tendencies import CARE, Tendencies, trait
+from app.bots.tendencies import CARE, Tendencies
 from experiments.instruments.dices_safety import columns
 from experiments.session.state import current_location
 from experiments.study.step import Step
@@ -25,22 +25,6 @@ ITEMS = [f"conversation {n}" for n in range(40)]
 def test_tendencies_follow_from_the_label_alone(label: str) -> None:
     assert Tendencies.of(label) == Tendencies.of(label)
     assert CARE[0] <= Tendencies.of(label).care <= CARE[1]
-
-
-def test_traits_are_about_standard_normal_and_independent() -> None:
-    skill, harm = ([trait(f"{n}", name) for n in range(2000)] for name in ("skill", "harm"))
-    assert fmean(skill) == pytest.approx(0, abs=0.1)
-    assert stdev(skill) == pytest.approx(1, abs=0.1)
-    assert abs(np.corrcoef(skill, harm)[0, 1]) < 0.1
-
-
-def test_skill_and_help_make_right_answers_likelier() -> None:
-    able, unable = (sorted(PEOPLE, key=lambda one: one.skill)[end] for end in (-1, 0))
-    for problem in ITEMS:
-        assert unable.knows(problem, helped=False) < able.knows(problem, helped=False)
-        assert able.knows(problem, helped=False) < able.knows(problem, helped=True)
-    shares = [one.knows(problem, helped=False) for one in PEOPLE for problem in ITEMS]
-    assert 0.5 < fmean(shares) < 0.7
 
 
 @pytest.mark.parametrize("edition", ["dices-350", "dices-990"])

@@ -154,18 +154,6 @@ def test_more_time_is_given_as_often_as_the_study_says() -> None:
     assert session.path == "next"
 
 
-def test_where_there_is_no_limit_there_is_nothing_to_extend() -> None:
-    with pytest.raises(Refused):
-        Session(study_of(READ)).act(1, "extend")
-
-
-def test_each_turn_of_a_loop_has_a_time_of_its_own() -> None:
-    loop = {"each": "turn", "take": 2, "flow": [{**ASK, "time_limit": {"after_s": 60}}]}
-    session = Session(study_of(loop))
-    session.act(50, thought="One")
-    assert (session.path, session.timing.ends_us) == ("turn[1]/ask", us(110))
-
-
 def test_a_screen_is_not_left_before_its_least_time() -> None:
     session = Session(study_of({**READ, "min_time_s": 5}, {**READ, "id": "next"}))
     assert session.timing == Timing(opens_us=us(5))
@@ -185,12 +173,6 @@ def test_the_whole_has_a_limit_wherever_one_is() -> None:
     assert (session.timing.warns_us, session.timing.ends_us, session.timing.more) == (us(70), us(100), False)
     session.expire(100 + GRACE_S)
     assert session.last == ("finished", {"outcome": "timed_out", "why": "session"})
-
-
-def test_more_time_for_a_step_is_no_more_for_the_whole() -> None:
-    session = Session(study_of({**ASK, "time_limit": {"after_s": 60, "extensions": 5}}, time_limit_s=100))
-    session.act(1, "extend")
-    assert (session.timing.ends_us, session.timing.more) == (us(100), False)
 
 
 def test_who_is_away_too_long_is_timed_out_and_sees_no_countdown() -> None:
@@ -298,15 +280,6 @@ def test_a_reply_without_a_word_when_time_ran_out_was_stopped_by_the_clock_and_b
     assert (failed.kind, failed.data["reason"], stopped_by_user(failed)) == ("failed", "expired", False)
 
 
-def test_a_reply_that_is_whole_when_the_clock_stops_it_is_whole() -> None:
-    session = TimedTalk()
-    session.act(1, "say", **SAID)
-    talk = session.path
-    session.expire(60 + GRACE_S)
-    session.end_replies(62, "reply", text="Whole.", finish_reason="stop")
-    assert session.state.facts[talk][-1].data["finish_reason"] == "stop"
-
-
 def test_a_limit_does_not_wait_for_ever_for_a_reply_that_it_stopped() -> None:
     session = TimedTalk()
     session.act(1, "say", **SAID)
@@ -347,13 +320,6 @@ def test_a_screen_that_comes_as_time_was_up_says_so_and_what_became_of_the_text(
     assert notices(session) == [says]
     session.act(80)
     assert notices(session) == []
-
-
-def test_the_next_conversation_says_so_until_it_is_left() -> None:
-    session = TimedTalk()
-    session.expire(70, typed={"text": "Half a"})
-    session.act(71, "say", **SAID)
-    assert (notices(session), session.path) == ([TIME_UP_UNSENT], "item[1]/talk")
 
 
 @pytest.mark.parametrize(("typed", "says"), [({}, []), ({"thought": "Half a"}, [UNSENT])])
@@ -409,14 +375,6 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
     session.expire(200, **told)
     assert session.last[0] in ("expired", "drawn")
     assert not any(map(is_unattended, session.state.events))
-
-
-def test_an_answer_between_two_unattended_screens_begins_the_row_anew() -> None:
-    session = row_of_limits(4)
-    at_s = run_out(session, False)
-    session.act(at_s + 1)
-    run_out(session, False, at_s=at_s + 1)
-    assert session.state.outcome == ""
 
 
 def test_a_study_of_before_the_rule_keeps_to_having_none() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.i18n.catalogues import catalogue
-from app.studies.loader import STUDIES, load_study, shipped
+from app.studies.loader import load_study
 from app.studies.translations import missing_translations
 from experiments.errors import StudyError
 from experiments.events import Action
@@ -17,7 +17,6 @@ from experiments.session.state import State, current_location
 from experiments.session.telemetry import disclosure
 from experiments.study.resolve import restore
 from experiments.study.study import Study
-from experiments.views.translatable_texts import unused_translations
 from storage.yaml_text import yaml_text
 from tests.fakes.sessions import enrolment
 
@@ -48,22 +47,6 @@ def test_parleys_words_for_the_texts_of_a_study_stand_in_its_document(tmp_path: 
     assert words(found) == used
     assert restore(found.document).file == found.file
     assert json.loads(found.document)["file"]["translations"]["de"] == used
-
-
-def test_a_study_written_in_german_has_its_buttons_in_german(tmp_path: Path) -> None:
-    found = load_study(small(tmp_path, language="de", languages=[]))
-    assert found.translate("Continue", "de") == "Weiter"
-    assert missing_translations(found, "de") == ()
-
-
-def test_the_studys_own_translation_wins_however_it_is_wrapped(tmp_path: Path) -> None:
-    own = {"Continue": "Los", " ".join(LONG.split()): "Bitte lesen Sie.", "Nowhere": "Nirgends"}
-    inline = load_study(small(tmp_path, translations={"de": own}))
-    (tmp_path / "words.yaml").write_text(yaml_text(own), encoding="utf-8")
-    from_file = load_study(small(tmp_path, translations={"de": "words.yaml"}))
-    assert inline.hash == from_file.hash != load_study(small(tmp_path)).hash
-    assert (words(inline)["Continue"], words(inline)[LONG]) == ("Los", "Bitte lesen Sie.")
-    assert unused_translations(inline, "de") == ("Nowhere",)
 
 
 def test_what_is_missing_is_told_in_the_order_of_the_study(tmp_path: Path) -> None:
@@ -100,16 +83,3 @@ def test_a_condition_can_ask_for_the_language(tmp_path: Path, language: str) -> 
     place = current_location(found, fold(decide(found, state, agree), state))
     assert place is not None
     assert place.path == ("hello" if language == "de" else "finish")
-
-
-def test_the_demo_is_complete_in_every_language_that_it_offers() -> None:
-    demo = load_study("demo")
-    assert demo.file.offered == ("en", "de", "ar")
-    assert [(missing_translations(demo, tag), unused_translations(demo, tag)) for tag in demo.file.offered] == [
-        ((), ())
-    ] * 3
-
-
-def test_a_translation_is_no_study() -> None:
-    assert {path.name for path in STUDIES.glob("demo*.yaml")} == {"demo.yaml", "demo.de.yaml", "demo.ar.yaml"}
-    assert [name for name in shipped() if name.startswith("demo")] == ["demo"]

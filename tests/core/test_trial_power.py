@@ -9,21 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
-from statsmodels.stats.power import TTestIndPower, TTestPower
+from statsmodels.stats.power import TTestIndPower
 
 from app.analysis.trial import simulation
 from app.analysis.trial.estimator import Difference
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
 from app.analysis.trial.power import (
     GridPoint,
-    ParticipantsNeeded,
     PowerPoint,
-    approximate_participants,
     null_effect,
-    participants_for,
     run_grid,
     run_point,
-    sizes_around,
     stored,
 )
 from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
@@ -49,20 +45,6 @@ def near(found: PowerPoint, power: float, slack: float = 0.0) -> bool:
 def test_without_clusters_it_is_the_power_of_the_t_test(participants: int, d: float) -> None:
     theirs = TTestIndPower().power(effect_size=d, nobs1=participants // 2, alpha=0.05)
     assert near(point(PLAIN, SCORES, participants, 2.0 * d), theirs)
-
-
-def test_unequal_arms_and_one_side_are_the_t_tests_too() -> None:
-    design = replace(PLAIN, direction="greater", treated=0.25)
-    theirs = TTestIndPower().power(effect_size=0.5, nobs1=30, ratio=3, alpha=0.05, alternative="larger")
-    assert near(point(design, SCORES, 120, 1.0), theirs, slack=0.01)  # CR1 does not pool the variances
-
-
-def test_answers_of_one_participant_are_worth_less_than_as_many_participants() -> None:
-    design = replace(PLAIN, answers=4)
-    assumed = replace(SCORES, icc_participant=0.5)
-    d = 0.5 / sqrt(0.5 + 0.5 / 4)  # the effect in standard deviations of a participant's mean
-    theirs = TTestIndPower().power(effect_size=d, nobs1=40, alpha=0.05)
-    assert near(point(design, assumed, 80, 1.0), theirs)
 
 
 @pytest.mark.parametrize("spending", ["obrien-fleming", "pocock"])
@@ -113,21 +95,6 @@ def test_confidence_sequences_keep_alpha_under_the_null_and_cost_power() -> None
     assert with_effect.mean_participants < 200
 
 
-def test_looking_without_a_plan_would_not_keep_alpha() -> None:
-    looks = Looks(at=(0.2, 0.4, 0.6, 0.8, 1.0))
-    random = np.random.default_rng(3)
-    each = simulation.monitor(None, 0.05)
-    judge = replace(each, fractions=looks.at, bounds=replace(each.bounds, nominal=(0.05,) * 5))  # type: ignore[type-var]
-    ends = [simulation.simulate_with(random, SCORES, PLAIN, 100, 0.0, judge).rejected for _ in range(400)]
-    assert np.mean(ends) > 0.1  # 0.142 for known variances (Armitage, McPherson and Rowe 1969, table 2)
-
-
-def test_an_effect_stops_a_trial_early() -> None:
-    design = replace(PLAIN, looks=Looks(at=(0.5, 1.0), spending="pocock"))
-    found = point(design, SCORES, 100, 3.0, runs=100)
-    assert (found.shown, found.mean_participants) == (100, 50.0)
-
-
 def test_equivalence_and_non_inferiority_have_their_null_at_the_margin() -> None:
     near_null = replace(PLAIN, direction="equivalent", margin=1.0)
     assert null_effect(near_null) == 1.0
@@ -138,17 +105,6 @@ def test_equivalence_and_non_inferiority_have_their_null_at_the_margin() -> None
     assert near(point(worse, SCORES, 100, 0.0), theirs)
 
 
-def test_arms_within_a_participant_and_moments_need_fewer() -> None:
-    assumed = replace(SCORES, icc_participant=0.5)
-    paired = replace(PLAIN, contrast="paired")
-    d = 1.0 / (2.0 * sqrt(2 * 0.5))  # the effect in standard deviations of a difference of two answers
-    theirs = TTestPower().power(effect_size=d, nobs=40, alpha=0.05)
-    assert near(point(paired, assumed, 40, 1.0), theirs)
-    within = replace(PLAIN, contrast="within", answers=4, questions=8)
-    between = replace(within, contrast="between")
-    assert point(within, assumed, 40, 0.7, 300).power > point(between, assumed, 40, 0.7, 300).power + 0.2
-
-
 @pytest.mark.parametrize(("latent", "share"), [(0.0, 0.3), (0.4, 0.5), (0.7, 0.9), (0.99, 0.2)])
 def test_the_correlation_of_yes_no_answers_is_that_of_the_bivariate_normal(latent: float, share: float) -> None:
     c = norm.ppf(share)
@@ -156,26 +112,6 @@ def test_the_correlation_of_yes_no_answers_is_that_of_the_bivariate_normal(laten
     assert observed_correlation(latent, share) == pytest.approx((both - share**2) / (share * (1 - share)), abs=1e-7)
     # of two medians: (2/pi) asin(r), Sheppard 1899
     assert observed_correlation(latent, 0.5) == pytest.approx(2 / np.pi * np.arcsin(latent), abs=1e-9)
-
-
-def test_simulated_answers_have_the_assumed_shares_and_correlations() -> None:
-    assumed = Assumptions(0.7, None, icc_participant=0.2, icc_question=0.1)
-    design = replace(PLAIN, answers=10, questions=400)
-    data = simulation.draw(np.random.default_rng(2), assumed, design, 4_000, 0.1)
-    assert data.value[data.treated == 0].mean() == pytest.approx(0.7, abs=0.02)
-    assert data.value[data.treated == 1].mean() == pytest.approx(0.8, abs=0.02)
-    table = data.value[data.treated == 0].reshape(-1, 10) - 0.7
-    pairs = (table.sum(axis=1) ** 2 - (table**2).sum(axis=1)).mean() / 90
-    assert pairs / 0.21 == pytest.approx(0.2, abs=0.03)
-    assert data.questions is not None
-    means = np.bincount(data.questions, data.value) / np.bincount(data.questions)
-    assert means.var() == pytest.approx(0.1 * 0.1875 + 0.9 * 0.1875 / 100, rel=0.35)  # mean share 0.75
-
-
-def test_those_who_drop_out_leave_fewer_answers() -> None:
-    design = replace(PLAIN, answers=5)
-    data = simulation.draw(np.random.default_rng(2), replace(SCORES, dropout=0.4), design, 2_000, 0.0)
-    assert data.value.size / 10_000 == pytest.approx(1 - 0.4 * (1 - 2 / 5), abs=0.02)  # they give 2 of 5 on average
 
 
 POINTS = [GridPoint(PLAIN, SCORES, n, effect, 20, 7) for n in (20, 40) for effect in (0.0, 1.0)]
@@ -197,32 +133,6 @@ def test_finished_points_are_not_computed_again(tmp_path: Path) -> None:
     assert len(stored(store)) == 4
 
 
-def test_an_interruption_keeps_what_is_finished(tmp_path: Path) -> None:
-    points = [GridPoint(PLAIN, SCORES, n, 0.5, 10, 7) for n in (20, 30, 40)]
-
-    def stop(_: PowerPoint) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_grid(points, store=tmp_path / "power.jsonl", progress=stop)
-    assert len(stored(tmp_path / "power.jsonl")) == 1
-
-
-def test_the_number_for_a_power_is_interpolated() -> None:
-    line = [PowerPoint(n, 1.0, 1_000_000, round(1_000_000 * norm.cdf(sqrt(n) / 4 - 1.96)), n) for n in (64, 100, 196)]
-    exact = (4 * (norm.ppf(0.8) + 1.96)) ** 2  # 125.6
-    assert participants_for(line, 0.8) == ParticipantsNeeded(int(exact) + 1)
-    assert participants_for(line[:2], 0.8) == ParticipantsNeeded(None)
-    assert participants_for(line[2:], 0.8) == ParticipantsNeeded(196, at_most=True)
-
-
-def test_the_grid_is_laid_around_the_closed_form() -> None:
-    theirs = TTestIndPower().solve_power(effect_size=0.5, power=0.8, alpha=0.05) * 2
-    assert approximate_participants(PLAIN, SCORES, 1.0) == pytest.approx(theirs, abs=3)
-    assert sizes_around(126) == (50, 80, 100, 130, 160, 200, 250)
-    assert approximate_participants(replace(PLAIN, compared=0.5), SCORES, 1.0) == pytest.approx(2 * theirs, abs=6)
-
-
 @pytest.mark.parametrize(
     ("wrong", "part"),
     [
@@ -235,16 +145,6 @@ def test_the_grid_is_laid_around_the_closed_form() -> None:
 def test_impossible_assumptions_are_refused(wrong: dict[str, float], part: str) -> None:
     with pytest.raises(TrialError, match=part):
         Assumptions(**wrong)
-
-
-def test_an_effect_that_leaves_no_share_is_refused() -> None:
-    with pytest.raises(TrialError, match="make a share"):
-        run_grid([GridPoint(PLAIN, Assumptions(0.8), 20, 0.3, 5, 1)])
-
-
-def test_a_trial_without_variation_shows_nothing() -> None:
-    end = simulate(np.random.default_rng(1), Assumptions(0.001), PLAIN, 10, 0.0)
-    assert not end.rejected
 
 
 def estimates(design: Design, assumed: Assumptions, participants: int, effect: float, runs: int) -> np.ndarray:
@@ -263,13 +163,6 @@ def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
     assert abs(found.mean() - 1.0) < 4 * sqrt(expected / runs)
 
 
-def test_a_covariate_gives_the_power_of_the_residual_variance() -> None:
-    assumed = replace(SCORES, covariate_r2=0.5)
-    theirs = TTestIndPower().power(effect_size=0.3 / sqrt(0.5), nobs1=60, alpha=0.05)
-    assert near(point(replace(PLAIN, covariates=1), assumed, 120, 0.6), theirs, slack=0.01)
-    assert near(point(replace(PLAIN, covariates=1), assumed, 120, 0.0), 0.05)
-
-
 @pytest.mark.parametrize(("answers", "questions", "share"), [(1, 1, 0.3), (4, 6, 0.2)])
 def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: int, share: float) -> None:
     """The squared correlation of a yes-no answer and the covariate."""
@@ -278,25 +171,6 @@ def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: i
     drawn = simulation.draw(np.random.default_rng(3), assumed, design, 40_000, 0.0)
     found = [np.corrcoef(drawn.value, column[drawn.people])[0, 1] ** 2 for column in drawn.covariates.T]
     assert found == pytest.approx([share, 0.0], abs=0.015)
-
-
-def test_covariates_explain_no_more_than_participants_differ() -> None:
-    design = replace(PLAIN, answers=3, covariates=1)
-    with pytest.raises(TrialError, match=r"explain 0\.3 of the variance"):
-        simulate(np.random.default_rng(1), replace(SCORES, icc_participant=0.2, covariate_r2=0.3), design, 40, 1.0)
-
-
-@pytest.mark.parametrize("contrast", ["between", "within", "paired"])
-def test_with_worst_case_who_left_at_once_has_no_effect(contrast: simulation.Contrast) -> None:
-    """Of those who drop out, one in m leaves before the first of m answers: the effect is that much smaller."""
-    design = replace(PLAIN, contrast=contrast, answers=4, questions=4, missing="worst-case")
-    assumed, runs = Assumptions(0.5, None, 0.2, 0.05, dropout=0.4), 200
-    found = estimates(design, assumed, 200, 0.3, runs)
-    gone = assumed.dropout / design.answers
-    half = gone / 2 if contrast == "within" else 0.0  # who left after one answer has none in one arm, which counts as 0
-    expected = 0.3 * (1 - gone - half)
-    assert abs(found.mean() - expected) < 4 * found.std(ddof=1) / sqrt(runs)
-    assert near(point(design, assumed, 120, 0.0, runs=200), 0.05)
 
 
 @pytest.mark.parametrize("contrast", ["between", "within", "paired"])

@@ -27,14 +27,6 @@ def test_variances_by_hand() -> None:
     assert (alike.participants, alike.answers) == (10, 20)
 
 
-def test_arms_that_differ_are_no_variance() -> None:
-    rows = pd.DataFrame({
-        "participant": range(20), "arm": ["control", "treatment"] * 10, "value": [0.0, 5, 1, 6] * 5,
-    })  # fmt: skip
-    assert observe(rows).sd == pytest.approx(0.5)
-    assert observe(rows).baseline == 0.5
-
-
 @pytest.mark.parametrize(
     "assumed",
     [
@@ -78,13 +70,3 @@ def test_what_covariates_explain_is_found_again(answers: int) -> None:
     assert observe(rows).covariate_r2 is None
     with pytest.raises(TrialError, match="covariate_r2"):
         observe(rows.assign(one=rows["one"].where(rows["participant"] < 8)), ("one",))
-
-
-@pytest.mark.parametrize(
-    ("change", "part"),
-    [({"participant": 1}, "10"), ({"arm": "treatment"}, "baseline"), ({"value": 1.0}, "equal")],
-)
-def test_data_that_say_too_little_are_refused(change: dict[str, object], part: str) -> None:
-    rows = pd.DataFrame({"participant": range(20), "arm": ["control", "treatment"] * 10, "value": [0.0, 1] * 10})
-    with pytest.raises(TrialError, match=part):
-        observe(rows.assign(**change))

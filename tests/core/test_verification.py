@@ -53,30 +53,6 @@ def test_three_values_and_two_people_are_those_worked_out_by_hand() -> None:
     assert found.people.value == pytest.approx(1 - 28 / 38)
 
 
-def test_where_all_say_the_same_there_is_no_kappa() -> None:
-    found = verified("label", pairs_of({("yes", "yes"): 9}), YES_NO)
-    assert found is not None
-    assert (found.agreement.value, found.kappa) == (1.0, None)
-
-
-def test_people_who_agree_as_often_about_each_conversation_give_an_interval() -> None:
-    """Nothing varies between conversations then, though labels do."""
-    found = verified(
-        "label", pairs_of({("yes", "yes"): 5}) + [Pair(f"c{n}", "r1", "yes", "no") for n in range(5)], YES_NO
-    )
-    assert found is not None
-    assert found.agreement.value == 0.5
-    assert found.agreement.low is not None
-
-
-def test_one_conversation_has_no_interval_and_none_has_nothing() -> None:
-    found = verified("label", [Pair("c", "r", "yes", "no")], YES_NO)
-    assert found is not None
-    assert found.agreement.low is None
-    assert "2 conversations" in found.agreement.why
-    assert verified("label", [], YES_NO) is None
-
-
 tables = st.fixed_dictionaries({both: st.integers(0, 12) for both in product(YES_NO, YES_NO)})
 
 

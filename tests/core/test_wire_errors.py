@@ -1,7 +1,5 @@
 """What a status, a code and a header of a model server mean."""
 
-import json
-
 import pytest
 
 from app.backends.wire.error_mapping import error_in_stream, refused, retry_after_s
@@ -53,36 +51,6 @@ def test_how_long_to_wait(headers, seconds):
 def test_a_status_becomes_whose_move_it_is(status, body, leaf, reason):
     error = refused(status, {}, body)
     assert (type(error), error.reason) == (leaf, reason)
-
-
-@pytest.mark.parametrize(
-    ("status", "message", "advice"),
-    [
-        (401, "no", "the key"),
-        (403, "no", "the key"),
-        (404, "no", "`model`"),
-        (302, "no", "address"),
-        # vllm-project/vllm #2080; Gemini for Gemma 3; OpenAI for o1-mini
-        (400, "System role not supported", '`system: ""`'),
-        (400, "Developer instruction is not enabled for models/gemma-3-27b-it", '`system: ""`'),
-        (400, "Unsupported value: 'messages[0].role' does not support 'system' with this model.", '`system: ""`'),
-    ],
-)
-def test_a_refusal_says_what_to_do(status, message, advice):
-    assert advice in str(refused(status, {}, json.dumps({"message": message}).encode()))
-
-
-@pytest.mark.parametrize("message", ["Unsupported value: 'temperature'", "The system is not ready", "No such role"])
-def test_only_a_refused_system_prompt_is_taken_for_one(message):
-    assert "`system" not in str(refused(400, {}, json.dumps({"message": message}).encode()))
-
-
-def test_the_message_quotes_the_server_briefly_and_in_one_line():
-    text = str(refused(500, {"request-id": "req_1"}, b'{"error": {"message": "a\\n  b ' + b"c" * 9_000 + b'"}}'))
-    assert text.startswith("The model server refused with status 500: a b ccc")
-    assert text.endswith("c (request req_1). Try again.")
-    assert len(text) < 700
-    assert "(it gave no reason)" in str(refused(500, {}, b""))
 
 
 @pytest.mark.parametrize(

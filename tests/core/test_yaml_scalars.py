@@ -104,44 +104,6 @@ def test_where_a_text_is_wanted_it_is_one_and_where_a_number_is_a_number(typed: 
         assert type(model.options["wrong"]) is float
 
 
-def test_a_box_is_held_against_true_and_an_option_against_what_was_typed(tmp_path: Path) -> None:
-    check = (
-        "- step: check\n  kind: attention\n  id: c\n  questions:\n  - {type: checkbox, name: box}\n"
-        "  - {type: single_choice, name: fact, options: [true, false]}\n"
-        "  - {type: scale, name: point, options: [1.0, 1.10]}\n"
-        "  correct_answers: {box: true, fact: true, point: 1.10}\n"
-        "- {step: info, id: i, text: a, when: {c.fact: false}}\n"
-    )
-    for found in both(HEAD + check + LAST, tmp_path):
-        box, fact, point = found.flow[0].questions
-        assert (box.accept("on"), fact.accept("true"), point.accept("1.10")) == (True, "true", "1.10")
-
-
-def test_an_item_of_a_study_file_is_as_it_was_typed(tmp_path: Path) -> None:
-    words = [word for word in TYPED if word not in ("<<", "1,000")]
-    words = [word for number, word in enumerate(words) if word.casefold() not in map(str.casefold, words[:number])]
-    for word in words:
-        options = [word, "something else"]
-        items = f"[{{id: {word}, question: {word}, options: [{word}, something else], answer: {word}, tag: {word}}}]"
-        raw = f"problems: {{q: {{items: {items}}}}}\nflow:\n- {{each: q, of: q, flow: [{{step: info, text: x}}]}}\n"
-        for found in both(f"study: typed\ntitle: Typed\n{raw}{LAST}", tmp_path):
-            (problem,) = found.pools["q"]
-            assert (problem.id, problem.text, problem.tags) == (word, word, {"tag": word})
-            assert [option.text for option in problem.options] == options
-            assert problem.answer == "A"
-
-
-def test_a_translation_is_as_it_was_typed(tmp_path: Path) -> None:
-    words = [word for word in TYPED if word not in ("<<", "1,000", "true", "false")]
-    options = "".join(f"    - {word}\n" for word in words)
-    said = "".join(f"    {word}: {other}\n" for word, other in zip(words, reversed(words), strict=True))
-    survey = f"- step: survey\n  id: s\n  questions:\n  - type: single_choice\n    name: a\n    options:\n{options}"
-    head = f"study: typed\ntitle: Typed\nlanguages: [en, de]\ntranslations:\n  de:\n{said}flow:\n"
-    for found in both(head + survey + LAST, tmp_path):
-        told = found.file.translations["de"]
-        assert [told[word] for word in words] == words[::-1]
-
-
 @pytest.mark.parametrize("separator", ["\u2028", "\u2029"])
 def test_a_separator_that_yaml_may_take_for_a_line_end_is_told(separator: str, tmp_path: Path) -> None:
     (fault,) = check_text(f"study: typed\ntitle: a {separator} b\n{HEAD[-6:]}{LAST}", tmp_path).faults
