@@ -1,8 +1,7 @@
 """`make bench`: what the engine costs, and then each bench in turn.
 
 Many people at once in load/, the browser's page in page.py, the same load beside many facts in growth.py (here in
-short), agreement of raters in agreement.py, the coverage of its intervals in coverage.py if the published ratings are
-there, simulated trials with looks in trials.py, models asked alone in alone.py, imports and exports in exports.py.
+short), simulated trials with looks in trials.py, models asked alone in alone.py, imports and exports in exports.py.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rich.console import Console
 
 from experiments.session.engine import fold
 from storage.log.projections import rows_of
-from tests.bench import agreement, alone, coverage, exports, growth, page, trials
+from tests.bench import alone, exports, growth, page, trials
 from tests.bench.load import __main__ as load
 from tests.fakes.sessions import play, study, whole
 
@@ -55,9 +54,7 @@ def main() -> int:
         load.main([]),
         page.main([]),
         growth.main(GROWTH),
-        agreement.main(),
         trials.main([]),
-        coverage.main([]) if (coverage.SHARED / coverage.MATRIX).is_file() else 0,
         alone.main(["--rivals"]),
         exports.main([]),
     )

@@ -1,18 +1,16 @@
-"""The page: how much a browser loads and how soon it can be used, and how many times a second it is served.
+"""The page: how much a browser loads and how soon it can be used.
 
-`python -m tests.bench.page`; `--times 1 --seconds 2` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
+`python -m tests.bench.page`; `--times 1` is a short form. Over 10 Mbit/s with 40 ms, Chromium opens the
 page of the demo study as the shipped server gives it: cold, with nothing kept, and again; and cold over a slow line.
-Usable is when the script says so, in the browser's own time. Then 16 connections ask for it as quickly as they can.
+Usable is when the script says so, in the browser's own time.
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import re
 import statistics
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +18,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
-import uvloop
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
@@ -29,11 +26,9 @@ from app.privacy.screenshots import chromium
 from app.web.security import FOREVER
 from tests.bench import report
 from tests.bench.load import servers
-from tests.bench.load.wire import Wire
 from tests.browser.waiting import until
 
 STUDY = "demo"
-CONNECTIONS = 16
 LINE = {"offline": False, "latency": 40, "downloadThroughput": 10e6 / 8, "uploadThroughput": 10e6 / 8}
 """Milliseconds, and bytes a second."""
 SLOW = {"offline": False, "latency": 300, "downloadThroughput": 100e3, "uploadThroughput": 100e3}
@@ -46,8 +41,7 @@ WATCH = """new MutationObserver(() => {
 HASHED = re.compile(r"/assets/.*-[\w-]{8}\.\w+$")
 QUIET_MS = 500
 """So long without a request, and all is loaded."""
-MOST_KIB, MOST_COLD_MS, MOST_WARM_MS, LEAST_RATE = 600, 1_500, 500, 100
-"""Gradio makes the page anew for each who asks: a class of 60 that opens it at once has it in less than a second."""
+MOST_KIB, MOST_COLD_MS, MOST_WARM_MS = 600, 1_500, 500
 
 
 @dataclass
@@ -144,67 +138,7 @@ def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load, Load]]
         return [(*opened(browser, url, LINE, LINE), *opened(browser, url, SLOW)) for _ in range(times)]  # type: ignore[misc]
 
 
-@dataclass(frozen=True)
-class Rate:
-    """How often the page was served."""
-
-    a_second: float
-    core: float
-    """The share of its core that the server used."""
-    kib: float
-
-    @property
-    def busy(self) -> str:
-        """How much of its core it had: on a machine with other work less than all of it."""
-        return f"with {100 * self.core:.0f} % of it"
-
-
-class Asking:
-    """Many connections with one session's cookie, each of which asks for the page again and again."""
-
-    def __init__(self, port: int, seconds: float) -> None:
-        self._port, self._seconds = port, seconds
-        self.page = b""
-        self._answers = 0
-
-    async def run(self) -> float:
-        """Answers a second."""
-        async with Wire("127.0.0.1", self._port) as arriving:
-            await arriving.ask("POST", f"/s/{STUDY}", servers.button(STUDY))
-        begun = time.monotonic()
-        await asyncio.gather(*(self._ask(arriving.cookies, begun + self._seconds) for _ in range(CONNECTIONS)))
-        return self._answers / (time.monotonic() - begun)
-
-    async def _ask(self, cookies: dict[str, str], until_s: float) -> None:
-        async with Wire("127.0.0.1", self._port) as wire:
-            wire.cookies = dict(cookies)
-            while time.monotonic() < until_s:
-                reply = await wire.ask("GET", "/")
-                if reply.status != 200:
-                    raise RuntimeError(f"GET / was answered {reply.status}")
-                self.page = reply.body
-                self._answers += 1
-
-
-def rate_of(number: int, port: int, seconds: float) -> Rate:
-    """How often the server gives the page."""
-    asking = Asking(port, seconds)
-    with servers.on_drivers_core():
-        before_s, begun = servers.used_s(number), time.monotonic()
-        a_second = uvloop.run(asking.run())
-        core = (servers.used_s(number) - before_s) / (time.monotonic() - begun)
-    return Rate(a_second, core, len(asking.page) / 1024)
-
-
-def rate(folder: Path, seconds: float) -> Rate:
-    """As if one might ask without end."""
-    port, unlimited = servers.free_port(), 1_000_000
-    freely = {"requests_per_second": unlimited, "request_burst": unlimited}
-    with servers.parley(folder, port, STUDY, **freely) as number:
-        return rate_of(number, port, seconds)
-
-
-def verdicts(found: list[tuple[Load, Load, Load]], ours: Rate) -> list[tuple[str, str, str, bool]]:
+def verdicts(found: list[tuple[Load, Load, Load]]) -> list[tuple[str, str, str, bool]]:
     """What, how much, the bar, and whether it is missed."""
     colds, warms, slows = zip(*found, strict=True)
     slow = statistics.median(load.usable_ms / 1e3 / (load.size / SLOW["downloadThroughput"]) for load in slows)
@@ -225,12 +159,6 @@ def verdicts(found: list[tuple[Load, Load, Load]], ours: Rate) -> list[tuple[str
         ("warm: usable after, s (median; most)", *_times(warm, MOST_WARM_MS)),
         ("hashed assets", str(sum(bool(HASHED.search(path)) for path in colds[0].asked)), "", False),
         ("hashed assets that are not immutable", str(len(mortal)), "0", bool(mortal)),
-        (
-            f"GET / on one core ({ours.kib:.0f} KiB), a second",
-            f"{ours.a_second:,.0f} ({ours.busy})",
-            f">= {LEAST_RATE:,}",
-            ours.a_second < LEAST_RATE,
-        ),
     ]
 
 
@@ -243,15 +171,14 @@ def main(given: list[str] | None = None) -> int:
     """Measure and print; 1 where a bar is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=9, help="how often it is loaded cold and warm")
-    parser.add_argument("--seconds", type=float, default=10, help="how long it is asked for without a pause")
     report.add_docs(parser)
     wanted = parser.parse_args(given)
     out, where = Console(width=120), chromium()
     if where is None:
         out.print("The page is left out: there is no Chromium here.")
         return 0
-    with TemporaryDirectory() as one, TemporaryDirectory() as other:
-        told = verdicts(loads(Path(one), where, wanted.times), rate(Path(other), wanted.seconds))
+    with TemporaryDirectory() as folder:
+        told = verdicts(loads(Path(folder), where, wanted.times))
     table = Table("what", "found", "bar", "", title="The page, over 10 Mbit/s with 40 ms")
     for *cells, missed in told:
         table.add_row(*cells, "MISSED" if missed else "kept" if cells[2][:1] in "<>0" and cells[2] else "")

@@ -76,8 +76,3 @@ def test_votes_of_a_conversation_are_numbered_and_together_have_all_of_it(votes:
             replies = [text(one[f"model_side_{side}"]) for one in both]
             assert replies == [m["content"] for m in whole if m["role"] == "assistant"]
             assert [text(one["user"]) for one in both] == [m["content"] for m in whole if m["role"] == "user"]
-
-
-def test_what_parley_does_not_know_is_null(votes: Votes) -> None:
-    unknown = ("conv_metadata", "category_tag", "language", "is_code")
-    assert all(vote[name] is None for vote in votes for name in unknown)

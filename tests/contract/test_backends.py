@@ -9,21 +9,17 @@ import pytest
 from app.backends import registry
 from app.backends.base import StreamEnd, TextDelta
 from app.backends.guard import guarded_stream
-from app.config.settings import Settings
-from app.errors import BackendRejected, SettingsError
+from app.errors import BackendRejected
 from tests.fakes.asking import (
     KEY,
     LOCAL,
     PATIENT,
     PIECEWISE,
-    REQUEST,
     WAYS,
-    Way,
     ask,
     asking,
     collect,
     create,
-    no_time,
     said,
     settings_at,
     whole_reply,
@@ -129,49 +125,3 @@ def test_a_named_server_is_asked_in_place_of_the_own_one(name, settings, server)
     assert said(ask(elsewhere, replace(way, server="fake"))) == whole_reply(way)
     assert len(server.requests) == before + 1
     assert KEY in str(server.requests[-1].headers)
-
-
-def test_a_server_that_is_not_there_is_told_with_the_one_that_was_meant(settings):
-    with pytest.raises(
-        SettingsError, match=r"'fke': PARLEY_MODEL_SERVERS and the console have fake. Did you mean 'fake'"
-    ):
-        create(settings, Way("openai", server="fke"))
-    with pytest.raises(BackendRejected, match="needs a `server`"):
-        create(settings, Way("http"))
-    with pytest.raises(BackendRejected, match="asks no server"):
-        create(settings, Way("scripted", server="fake"))
-
-
-@pytest.mark.parametrize("name", ["openai", "anthropic", "replay"])
-def test_a_setting_that_is_missing_is_told_at_once(name, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-stray")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-stray")
-    setting = {
-        "openai": "PARLEY_OPENAI_API_KEY",
-        "anthropic": "PARLEY_ANTHROPIC_API_KEY",
-        "replay": "PARLEY_REPLAY_DIR",
-    }
-    with pytest.raises(SettingsError, match=setting[name]):
-        registry.create(name, Settings(_env_file=None), no_time)
-
-
-def test_an_unknown_backend_is_refused_with_the_one_that_was_meant(settings):
-    with pytest.raises(BackendRejected, match="Did you mean 'openai'"):
-        registry.create("opennai", settings, no_time)
-    assert "Did you mean 'scripted'" in registry.check_options("scrited", {})[0]
-
-
-@pytest.mark.parametrize("name", LOCAL)
-def test_the_pace_of_what_is_there_at_once_is_the_studys(name, settings):
-    waits = []
-
-    async def sleep(seconds):
-        waits.append(seconds)
-
-    async def read():
-        backend = registry.create(LOCAL[name].backend, settings, sleep)
-        options = {**LOCAL[name].options, "first_ms": 1_000, "pace_ms": 50}
-        return await collect(backend, replace(REQUEST, options=options))
-
-    deltas = asyncio.run(read())
-    assert waits == [1.0] + [0.05] * (len(deltas) - 1)

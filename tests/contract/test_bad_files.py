@@ -19,9 +19,7 @@ from storage.datasets.imports.detect_files import ReleaseFile
 from storage.datasets.imports.importer import deviations, import_files
 from storage.db.engine import Database
 from storage.errors import BadFile
-from storage.schemas.registry import schema as schema_of
-from tests.fakes.databases import Mould, read_tables
-from tests.fakes.once import file_of
+from tests.fakes.databases import read_tables
 
 TURNS = repr(["User: Hm?", 'User: "So"'])
 MATHS = {
@@ -120,51 +118,32 @@ def without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 SECOND = "row 2 (line 3)"
-TAXONOMY = dict.fromkeys(schema_of("taxonomy").tables[0].header, "0")
 GOOD = maths()
 BAD = {
     "cut within quotes": bad_maths(GOOD[: GOOD.rindex(b'"') - 5], SECOND, "'final_prefs'", "ends within quotes"),
     "cut within the last cell": bad_maths(GOOD[:-2], SECOND, "'seen_problem_sets'", "'[17'", "a list of the numbers"),
     "cut before a last cell that may be blank": bad_answers(answers()[:-2], SECOND, "'acc'", "perhaps cut off"),
-    "cut within a last number": Bad(
-        "taxonomy",
-        "annotated_taxonomy.csv",
-        table(TAXONOMY | {"Orig Idx": "26"}).encode()[:-1],
-        ("row 1 (line 2)", "'Orig Idx'", "perhaps cut off", "a line end"),
-    ),
     "JSON cut": bad_talks(talks()[:-20], "row 2 (line 1)", "ends within a record", "up to `]`"),
-    "JSON cut between records": bad_talks(json.dumps([TALK]).encode()[:-1], "row 2", "a comma is missing", "`]`"),
     "JSON that goes on": bad_talks(talks() + b"[1]", "row 2", "continues after its list", "'[1]'"),
     "semicolons": bad_answers(table(ANSWER, delimiter=";").encode(), "header (line 1)", "';'", "by a comma"),
     "Latin-1": bad_maths(
         table(MATHS, MATHS | {"problem_name": "Gödel"}).encode("latin-1"),
         *(SECOND, "'problem_name'", "the byte 0xf6", "UTF-8"),
     ),
-    "a picture": bad_maths(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 50, "1 deviation", "header (line 1)", "0x89", "UTF-8"),
     "UTF-16": bad_maths(GOOD.decode().encode("utf-16"), "header (line 1)", "byte order mark of UTF-16", "UTF-8"),
-    "torn UTF-8": bad_answers(answers(model="ä").replace("ä".encode(), b"\xc3"), SECOND, "'model'", "0xc3", "UTF-8"),
     "half a surrogate pair in JSON": bad_talks(
         talks(model="\ud83d"), "row 2", "'model'", r"'\ud83d'", "surrogate pairs"
-    ),
-    "half a surrogate pair in a chat": bad_talks(
-        talks(chat_history=[{"role": "You", "content": "\ud83d"}]), "row 2", "'chat_history'", "surrogate pairs"
     ),
     "NUL in JSON": bad_talks(
         talks(chat_history=[{"role": "You", "content": "a\0"}]), "row 2", "'chat_history'", "without NUL"
     ),
     "NUL": bad_answers(answers(model="gpt\0"), SECOND, "'model'", r"'gpt\x00'", "without NUL"),
-    "NUL in the header": bad_answers(answers().replace(b"phase", b"phase\0"), "header", "no column"),
     "a missing column": bad_answers(table(without(ANSWER, "batch")).encode(), "header", "'batch'", "missing", "all 13"),
     "a surplus column": bad_answers(table(ANSWER | {"age": "7"}).encode(), "header", "'age'", "no column", "its 13"),
-    "a misspelt column": bad_answers(
-        table(ANSWER).replace("condition", "conditon").encode(), "'conditon'", "no column", "Did you mean 'condition'?"
-    ),
-    "another file's columns": bad_maths(table(ANSWER).encode(), "header", "chatbench, user_answers.csv", MATHS_CSV),
     "a row too long": bad_answers(answers() + b"a,b\n" + b"," * 13 + b"\n", "row 3", "2 cells", "row 4", "14 cells"),
     "a rating of 7": bad_maths(
         maths(helpfulness_ratings="[7, 0]"), SECOND, "'helpfulness_ratings'", "'[7, 0]'", "ratings from 0 to 6"
     ),
-    "a solo_solve of 7": bad_maths(maths(solo_solve="7"), SECOND, "'solo_solve'", "'7'", "'6', 'MISSING'"),
     "an unbalanced list": bad_maths(
         maths(human_interactions="['User: a'"), SECOND, "'human_interactions'", '''"['User: a'"''', "a list of texts"
     ),
@@ -181,7 +160,6 @@ BAD = {
         table(dict.fromkeys(("id", "rater_id", *(f"q{n}" for n in range(123))), "0")).encode(),
         ("1 deviation", "header (line 1)", "2 of the 41 columns of", "and 123 others: probably another file"),
     ),
-    "a file with none of the columns": bad_answers(b"a,b\n1,2\n", "1 deviation", "0 of the 13 columns", "2 others"),
     "an empty file": bad_maths(b"", "header (line 1)", "an empty file", "a header"),
     "JSON that is an object": bad_talks(json.dumps(TALK).encode(), "does not start with a list", "a list of objects"),
     "a missing key": bad_talks(
@@ -191,26 +169,11 @@ BAD = {
         "missing",
         "the columns of the first record",
     ),
-    "a chat without words": bad_talks(
-        talks(chat_history=[{"role": "You"}]), "row 2", "'chat_history'", "role and content"
-    ),
     "a share in place of a count": bad_alone(
         "'free_text_invalid'", "'0.25'", "a whole number from 0", free_text_invalid="0.25"
     ),
     "a quote within a cell": bad_answers(answers() + b'x"y,"z"w\n', "row 3 (line 4)", "'model'", "doubled"),
 }
-
-
-@pytest.fixture(scope="module")
-def mould(tmp_path_factory: pytest.TempPathFactory) -> Mould:
-    """A database that holds a right file already, again and again."""
-    good = tmp_path_factory.mktemp("good") / "known.csv"
-    good.write_bytes(table(MATHS | {"": "7"}).encode())
-
-    def known(database: Database) -> None:
-        import_files(database, "mathconverse", [good], "mathconverse")
-
-    return Mould(tmp_path_factory.mktemp("mould"), file_of(tmp_path_factory, "good", known))
 
 
 def everything(database: Database) -> Any:
@@ -294,23 +257,6 @@ def test_any_bytes_are_imported_whole_or_told_and_nothing_of_them_is_imported(
     after = everything(database)
     assert (after == before) == bool(refused), refused
     assert "\\x00" not in repr(after[0]).replace("\\\\", "")
-
-
-def test_a_method_has_no_more_invalid_answers_than_answers(tmp_path: Path) -> None:
-    name = "letter_only_few_shot"
-    path = tmp_path / "ai_alone_answers.csv"
-    path.write_text(table(ALONE, ALONE | {"model": "m", f"{name}_invalid": "51"}), encoding="utf-8")
-    (found,) = listed("chatbench", path)
-    assert f"{SECOND}, column '{name}_invalid': '51'" in found
-    assert found.endswith(f"a whole number from 0 to {name}_count, which is 50")
-
-
-def test_good_files_beside_a_bad_one_are_not_imported_either(database: Database, tmp_path: Path) -> None:
-    release = tmp_path / "release"
-    for name, content in ((ANSWERS_CSV, answers()), (TALKS_JSON, talks(acc=3))):
-        (release / "full_study").mkdir(parents=True, exist_ok=True)
-        (release / "full_study" / name).write_bytes(content)
-    refused(database, "chatbench", [release], (TALKS_JSON, "row 2", "'acc'", ": 3;"))
 
 
 def test_a_thousandth_rows_fault_leaves_the_earlier_ones_out(database: Database, tmp_path: Path) -> None:

@@ -76,17 +76,6 @@ def test_a_line_beyond_all_measure_is_told(
     assert len([item for item in deviations("chatbench", [path]) if not isinstance(item, ReleaseFile)]) == 1
 
 
-def test_a_cell_that_is_as_long_as_a_line_may_be_is_read(database: Database, tmp_path: Path) -> None:
-    rest = ",answer-first,math,1,2,4,user-AI,d,q,very-confident,A,1\n"
-    row = "a1," + "x" * (MOST - len(rest) - 3) + rest
-    assert len(row) == MOST
-    path = tmp_path / "user_answers.csv"
-    path.write_text(ANSWERS + row)
-    assert import_files(database, "chatbench", [path], "s")[0].new == 1
-    export(database, ExportRequest("s", "chatbench"), tmp_path / "out")
-    assert (tmp_path / "out/full_study/user_answers.csv").read_bytes() == path.read_bytes()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BEGUN)
 def test_a_line_of_hundreds_of_megabytes_is_told_in_little_memory(name: str, soak: bool, tmp_path: Path) -> None:

@@ -15,11 +15,7 @@ import pytest
 from storage.column_types import JsonColumn
 from storage.datasets.describe import describe
 from storage.datasets.describe.croissant import record_set
-from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.imports.importer import import_files
 from storage.datasets.manifest import ExportedFile, ExportManifest
-from storage.db.engine import Database
 from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 from tests.fakes.exported import ROWS, exported, value
@@ -98,28 +94,6 @@ def test_the_metadata_of_every_schema_are_valid_and_give_every_row(name: str, or
     reads_the_same(found)
     assert rows(tmp_path, found.files[0])[0] == {c.sql: value(c, 0) for c in found.files[0].columns}
     assert found.files[0].rows == ROWS
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("study", "safe"), [("chatbench", False), ("mathconverse", True)])
-def test_the_metadata_of_an_export_give_every_row(filled: Database, study: str, safe: bool, tmp_path: Path) -> None:
-    reads_the_same(export(filled, ExportRequest(study, study, safe=safe), tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("schema", "file"),
-    [
-        ("mathconverse", "mathconverse_part.csv"),
-        ("taxonomy", "annotated_taxonomy_part.csv"),
-        ("dices-350", "dices_350_rows.csv"),
-        ("dices-990", "dices_990_rows.csv"),
-    ],
-)
-def test_the_metadata_of_published_data_give_every_row(
-    shared: Path, schema: str, file: str, database: Database, tmp_path: Path
-) -> None:
-    import_files(database, schema, [shared / file], "published")
-    reads_the_same(export(database, ExportRequest("published", schema), tmp_path / "out"))
 
 
 @pytest.mark.parametrize("name", schemas())

@@ -79,11 +79,3 @@ def test_a_database_on_a_network_share_is_refused(tmp_path: Path, monkeypatch: p
     assert [path.name for path in share.iterdir()] == ["local"]
     for folder in (tmp_path, share / "local"):
         open_database(f"sqlite:///{folder}/parley.db").dispose()
-
-
-@pytest.mark.parametrize("kind", ["ext4", "xfs", "btrfs", "overlay", "tmpfs", "fuse.lxcfs", "9p", "virtiofs", "nfsd"])
-def test_a_disk_of_the_machines_own_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"x / {kind} rw 0 0\n")
-    monkeypatch.setattr(network_file, "MOUNTS", mounts)
-    assert network_file.network_filesystem(tmp_path / "parley.db") is None

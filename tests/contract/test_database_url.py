@@ -15,7 +15,6 @@ from storage.db.database_url import parse_database_url, redact_password
 from storage.db.engine import open_database
 from storage.errors import StorageError
 from tests.fakes.commanding import parley
-from tests.fakes.nobody import as_nobody
 
 SECRET = "hush-hush-hush"
 PASSWORDS = st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=20)
@@ -38,12 +37,6 @@ def test_no_password_is_shown_however_it_is_written(password: str) -> None:
 
 
 @given(PASSWORDS)
-def test_a_password_that_is_quoted_is_read_as_it_is(password: str) -> None:
-    address = parse_database_url(f"postgresql://ada:{quote(password, safe='')}@host/name")
-    assert (address.password, address.host, address.drivername) == (password, "host", "postgresql+psycopg")
-
-
-@given(PASSWORDS)
 def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_quote_it(password: str) -> None:
     url = f"postgresql://ada:{password}@host:5432/name"
     if "@" in password:
@@ -53,16 +46,6 @@ def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_q
     else:
         address = parse_database_url(url)
         assert (address.host, address.port, address.database) == ("host", 5432, "name")
-
-
-@pytest.mark.parametrize("user", ["ada@server", "ada%40server"])
-def test_a_users_name_may_have_an_at(user: str) -> None:
-    assert parse_database_url(f"postgresql://{user}:{SECRET}@host/name").username == "ada@server"
-
-
-@pytest.mark.parametrize("begins", ["postgres", "postgresql", "postgresql+psycopg"])
-def test_postgresql_is_called_as_its_own_tools_call_it(begins: str) -> None:
-    assert parse_database_url(f"{begins}://ada@host/name").drivername == "postgresql+psycopg"
 
 
 @pytest.mark.nightly
@@ -104,12 +87,6 @@ def test_what_is_no_address_is_told_without_the_password(tmp_path: Path, url: st
     assert not list(tmp_path.iterdir()), "no file of a wrong name is left"
 
 
-def test_settings_show_no_password(tmp_path: Path) -> None:
-    done = parley("show", "settings", folder=tmp_path, PARLEY_DATABASE_URL=f"postgresql://ada:{SECRET}@host/name")
-    assert "postgresql://ada:***@host/name" in done.stdout
-    assert SECRET not in done.stdout + done.stderr
-
-
 def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:
     before = os.umask(0o022)
     try:
@@ -121,19 +98,3 @@ def test_a_new_database_is_its_owners_alone(tmp_path: Path) -> None:
     database.dispose()
     assert modes["parley.db"] == 0o600
     assert set(modes.values()) == {0o600}, "what goes with it is nobody else's either"
-
-
-@pytest.mark.parametrize("mode", [0o400, 0o444, 0o000], ids=["mine to read", "to read", "not even to read"])
-def test_a_database_that_may_not_be_written_is_told_at_the_start(mode: int) -> None:
-    def opened(folder: Path) -> None:
-        open_database(f"sqlite:///{folder}/parley.db").dispose()
-
-    def again(folder: Path) -> str:
-        (folder / "parley.db").chmod(mode)
-        try:
-            opened(folder)
-        except StorageError as error:
-            return str(error)
-        return "it was opened"
-
-    assert "needs the rights to read, write and enter it" in as_nobody(opened, again)

@@ -60,15 +60,6 @@ def test_what_is_downloaded_again_is_the_export(there: There, folder: Path, tmp_
     assert "private-notes.txt" not in {path.name for path in (tmp_path / "again").rglob("*")}
 
 
-def test_a_draft_is_published_later_and_once(there: There, folder: Path) -> None:
-    draft = deposited(folder, there)
-    made = deposited(folder, there, publish=True)
-    assert (made.id, made.published, public(there)) == (draft.id, True, [True])
-    assert made.doi.startswith("10.") or there.repository.name == "huggingface"
-    assert read_record(folder).deposits == (made,)
-    assert deposited(folder, there, publish=True) == made
-
-
 @pytest.mark.parametrize("kind", ["cut", "lost"])
 def test_a_broken_connection_is_continued_without_a_second_deposit(
     there: There, folder: Path, tmp_path: Path, kind: str
@@ -105,47 +96,6 @@ def test_damage_on_the_way_is_found_and_never_published(there: There, folder: Pa
     deposited(folder, there, publish=True)
     assert public(there) == [True]
     assert download(there.fake, tmp_path / "again").checksums == open_export(folder).checksums
-
-
-def test_large_files_with_the_same_content_come_whole(folder: Path, tmp_path: Path) -> None:
-    """The Hub's client sends several large files at once; two that are the same must not read each other's bytes."""
-    with repository("huggingface") as there:
-        assert isinstance(there.fake, HubFake)
-        there.fake.large_from = 1
-        for name in ("README.md", "CITATION.cff"):
-            (folder / name).write_bytes(b"The same in both.\n" * 100_000)
-        deposited(folder, there)
-        assert download(there.fake, tmp_path / "again").checksums == open_export(folder).checksums
-
-
-def test_a_wrong_token_says_which_setting(folder: Path) -> None:
-    for name in FAKES:
-        with repository(name, "zqwrongtokenqz") as there:
-            with pytest.raises(DepositError, match=rf"401.*PARLEY_{name.upper()}_TOKEN") as caught:
-                deposited(folder, there)
-            assert "zqwrongtokenqz" not in str(caught.value)
-            assert read_record(folder).deposits == ()
-
-
-def test_an_export_that_changed_replaces_its_draft(there: There, folder: Path, tmp_path: Path) -> None:
-    deposited(folder, there)
-    with (folder / "README.md").open("a", encoding="utf-8") as card:
-        card.write("\nMore.\n")
-    (folder / "CITATION.cff").unlink()
-    deposited(folder, there)
-    again = download(there.fake, tmp_path / "again")
-    assert again.checksums == open_export(folder).checksums
-    assert len(public(there)) == 1
-
-
-def test_another_state_of_a_published_export_is_refused(there: There, folder: Path, tmp_path: Path) -> None:
-    deposited(folder, there, publish=True)
-    other = write_export(tmp_path / "other", "mathconverse")
-    record_file(folder).rename(record_file(other))
-    there.fake.requests.clear()
-    with pytest.raises(DepositError):
-        deposited(other, there)
-    assert {one.method for one in there.fake.requests} <= {"GET"}
 
 
 def test_a_publication_whose_answer_was_lost_is_found(there: There, folder: Path) -> None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -85,28 +83,6 @@ def test_the_wording_is_that_of_the_frozen_study(tmp_path: Path) -> None:
     assert "`phase-1/question/confidence`" in page
 
 
-def test_each_version_of_a_study_keeps_its_wording(tmp_path: Path) -> None:
-    first = study("mathconverse")
-    second = changed(first, "Which topic would you like to work on?", "Your topic?")
-    describe(exported(tmp_path, "mathconverse", studies=[first, second]))
-    topic = entry(tmp_path, "selected_topic")["wordings"]
-    assert [(words["question"], words["places"][0]["hash"]) for words in topic] == [
-        ("Which topic would you like to work on?", first.hash),
-        ("Your topic?", second.hash),
-    ]
-    (solo,) = entry(tmp_path, "solo_solve")["wordings"]
-    assert [(place["version"], place["hash"]) for place in solo["places"]] == [(1, first.hash), (2, second.hash)]
-
-
-def test_without_a_study_no_wording_is_made_up(tmp_path: Path) -> None:
-    describe(exported(tmp_path, "chatbench", "import"))
-    found = entry(tmp_path, "confidence")
-    assert found["wordings"] == []
-    assert found["wording_known"] is False
-    assert "The wording that participants saw is not known" in text(tmp_path, "codebook.md")
-    assert "Before you begin" not in text(tmp_path, "codebook.md")
-
-
 # The studies, the checksums, the zip
 
 
@@ -121,14 +97,6 @@ def test_the_frozen_study_is_there_to_the_byte(tmp_path: Path) -> None:
     assert restore(text(tmp_path / "one", "study.json")) == first
 
 
-def test_the_checksums_are_those_of_every_file_that_nobody_edits(tmp_path: Path) -> None:
-    describe(exported(tmp_path, "chatbench"))
-    done = subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=tmp_path, capture_output=True, text=True, check=True)
-    told = {line.removesuffix(": OK") for line in done.stdout.splitlines()}
-    there = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
-    assert told == there - {"SHA256SUMS", "README.md", ".editable.sha256"}
-
-
 @pytest.mark.parametrize("name", schemas())
 def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp_path: Path) -> None:
     contents = []
@@ -139,21 +107,6 @@ def test_the_same_data_have_the_same_description_and_the_same_zip(name: str, tmp
         os.utime(folder / "README.md", (0, 10**9))
         contents.append([path.read_bytes() for path in (*written, zip_export(folder))])
     assert contents[0] == contents[1]
-
-
-def test_the_zip_holds_the_export_and_nothing_else(tmp_path: Path) -> None:
-    folder = tmp_path / "data"
-    made = exported(folder, "chatbench")
-    written = describe(made)
-    (folder / "stray.txt").write_text("mine", encoding="utf-8")
-    packed = zip_export(folder)
-    assert packed == tmp_path / "data.zip"
-    assert {path.name for path in tmp_path.iterdir()} == {"data", "data.zip"}
-    with zipfile.ZipFile(packed) as archive:
-        assert archive.testzip() is None
-        names = archive.namelist()
-        assert names == sorted([*(file.path for file in made.files), *(path.name for path in written)])
-        assert all(archive.read(name) == (folder / name).read_bytes() for name in names)
 
 
 @pytest.mark.parametrize("safe", [False, True])
@@ -182,21 +135,6 @@ def test_the_card_reports_cells_that_look_like_formulas(tmp_path: Path) -> None:
     assert "not the exact data" not in exact
     describe(replace(made, safe=True))
     assert "variant for spreadsheets, not the exact data" in text(tmp_path, "README.md")
-
-
-@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("name", ["chatbench", "mathconverse"])
-def test_the_card_tells_how_to_read_the_data(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("mlcroissant", exc_type=ImportError)
-    made = exported(tmp_path, name)
-    describe(made)
-    (code,) = re.findall(r"```python\n(.*?)```", text(tmp_path, "README.md"), re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    known: dict[str, Any] = {}
-    exec(code, known)
-    assert len(list(known["records"])) == 3
-    read = [found for found in known.values() if type(found).__name__ in ("DataFrame", "list")]
-    assert [len(found) for found in read] == [3] * len(made.files)
 
 
 # Formulas

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.events import Action
 from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES, race_of, raw_race
-from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, COMPREHENSION_OPTIONS, columns
-from experiments.session.engine import decide, fold, screen
+from experiments.instruments.dices_safety import ANSWERS, COMPREHENSION, columns
+from experiments.session.engine import fold
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
@@ -24,7 +23,7 @@ from problems.problem import DialogueMessage, Problem
 from storage.datasets.imports.importer import deviations
 from storage.datasets.imports.records import CellDeviation
 from storage.schemas.base import Column, ReleasedTable
-from storage.schemas.dices import OVERALL, SCHEMA_350, SCHEMA_990, beneath, combined
+from storage.schemas.dices import OVERALL, SCHEMA_350, SCHEMA_990, combined
 from tests.fakes.sessions import play, study, whole
 
 SCHEMAS = {"dices-350": SCHEMA_350, "dices-990": SCHEMA_990}
@@ -45,11 +44,6 @@ def table(edition: str) -> ReleasedTable:
 def read(shared: Path, edition: str) -> list[dict[str, str]]:
     with (shared / f"{edition.replace('-', '_')}_rows.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
-
-
-def stored(edition: str, row: Mapping[str, str]) -> dict[str, Any]:
-    """A file's row as values of the database; fails where a cell is not what its column allows."""
-    return {column.sql: cell(column, row[column.name]) for column in table(edition).columns}
 
 
 def cell(column: Column, written: str) -> Any:
@@ -83,18 +77,6 @@ def rows(edition: str, study: Study, state: State) -> list[dict[str, Any]]:
     return [dict(row.values) for row in found]
 
 
-def test_only_350_knows_when_a_conversation_was_rated(shared: Path) -> None:
-    first = stored("dices-350", read(shared, "dices-350")[0])
-    assert table("dices-350").time(first) == 1_670_476_480_000_000
-    assert table("dices-350").time(first | {"answer_timestamp": None}) is None
-    assert table("dices-990").time(stored("dices-990", read(shared, "dices-990")[0])) is None
-
-
-@given(st.lists(answers, min_size=1))
-def test_any_yes_is_yes_and_else_any_unsure_is_unsure(said: list[str]) -> None:
-    assert combined(said) == max(said, key=("No", "Unsure", "Yes").index)
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
 @given(data=st.data())
 def test_a_column_follows_from_the_reasons_of_its_question_alone(edition: str, data: st.DataObject) -> None:
@@ -109,14 +91,6 @@ def test_a_column_follows_from_the_reasons_of_its_question_alone(edition: str, d
         other = data.draw(answers.filter(lambda answer, over=over: answer != values[over]))
         assert broken(edition, values | {over: other}) == [over]
         assert broken(edition, values | {over: None}) == []
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_every_reason_counts_overall_and_q1_never(edition: str) -> None:
-    assert beneath("Q_overall", edition) == columns(edition)
-    parts = [beneath(over, edition) for over in OVERALL[edition][:-1]]
-    assert all(len(part) > 1 for part in parts)
-    assert len({name for part in parts for name in part}) == sum(map(len, parts))
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
@@ -141,14 +115,6 @@ def test_a_sessions_rows_fit_their_columns(edition: str, seed: str) -> None:
     assert rows(other, known, fold(log)) == []
 
 
-def test_a_rating_has_no_row_before_it_is_submitted_and_one_at_once_after() -> None:
-    known, seen = study("dices-350"), 0
-    for state, events in play(known, "4"):
-        seen += sum(COMPREHENSION in event.data for event in events if event.kind == "submitted")
-        assert len(rows("dices-350", known, state)) == seen
-    assert seen == 8
-
-
 def test_a_context_is_written_as_its_edition_writes_it() -> None:
     written = {"dices-350": "USER: Hm?\nHm.\nLAMDA: Ah.\nUSER: So?", "dices-990": r"A: Hm?\nHm.\nB: Ah.\nA: So?\n"}
     for edition, expected in written.items():
@@ -170,21 +136,6 @@ def test_a_released_conversation_rated_anew_is_the_same_to_the_character(shared:
         assert {name: row[name] or "" for name in about} == {name: released[row["item_id"]][name] for name in about}
 
 
-@pytest.mark.parametrize(("edition", "usual"), [("dices-350", "Phase3"), ("dices-990", "Phase1")])
-def test_the_phase_is_the_releases_or_the_studys(shared: Path, edition: str, usual: str) -> None:
-    assert {row["phase"] for row in read(shared, edition)} == {usual}
-    talk = Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)
-    assert [row["phase"] for row in rows(edition, *rated([talk], edition))] == [usual]
-    assert [row["phase"] for row in rows(edition, *rated([talk], edition, rating_phase="Phase2"))] == ["Phase2"]
-
-
-@pytest.mark.parametrize(("edition", "column"), [*zip(EDITIONS, RAW_RACE_COLUMNS, strict=True)])
-def test_the_race_of_a_released_rater_follows_from_what_they_chose(shared: Path, edition: str, column: str) -> None:
-    for row in read(shared, edition):
-        assert row[column] in RAW_RACES
-        assert race_of([row[column]]) == row["rater_race"]
-
-
 @given(st.sets(st.sampled_from(list(RAW_RACES)), min_size=1))
 def test_a_race_is_that_of_all_choices_or_multiracial(chosen: set[str]) -> None:
     groups = {RAW_RACES[one] for one in chosen - {"Prefer not to answer"}} or {"Other"}
@@ -194,23 +145,6 @@ def test_a_race_is_that_of_all_choices_or_multiracial(chosen: set[str]) -> None:
     joined = raw_race(sorted(chosen))
     assert joined == raw_race(sorted(chosen, reverse=True))
     assert joined == ", ".join(one for one in RAW_RACES if one in chosen)
-
-
-@pytest.mark.parametrize("edition", EDITIONS)
-def test_raters_of_a_shipped_study_choose_among_the_released_labels(edition: str) -> None:
-    (survey,) = [step for _, step in study(edition).steps if step.step == "survey"]
-    asked = {field.name: list(getattr(field, "options", ())) for field in survey.questions_asked()}
-    raw = next(name for name in RAW_RACE_COLUMNS if name in table(edition).header)
-    labels = {name: values for name, values in CLOSED.items() if name in table(edition).header}
-    del labels["rater_race"]
-    assert {name: sorted(asked[name]) for name in labels} == {name: sorted(labels[name]) for name in labels}
-    assert set(asked[raw]) < set(RAW_RACES)
-    assert asked[raw] == [one for one in RAW_RACES if one in asked[raw]]
-    for seed in map(str, range(4)):
-        log = whole(edition, seed)
-        chosen = next(event.data[raw] for event in log if event.kind == "submitted" and raw in event.data)
-        found = rows(edition, study(edition), fold(log))
-        assert {(row[raw], row["rater_race"]) for row in found} == {(raw_race(chosen), race_of(chosen))}
 
 
 def file_of(folder: Path, edition: str, changes: Mapping[int, Mapping[str, str]]) -> Path:
@@ -258,15 +192,3 @@ def test_a_rater_and_a_conversation_have_one_value_in_all_rows(tmp_path: Path, e
     told = validated(tmp_path, edition, {number + 1: {name: other}})
     assert told[0] == (number + 1, name)
     assert {column for _, column in told} == {name}
-
-
-def test_a_rating_says_how_long_it_took_and_when_it_was_made() -> None:
-    small, _ = rated([Problem("c1", "Well.", "Well.", "custom", dialogue=SAID)], "dices-350")
-    state = next(state for state, _ in play(small, "1") if screen(small, state).path.endswith("rate_dialogue"))
-    shown = screen(small, state)
-    values = {COMPREHENSION: COMPREHENSION_OPTIONS[0], **dict.fromkeys(columns("dices-350"), "No")}
-    at_us = state.events[-1].at_us + 61_988_000
-    state = fold(decide(small, state, Action("submit", shown.path, values, at_us, seen=shown.seen)), state)
-    (row,) = rows("dices-350", small, state)
-    assert (row["answer_time_ms"], row["answer_timestamp"]) == (61_988, at_us // 1_000_000)
-    assert row["Q_overall"] == "No"

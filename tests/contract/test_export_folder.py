@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -110,43 +108,3 @@ def test_an_edited_card_is_kept_and_the_new_one_is_beside_it(filled: Database, t
     with ZipFile(zip_export(tmp_path)) as packed:
         assert packed.read(CARD) == mine
         assert f"{CARD}.new" not in packed.namelist()
-
-
-def test_a_card_that_was_adopted_is_replaced_again(filled: Database, tmp_path: Path) -> None:
-    export(filled, CHATBENCH, tmp_path)
-    edit(tmp_path / CARD)
-    export(filled, WHOLE, tmp_path)
-    (tmp_path / f"{CARD}.new").replace(tmp_path / CARD)
-    export(filled, CHATBENCH, tmp_path)
-    assert b"Which sessions" not in (tmp_path / CARD).read_bytes()
-    assert not (tmp_path / f"{CARD}.new").exists()
-
-
-def test_an_edited_new_card_is_not_overwritten_either(filled: Database, tmp_path: Path) -> None:
-    export(filled, CHATBENCH, tmp_path)
-    edit(tmp_path / CARD)
-    export(filled, WHOLE, tmp_path)
-    edit(tmp_path / f"{CARD}.new")
-    was = contents(tmp_path)
-    with pytest.raises(StorageError, match=re.escape(f"{CARD}.new")):
-        export(filled, CHATBENCH, tmp_path)
-    assert contents(tmp_path) == was
-
-
-def test_somebody_elses_card_is_kept(filled: Database, tmp_path: Path) -> None:
-    (tmp_path / CARD).write_text("mine\n", encoding="utf-8")
-    export(filled, CHATBENCH, tmp_path)
-    assert (tmp_path / CARD).read_text(encoding="utf-8") == "mine\n"
-    assert (tmp_path / f"{CARD}.new").is_file()
-
-
-def test_a_card_with_its_checksum_in_the_list_is_replaced(filled: Database, tmp_path: Path) -> None:
-    """Older exports had the card's checksum beside the others."""
-    export(filled, CHATBENCH, tmp_path)
-    (tmp_path / ".editable.sha256").unlink()
-    digest = sha256((tmp_path / CARD).read_bytes()).hexdigest()
-    with (tmp_path / "SHA256SUMS").open("a", encoding="utf-8") as file:
-        file.write(f"{digest}  {CARD}\n")
-    export(filled, WHOLE, tmp_path)
-    assert b"Which sessions" in (tmp_path / CARD).read_bytes()
-    assert CARD not in (tmp_path / "SHA256SUMS").read_text(encoding="utf-8")

@@ -9,15 +9,13 @@ from typing import Any
 
 import pytest
 
-from storage.column_types import TextColumn
 from storage.datasets.exports.exporter import export
-from storage.datasets.exports.formats import FORMATS, write
+from storage.datasets.exports.formats import FORMATS
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.manifest import ExportManifest
 from storage.datasets.variable_names import LIMITS, variable_names
 from storage.db.engine import Database
 from storage.errors import StorageError
-from storage.schemas.base import Column
 from storage.schemas.registry import schemas
 
 pytest.importorskip("pyreadstat", exc_type=ImportError)
@@ -83,16 +81,6 @@ def test_spss_and_stata_have_labels_of_variables_and_values(dices: ExportManifes
         assert cells == (wanted if column.kind != "text" or column.form.choices else [cell or "" for cell in wanted])
 
 
-def test_the_codebook_has_the_names_that_stata_does_not_allow(dices: ExportManifest) -> None:
-    (file,) = json.loads((dices.folder / "codebook.json").read_bytes())["files"]
-    names = {column["names"].get("dta", column["name"]): column["name"] for column in file["columns"]}
-    assert len(names) == len(file["columns"])
-    assert max(map(len, names)) <= LIMITS["dta"]
-    page = (dices.folder / "codebook.md").read_text(encoding="utf-8")
-    assert all(f"| `{short}` | `{name}` |" in page for short, name in names.items() if short != name)
-    assert "row_index" not in names
-
-
 @pytest.mark.parametrize("suffix", LIMITS)
 @pytest.mark.parametrize("schema", schemas().values(), ids=lambda schema: schema.name)
 def test_names_of_variables_are_allowed_and_differ(schema: Any, suffix: str) -> None:
@@ -102,38 +90,11 @@ def test_names_of_variables_are_allowed_and_differ(schema: Any, suffix: str) -> 
         assert all(len(name) <= LIMITS[suffix] and name.isidentifier() and name[0].isalpha() for name in names)
 
 
-def test_names_that_are_cut_alike_and_reserved_words_are_changed() -> None:
-    columns = [Column(name, TextColumn(), "", "") for name in ("a" * 40, "A" * 50, "a" * 45, "if", "two words", "_n")]
-    names = variable_names(columns, "dta")
-    assert list(names.values()) == ["a" * 32, "A" * 30 + "_2", "a" * 30 + "_3", "v_if", "two_words", "v__n"]
-
-
 def test_the_same_data_have_the_same_copies(filled: Database, dices: ExportManifest, tmp_path: Path) -> None:
     again = export(filled, ExportRequest("dices-350", "dices-350", formats=tuple(FORMATS)), tmp_path)
     assert again.files == dices.files
     sums = (tmp_path / "SHA256SUMS").read_text(encoding="utf-8")
     assert all(f"{copy.sha256}  {copy.path}" in sums for file in again.files for copy in file.copies)
-
-
-def test_the_card_lists_the_copies(dices: ExportManifest) -> None:
-    card = (dices.folder / "README.md").read_text(encoding="utf-8")
-    assert all(f"- `{copy.path}`: " in card for file in dices.files for copy in file.copies)
-
-
-def test_a_text_that_spss_cannot_hold_is_an_error_and_stata_holds_it(tmp_path: Path) -> None:
-    import pandas as pd
-
-    columns = [Column("said", TextColumn(blank=True), "What was said.", "")]
-    rows = [[("short",), ("ü" * 20_000,), (None,)]]
-    with pytest.raises(StorageError, match=r"said has a text of 40,000 bytes.*32,767"):
-        write("sav", tmp_path / "long.sav", columns, rows)
-    write("dta", tmp_path / "long.dta", columns, rows)
-    assert pd.read_stata(tmp_path / "long.dta")["said"].tolist() == ["short", "ü" * 20_000, ""]
-
-
-def test_without_copies_a_folder_of_csv_has_csv_only(filled: Database, tmp_path: Path) -> None:
-    found = export(filled, ExportRequest("dices-350", "dices-350"), tmp_path)
-    assert [file.copies for file in found.files] == [()]
 
 
 @pytest.mark.parametrize(
@@ -146,8 +107,3 @@ def test_what_a_missing_package_needs_is_told(
     with pytest.raises(StorageError, match=rf"pip install 'parley-studies\[{extra}\]'"):
         export(filled, ExportRequest("dices-350", "dices-350", formats=(format_,)), tmp_path)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_unknown_format_is_told_with_the_known_ones(filled: Database, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="parquet"):
-        export(filled, ExportRequest("dices-350", "dices-350", formats=("parket",)), tmp_path)

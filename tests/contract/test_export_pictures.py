@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import csv
 import io
-import json
 import subprocess
-from dataclasses import replace
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -25,8 +22,7 @@ from storage.datasets.describe.zip_file import zip_export
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.db.engine import Database
-from tests.contract.test_croissant import records, valid
-from tests.contract.test_export_folder import CHATBENCH, SUMS, contents
+from tests.contract.test_export_folder import SUMS, contents
 from tests.fakes import pictures
 from tests.fakes.pictures import drawn
 
@@ -57,32 +53,6 @@ def charted(database: Database, tmp_path: Path) -> Database:
 def table(folder: Path) -> list[dict[str, str]]:
     text = (folder / "pictures.csv").read_text(encoding="utf-8-sig")
     return list(csv.DictReader(io.StringIO(text, newline="")))
-
-
-@pytest.mark.filterwarnings("ignore:ConjunctiveGraph is deprecated:DeprecationWarning")
-@pytest.mark.parametrize("safe", [False, True])
-def test_the_codebook_and_the_metadata_describe_the_pictures(charted: Database, tmp_path: Path, safe: bool) -> None:
-    export(charted, replace(REQUEST, safe=safe), tmp_path / "out")
-    rows, book = table(tmp_path / "out"), json.loads((tmp_path / "out/codebook.json").read_bytes())
-    (described,) = (file for file in book["files"] if file["path"] == "pictures.csv")
-    assert described["rows"] == len(rows)
-    assert [column["name"] for column in described["columns"]] == [*rows[0]]
-    assert all(column["meaning"] for column in described["columns"])
-    assert "pictures.csv" in (tmp_path / "out/codebook.md").read_text(encoding="utf-8")
-    metadata = json.loads((tmp_path / "out/metadata.json").read_bytes())
-    listed = {file["contentUrl"]: file for file in metadata["distribution"]}
-    for row in rows:
-        file, content = listed[row["file"]], (tmp_path / "out" / row["file"]).read_bytes()
-        assert (file["sha256"], file["encodingFormat"]) == (row["sha256"], row["type"])
-        assert file["contentSize"] == f"{len(content)} B"
-    assert listed["pictures.csv"]["sha256"] == sha256((tmp_path / "out/pictures.csv").read_bytes()).hexdigest()
-    (fields,) = ([f["name"] for f in one["field"]] for one in metadata["recordSet"] if one["@id"] == "pictures")
-    assert fields == [*rows[0]]
-    if find_spec("mlcroissant"):
-        dataset = valid(tmp_path / "out")
-        numbers = ("version", "width", "height")
-        read = [row | {name: int(row[name]) for name in numbers} for row in rows]
-        assert records(dataset, "pictures.csv") == read
 
 
 def test_each_picture_is_a_file_and_has_a_row_for_each_alternative_text(charted: Database, tmp_path: Path) -> None:
@@ -128,19 +98,3 @@ def test_a_second_version_adds_its_pictures_and_another_export_removes_them(char
         "2": sha256(drawn(120, 60, "WEBP", rising=True)).hexdigest(),
     }
     assert len(list((out / "pictures").iterdir())) == 5
-
-
-def test_a_study_without_pictures_has_no_such_files(filled: Database, tmp_path: Path) -> None:
-    export(filled, CHATBENCH, tmp_path)
-    assert not [name for name in contents(tmp_path) if "picture" in name]
-    assert "picture" not in (tmp_path / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_cell_that_a_spreadsheet_would_run_is_escaped_in_its_variant(database: Database, tmp_path: Path) -> None:
-    (tmp_path / "author").mkdir()
-    path = pictures.study(tmp_path / "author")
-    path.write_text(path.read_text(encoding="utf-8").replace("The logo", "=1+1"), encoding="utf-8")
-    played(database, load_study(str(path)))
-    for safe, shown in ((False, "=1+1"), (True, "'=1+1")):
-        export(database, ExportRequest("charts", "tidy", "bot", safe=safe), tmp_path / f"{safe}")
-        assert shown in {row["alt"] for row in table(tmp_path / f"{safe}")}

@@ -152,14 +152,6 @@ def refusing() -> Iterator[Mapping[int, str]]:
         yield {429: busy, 503: away, 401: wrong}
 
 
-@pytest.mark.parametrize("form", ["stream", "whole"])
-@pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_a_conversation_that_is_too_long_is_told_as_that(name: str, form: str) -> None:
-    with llmock("--context-window", "50") as url, pytest.raises(BackendRejected) as raised:
-        asked(url + PATHS[name], name, form=form, messages=(PromptMessage("user", "word " * 500),), max_tokens=10)
-    assert raised.value.reason == "context_length_exceeded"
-
-
 FAILURES = [{"type": "fail", "status": status} for status in (500, 502, 503, 504)]
 FAILURES += [{"type": "fail", "status": status, "retry_after": 1} for status in (429, 503)]
 BREAKS = [{"type": "stream_fault", "kind": kind, "after_chunks": 2} for kind in ("truncate", "disconnect", "malformed")]
@@ -249,18 +241,6 @@ def test_thoughts_that_a_proxy_translates_are_no_part_of_the_reply(name: str, fo
 def test_a_reply_that_breaks_behind_a_proxy_is_none(name: str, litellm: str) -> None:
     with pytest.raises(BackendError):
         asked(litellm, name, form="stream", model="breaking")
-
-
-@pytest.mark.parametrize("form", ["stream", "whole"])
-def test_a_proxy_that_is_busy_is_asked_again_later(form: str, litellm: str) -> None:
-    with pytest.raises(BackendUnavailable) as raised:
-        asked(litellm, "openai", form=form, model="busy")
-    assert raised.value.reason == "status_429"
-
-
-def test_a_schema_comes_through(litellm: str) -> None:
-    schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-    assert asked(litellm, "openai", form="whole", model="mock", schema=schema)[0] == "Twelve it is."
 
 
 def test_many_at_once_right_after_a_stream(sound: str) -> None:

@@ -10,12 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from experiments.study.sections.dataset_info import DatasetInfo
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
-from storage.registers.publication_metadata import record_dataset_info
 from storage.schemas.registry import schema
 
 
@@ -92,28 +90,3 @@ def test_a_changed_file_loses_the_licence_and_keeps_its_origin(
     folder = again(database, own, "changed")
     assert not LICENCE & metadata(folder).keys()
     assert origin(folder) == "bot"
-
-
-def test_a_part_of_a_release_is_not_the_release(shared: Path, database: Database, tmp_path: Path) -> None:
-    import_files(database, "mathconverse", [shared / "mathconverse_part.csv"], "part")
-    export(database, ExportRequest("part", "mathconverse"), tmp_path / "first")
-    assert not LICENCE & metadata(tmp_path / "first").keys()
-    info = DatasetInfo(citation="Collins et al. 2024", url="https://github.com/collinskatie/checkmate")
-    record_dataset_info(database, "part", info, by="researcher", at_us=1)
-    export(database, ExportRequest("part", "mathconverse"), tmp_path / "second")
-    import_files(database, "mathconverse", [tmp_path / "second"], "twice")
-    export(database, ExportRequest("twice", "mathconverse"), tmp_path / "third")
-    for folder in ("second", "third"):
-        found = metadata(tmp_path / folder)
-        assert (found["citeAs"], found["url"]) == (info.citation, info.url)
-
-
-@pytest.mark.parametrize("text", ["{", '{"distribution": [1, {"contentUrl": 2}]}'])
-def test_other_metadata_beside_a_file_say_nothing(
-    text: str, filled: Database, database: Database, tmp_path: Path
-) -> None:
-    export(filled, ExportRequest("mathconverse", "mathconverse"), tmp_path / "own")
-    (tmp_path / "own/metadata.json").write_text(text, encoding="utf-8")
-    import_files(database, "mathconverse", [tmp_path / "own"], "again")
-    export(database, ExportRequest("again", "mathconverse"), tmp_path / "again")
-    assert "Metadata beside the files" not in card(tmp_path / "again")

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import update
 
-from app.analysis import instrument_frame, load
-from app.analysis.data_frames import SESSION
+from app.analysis import instrument_frame
 from app.analysis.figure_names import patterns
-from app.analysis.report import build_report
-from app.analysis.report.arrangement import sections
 from app.analysis.results import NAMES, results
 from app.bots.simulate import START_US, simulate
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import SessionService
 from app.studies.loader import load_study
-from storage import tables
 from storage.datasets.tidy.columns import NAME, file_of
-from storage.db.engine import Database, open_database, writer
+from storage.db.engine import Database, open_database
 from storage.yaml_text import yaml_text
 from tests.fakes.databases import export
 
 PEOPLE = 14
-MEAN = re.compile(r"instrument\.mean\.[\w-]+\.[\w-]+")
 RAW = {
     "study": "asked",
     "title": "Asked",
@@ -96,14 +89,6 @@ def test_the_export_has_a_row_for_each_score_of_each_screen(asked: Database, tmp
             assert float(row["value"]) == pytest.approx(sum(given) / len(given))
 
 
-def test_a_notebook_has_the_scores(asked: Database) -> None:
-    scores = load("asked", database=asked).scores
-    assert list(scores.columns[-5:]) == ["instrument", "score", "value", "answered", "items"]
-    assert scores["value"].dtype == "float64"
-    looped = scores[scores["instrument"] == "nasa-tlx"]
-    assert set(looped["path"]) == {"turn[0]/load", "turn[1]/load"}
-
-
 def test_the_results_of_a_study_without_a_schema_are_those_of_its_instruments(asked: Database) -> None:
     found = results(asked, "asked", "bot", whole=True)
     known = {one.name: one for finding in found.findings for one in finding.estimates}
@@ -121,28 +106,3 @@ def test_the_results_of_a_study_without_a_schema_are_those_of_its_instruments(as
     assert turns.n == 2 * turns.participants
     assert "instrument.alpha.sus.usability" in known
     assert found.schemas == ()
-
-
-def test_a_report_has_a_section_of_instruments(asked: Database) -> None:
-    report = build_report(asked, "asked", "bot", 0)
-    section, surveys = sections(report.results.findings)
-    assert (section.title, surveys.title) == ("Instruments", "Survey questions")
-    means = [one for finding in report.results.findings for one in finding.estimates if MEAN.fullmatch(one.name)]
-    assert len(means) == 3
-    assert len(section.main) == sum(one.n >= 10 for one in means), "one question may be left out"
-
-
-def test_excluded_sessions_have_no_scores(asked: Database) -> None:
-    everybody = {*instrument_frame(asked, "asked", "bot")[SESSION]}
-    out, *rest = sorted(everybody)
-
-    def exclude(why: str | None) -> None:
-        with writer(asked) as connection, connection.begin():
-            connection.execute(update(tables.seats).where(tables.seats.c.stream == out).values(excluded=why))
-
-    exclude("pasted everything")
-    try:
-        assert {*instrument_frame(asked, "asked", "bot")[SESSION]} == {*rest}
-        assert results(asked, "asked", "bot").analysed == len(rest)
-    finally:
-        exclude(None)

@@ -14,13 +14,6 @@ from problems.problem import Problem
 
 HERE = Path(__file__).parent
 DATA = Path(registry.__file__).parent / "data"
-DATASETS = (
-    "elementary_mathematics",
-    "high_school_mathematics",
-    "college_mathematics",
-    "conceptual_physics",
-    "moral_scenarios",
-)
 SETS = [
     *((name, "sample") for name in registry.names()),
     ("chatbench", "sample/dev.csv"),
@@ -67,19 +60,6 @@ class TestEverySampleSet:
                 assert text.count(r"\(") == text.count(r"\)") == len(re.findall(r"\\\(.+?\\\)", text)), problem.id
                 # outside of formulas nothing that Markdown would take for a sign of its own
                 assert not set("*_`\\^") & set(FORMULA.sub("", text)), problem.id
-
-
-def test_chatbench_has_twelve_questions_a_dataset_in_order() -> None:
-    problems = load("chatbench", "sample")
-    assert [problem.id for problem in problems] == [f"{name}-redux-{n}" for name in DATASETS for n in range(12)]
-    assert [problem.dataset for problem in problems] == [name for name in DATASETS for _ in range(12)]
-
-
-def test_the_attention_check_says_in_its_question_what_to_choose() -> None:
-    (check,) = load("chatbench", "sample/attention.csv")
-    assert (check.id, check.tags) == ("attention_check-1", {"dataset": "attention_check"})
-    (right,) = [option.text for option in check.options if option.key == check.answer]
-    assert f'choose the option "{right}"' in check.text
 
 
 def test_the_files_have_the_columns_of_the_release() -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
@@ -24,13 +22,6 @@ ANSWERS = (
     "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
     "selected_answer,acc"
 )
-
-
-def test_simulating_again_adds_only_what_is_missing(database: Database) -> None:
-    for count in (2, 3, 3):
-        asyncio.run(fill(database, ["mathconverse"], count, "1"))
-    with database.connect() as connection:
-        assert connection.execute(text("SELECT count(*) FROM session")).scalar() == 3
 
 
 def test_people_are_exported_apart_from_bots(database: Database, tmp_path: Path) -> None:
@@ -70,42 +61,6 @@ def test_an_erased_session_may_be_deleted_and_leaves_its_tombstone(database: Dat
     with database.connect() as connection:
         assert connection.execute(text("SELECT count(DISTINCT stream) FROM event")).scalar() == 1
         assert connection.execute(text("SELECT count(*) FROM erasure")).scalar() == 1
-
-
-SETS = """
-study: sets
-title: Sets in a phase
-export_schemas: [mathconverse]
-problems: {theorems: {source: checkmate, groups: {tag: set, within: topic, size: 3, numbered: across}}}
-models: {one: {backend: scripted}, two: {backend: scripted}}
-flow:
-  - phase: The sets
-    flow:
-      - each: pack
-        of: theorems.set
-        where: {topic: Topology}
-        take: 2
-        flow:
-          - each: theorem
-            of: theorems
-            where: {set: "{{pack}}"}
-            take: 3
-            vary: {model: [one, two]}
-            do: rate-at-end
-          - {step: rank, loop: theorem}
-  - step: finish
-"""
-
-
-def test_mathconverses_columns_do_not_depend_on_the_studys_names(database: Database, tmp_path: Path) -> None:
-    (tmp_path / "sets.yaml").write_text(SETS, encoding="utf-8")
-    asyncio.run(fill(database, [str(tmp_path / "sets.yaml")], 2, "1"))
-    export(database, "sets", "mathconverse", tmp_path)
-    frame = pd.read_csv(tmp_path / "mathconverse_parsed_interactions.csv", keep_default_na=False)
-    assert set(frame.interaction_set_idx) == {0, 1}
-    for seen in frame.seen_problem_sets:
-        assert len(set(ast.literal_eval(seen)) & {12, 13, 14}) == 2
-    assert set(frame.final_prefs) == {"MISSING"}, "one model has two ranks here, and the column can hold one"
 
 
 def test_verify_says_what_differs_and_rebuild_mends_it(database: Database) -> None:

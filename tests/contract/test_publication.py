@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from hashlib import sha256
@@ -13,22 +12,13 @@ from typing import Any
 import jsonschema
 import pytest
 from ruamel.yaml import YAML
-from sqlalchemy import select, update
 
-from experiments.study.sections.dataset_info import DATA_LICENSES, DatasetInfo, spdx_id
-from storage import tables
+from experiments.study.sections.dataset_info import DatasetInfo
 from storage.datasets.describe import describe
-from storage.datasets.describe.citation_files import citation_files
-from storage.datasets.describe.publication import HUB_LICENSES, original_origins, publication
-from storage.datasets.exports.exporter import export
-from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.exports.session_filter import SessionFilter
+from storage.datasets.describe.publication import original_origins, publication
 from storage.datasets.manifest import ExportManifest
-from storage.db.engine import Database, writer
 from storage.schemas.registry import schema, schemas
-from tests.fakes.databases import fill
-from tests.fakes.exported import EVERYTHING, SOURCE, exported
-from tests.fakes.sessions import study
+from tests.fakes.exported import SOURCE, exported
 
 WHOLE = DatasetInfo.model_validate(
     {
@@ -68,7 +58,6 @@ ZENODO_FIELDS = {
     "language",
 }  # fmt: skip
 """Fields of a deposit of the type dataset: developers.zenodo.org, Representation, Deposit metadata."""
-DAY_US = 24 * 3600 * 1_000_000
 PUBLISHED = {"license", "citeAs", "url", "version", "datePublished", "creator", "keywords", "identifier", "funding"}
 
 
@@ -123,17 +112,6 @@ def test_the_citation_file_is_valid(info: DatasetInfo, tmp_path: Path) -> None:
         assert found["date-released"] == "2026-11-26"
 
 
-LICENSES = sorted({*DATA_LICENSES, *filter(None, map(spdx_id, HUB_LICENSES)), "CDLA-Permissive-2.0", "NLOD-2.0"})
-
-
-def test_the_citation_file_is_valid_with_every_licence(tmp_path: Path) -> None:
-    validator, found = jsonschema.Draft7Validator(cff_schema()), exported(tmp_path, "taxonomy")
-    for license_ in LICENSES:
-        text = citation_files(replace(found, dataset=WHOLE.model_copy(update={"license": license_})))["CITATION.cff"]
-        validator.validate(YAML(typ="safe").load(text))
-        assert license_ in text
-
-
 def test_the_deposit_has_documented_fields_only(tmp_path: Path) -> None:
     made(tmp_path, dataset=WHOLE)
     found = json.loads((tmp_path / ".zenodo.json").read_bytes())
@@ -169,81 +147,7 @@ def test_croissant_has_no_warning_and_mlcroissant_reads_the_metadata(tmp_path: P
     assert (found.data_social_impact, found.data_release_maintenance_plan) == (WHOLE.social_impact, WHOLE.maintenance)
 
 
-@pytest.mark.parametrize(
-    ("license_", "origin", "expected"),
-    [
-        ("CC-BY-4.0", "person", {"license": "cc-by-4.0"}),
-        ("ODbL-1.0", "person", {"license": "odbl"}),
-        (
-            "CDLA-Permissive-2.0",
-            "person",
-            {
-                "license": "other",
-                "license_name": "CDLA-Permissive-2.0",
-                "license_link": "https://spdx.org/licenses/CDLA-Permissive-2.0",
-            },
-        ),
-        (None, "person", {}),
-        (None, "import", {"license": "unknown"}),
-    ],
-)
-def test_the_header_names_the_licence_as_the_hub_does(
-    license_: str | None, origin: str, expected: dict[str, str], tmp_path: Path
-) -> None:
-    made(tmp_path, origin=origin, dataset=DatasetInfo(license=license_, keywords=("sums",)))
-    found = header(tmp_path)
-    assert {key: text for key, text in found.items() if key.startswith("license")} == expected
-    assert found["tags"][0] == "sums"
-
-
 # What the study file knows
-
-
-def test_the_study_file_tells_how_the_data_were_collected(tmp_path: Path) -> None:
-    made(tmp_path, period=("2026-01-05", "2026-02-01"))
-    found = metadata(tmp_path)
-    facts = section(tmp_path, "How the data were collected")
-    for text in (found["rai:dataCollection"], facts):
-        assert "0.10 per correct answer, at most 1.30" in text
-        assert "condition (answer-first, direct-to-AI)" in text
-        assert "consent form" in text
-        assert "2026-01-05" in text
-    assert found["rai:dataCollectionType"] == ["Experiments", "Surveys"]
-    assert found["rai:dataCollectionTimeframe"] == ["2026-01-05", "2026-02-01"]
-    assert "http://mlcommons.org/croissant/RAI/1.0" in found["conformsTo"]
-
-
-def test_the_days_are_those_of_the_sessions_of_people(database: Database, tmp_path: Path) -> None:
-    asyncio.run(fill(database, [EVERYTHING], 3, "1"))
-    name = study(EVERYTHING).name
-    assert export(database, ExportRequest(name, "taxonomy"), tmp_path / "bot").period is None
-    with writer(database) as connection, connection.begin():
-        connection.execute(update(tables.sessions).values(origin="person"))
-        connection.execute(update(tables.seats).values(origin="person"))
-        days = [DAY_US * 20_000, DAY_US * 20_001 + 5, DAY_US * 20_003 - 1]
-        streams = connection.execute(select(tables.seats.c.stream)).scalars().all()
-        for stream, begun_us in zip(streams, days, strict=True):
-            connection.execute(
-                update(tables.seats)
-                .where(tables.seats.c.stream == stream)
-                .values(begun_us=begun_us, outcome="complete")
-            )
-    assert export(database, ExportRequest(name, "taxonomy"), tmp_path / "all").period == ("2024-10-04", "2024-10-06")
-    some = SessionFilter(until_us=DAY_US * 20_002)
-    made_ = export(database, ExportRequest(name, "taxonomy", selection=some), tmp_path / "some")
-    assert made_.period == ("2024-10-04", "2024-10-05")
-    assert metadata(tmp_path / "some")["rai:dataCollectionTimeframe"] == list(made_.period)
-
-
-def test_nothing_is_said_of_people_where_none_took_part(tmp_path: Path) -> None:
-    made(tmp_path, origin="bot", dataset=WHOLE)
-    found = metadata(tmp_path)
-    assert found["license"]
-    assert "rai:annotatorDemographics" not in found
-    assert found["rai:dataCollectionType"] == ["Others: simulated sessions"]
-    for text in (found["rai:dataCollection"], card(tmp_path), (tmp_path / ".zenodo.json").read_text(encoding="utf-8")):
-        assert not any(words in text for words in (WHOLE.pay, WHOLE.consent, WHOLE.participants, "10999"))
-    assert "SIMULATED" in found["rai:dataLimitations"][0]
 
 
 # Nothing is invented
@@ -257,13 +161,6 @@ def test_what_is_not_known_is_in_no_file(name: str, origin: str, tmp_path: Path)
     assert not {"CITATION.cff", ".zenodo.json"} & {path.name for path in tmp_path.iterdir()}
     gaps = section(tmp_path, "What is not known")
     assert all(word in gaps for word in ("licence", "authors", "citation", "date of publication"))
-
-
-def test_files_for_citation_go_with_the_authors(tmp_path: Path) -> None:
-    made(tmp_path, dataset=WHOLE)
-    assert (tmp_path / "CITATION.cff").is_file()
-    made(tmp_path, dataset=DatasetInfo(license="CC0-1.0"))
-    assert not {"CITATION.cff", ".zenodo.json"} & {path.name for path in tmp_path.iterdir()}
 
 
 # Imported files
@@ -290,17 +187,3 @@ def test_no_metadata_can_claim_that_a_file_is_the_released_one(claimed: str, tmp
     found = imported(tmp_path, "chatbench", {"about": {"origin": claimed}})
     assert original_origins(found) == ("unknown",)
     assert header(tmp_path)["license"] == "unknown"
-
-
-def test_a_licence_beside_some_of_the_files_is_not_that_of_all(tmp_path: Path) -> None:
-    about = {"origin": "person", "license": "https://spdx.org/licenses/CC-BY-4.0", "citeAs": "Us"}
-    assert publication(imported(tmp_path, "chatbench", {"about": about})).license == "CC-BY-4.0"
-    assert publication(imported(tmp_path, "chatbench", {"about": about}, {"file": "other.csv"})).license is None
-
-
-def test_what_the_importer_states_is_said_to_be_stated(tmp_path: Path) -> None:
-    source = schema("chatbench").source
-    found = imported(tmp_path, "chatbench", {}, dataset=DatasetInfo(license="CC-BY-4.0", citation=source))
-    assert original_origins(found) == ("stated",)
-    assert header(tmp_path)["license"] == "cc-by-4.0"
-    assert metadata(tmp_path)["citeAs"] == source

@@ -6,7 +6,6 @@ import asyncio
 import csv
 import random
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -28,7 +27,6 @@ from app.session.service import Sessions, SessionService
 from storage import tables
 from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database, writer
-from storage.errors import StorageError
 from storage.registers.studies import Studies
 from storage.reports.analysis_data import data_version, flow, origins_of, recorded
 from storage.reports.sessions import SessionQuery, count_by_origin, sessions
@@ -100,34 +98,6 @@ def test_every_released_table_can_be_read_by_its_released_names(every: Database)
     assert len(frame(every, "chatbench", "questions", "bot"))
 
 
-def test_other_studies_and_origins_are_not_in_it(every: Database) -> None:
-    assert frame(every, "demo", "user_answers", "bot")["question_id"].nunique() > 0
-    streams = [set(frame(every, name, "user_answers", "bot")[SESSION]) for name in ("demo", "chatbench")]
-    assert not streams[0] & streams[1]
-
-
-@pytest.mark.parametrize(
-    "read",
-    [partial(frame, table="user_answers"), screen_times, instrument_frame, survey_frame, results],
-)
-def test_an_origin_that_a_study_has_not_is_refused(every: Database, read: Callable[..., object]) -> None:
-    """As on the command line; a notebook was given a table without rows."""
-    for origin in ("person", "pilot", "import"):
-        with pytest.raises(StorageError, match=f"'demo' has no sessions of origin '{origin}'; allowed: bot"):
-            read(every, "demo", origin=origin)
-    with pytest.raises(StorageError, match=r"no sessions of the study 'dmo'.*'demo'"):
-        read(every, "dmo", origin="bot")
-
-
-def test_excluded_sessions_are_left_out_unless_asked_for(own: Database) -> None:
-    out, *rest = seats(own)
-    before = results(own, "demo", "bot")
-    change(own, out, excluded="pasted everything")
-    assert set(frame(own, "demo", "user_answers", "bot")[SESSION]) == set(rest)
-    assert out in set(frame(own, "demo", "user_answers", "bot", excluded=True)[SESSION])
-    assert (before.analysed, results(own, "demo", "bot").analysed) == (4, 3)
-
-
 def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
     """Without who withdrew and who is excluded; those under way only if they are asked for."""
     out, gone, left, rest = seats(own)
@@ -175,28 +145,6 @@ def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database,
     for stream in rest:
         change(own, stream, outcome=None)
     assert frame(own, "demo", "user_answers_filtered", "bot").empty
-
-
-def test_imported_rows_are_read_as_values_and_not_as_they_were_spelled(database: Database, tmp_path: Path) -> None:
-    header = "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence"
-    line = "answer-first,math,0,1,0,user-alone,maths,maths-redux-1,not-confident"
-    rows = [f"{worker},gpt-4o,{line},A,{acc}" for worker, acc in (("a1", "True"), ("b2", "False"))]
-    path = tmp_path / "full_study" / "user_answers.csv"
-    path.parent.mkdir()
-    path.write_text("\n".join([f"{header},selected_answer,acc", *rows]) + "\n")
-    import_files(database, "chatbench", [path], "old")
-    assert frame(database, "old", "user_answers", "import")["acc"].tolist() == [1, 0]
-    found = results(database, "old", "import")
-    assert (found.schemas, found.analysed) == (("chatbench",), 2)
-    assert found.findings[0].estimates[0].value == 0.5
-    assert flow(database, "old", "import").arrived == 2
-
-
-def test_results_are_of_the_schemas_that_the_study_records(every: Database) -> None:
-    assert recorded(every, "demo") == ("chatbench", "mathconverse")
-    found = {name: results(every, name, "bot") for name in NAMES}
-    families = {name: {finding.name.split(".")[0] for finding in one.findings} for name, one in found.items()}
-    assert families == {name: {*family} for name, family in FAMILIES.items()}
 
 
 PLAIN = set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-()/+")
@@ -261,29 +209,6 @@ def test_rows_of_nobody_are_no_participant_anywhere(every: Database, talks: bool
     told = markdown(report)
     assert f"{people} in the release" in told
     assert ("belong to no participant" in told) == (not people)
-
-
-def test_what_models_answered_alone_reaches_an_imports_figures(database: Database, tmp_path: Path) -> None:
-    methods = ("letter_only_zero_shot", "letter_only_few_shot", "free_text")
-    header = ",".join(f"{name}_{what}" for name in methods for what in ("count", "acc"))
-    lines = [f"gpt-4o,maths,maths-redux-{n},50,0.5,50,0.{n},50,0.9" for n in (1, 3)]
-    path = tmp_path / "ai_alone_answers.csv"
-    path.write_text("\n".join([f"model,dataset,question_id,{header}", *lines]) + "\n")
-    import_files(database, "chatbench", [path], "old")
-    found = results(database, "old", "import", whole=True)
-    one = {e.name: e for f in found.findings for e in f.estimates}[
-        "chatbench.accuracy.maths.gpt-4o.letter_only_few_shot"
-    ]
-    assert (one.value, one.n, one.participants, found.analysed) == (pytest.approx(0.2), 100, 0, 0)
-
-
-def test_times_are_of_the_sessions_that_are_not_excluded(own: Database) -> None:
-    out, *rest = seats(own)
-    change(own, out, excluded="pasted everything")
-    found = screen_times(own, "demo", "bot")
-    assert set(found[SESSION]) == set(rest)
-    assert (found["seconds"].dropna() >= 0).all()
-    assert len(found["seconds"].dropna())
 
 
 def test_the_flow_adds_up(own: Database) -> None:

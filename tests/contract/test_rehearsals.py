@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, text
+from sqlalchemy import insert
 
 from app.bots.random_bot import RandomBot
 from app.clock import VirtualClock
@@ -22,8 +22,6 @@ from storage import tables
 from storage.accounts.audit_log import AuditLog
 from storage.db.engine import Database, open_database, writer
 from storage.errors import Conflict
-from storage.log import seats
-from storage.log.erasure import is_erased
 from storage.log.event_log import Log
 from storage.log.projections import rebuild
 from storage.log.rehearsals import rehearsed_sessions, remove_rehearsal
@@ -171,23 +169,3 @@ def _sessions_until_removed(database: Database) -> None:
     with suppress(ParleyError):
         while True:
             asyncio.run(whole(database))
-
-
-def test_a_removal_that_is_in_the_way_of_a_writer_is_tried_again(made: Database) -> None:
-    """Both wait for what the other one has, and PostgreSQL stops the removal, which waited first."""
-    if made.dialect.name != "postgresql":
-        pytest.skip("SQLite has one writer at a time")
-    (stream, *_) = asyncio.run(busy(made, origin="rehearsal"))
-    with writer(made) as connection, connection.begin():
-        connection.execute(text(f"ALTER DATABASE \"{made.url.database}\" SET deadlock_timeout = '3s'"))
-    made.dispose()  # new connections have it
-    with ThreadPoolExecutor() as pool:
-        with writer(made) as connection, connection.begin():
-            connection.execute(text("SET LOCAL deadlock_timeout = '100s'"))
-            assert not is_erased(connection, stream)
-            going = pool.submit(remove, made)
-            while not connection.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar_one():
-                assert not going.done(), going.result()
-            seats.lock(connection)
-        assert going.result().sessions > 0
-    assert rehearsed_sessions(made, "demo") == {}

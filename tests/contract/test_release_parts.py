@@ -18,7 +18,6 @@ from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.importer import deviations, import_files
 from storage.datasets.imports.records import CellDeviation
 from storage.db.engine import Database
-from storage.errors import StorageError
 from storage.schemas.chatbench import PARTS
 from tests.fakes.databases import fill
 from tests.fakes.once import database_of
@@ -71,17 +70,6 @@ def test_a_study_is_exported_as_a_pilot_in_its_released_folder(release: Path) ->
     assert [one for one in deviations("chatbench", [release / FIRST]) if isinstance(one, CellDeviation)] == []
 
 
-def test_a_part_has_the_same_rows_wherever_it_is_written(tmp_path: Path, database: Database) -> None:
-    asyncio.run(fill(database, ["chatbench"], 2, "1"))
-    for part in PARTS:
-        export(database, ExportRequest("chatbench", "chatbench", part=part), tmp_path / part)
-    found = [{name.partition("/")[2]: text for name, text in files(tmp_path / part).items()} for part in PARTS]
-    for name in ("user_answers.csv", "conversations.json"):
-        assert found[0][name] == found[1][name] == found[2][name]
-    (default,) = {part for part in PARTS if (tmp_path / part / part / "user_answers_filtered.csv").exists()}
-    assert default == FULL, "the pilots were released without one"
-
-
 def test_a_report_is_about_one_part_and_says_where_the_others_are(imported: Database) -> None:
     for part, size in SIZES.items():
         made = build_report(imported, "published", "import", 0, part=part)
@@ -106,30 +94,3 @@ def test_the_figures_are_of_the_part_alone_and_can_be_computed_again(imported: D
         assert all("part=part" in finding.code for finding in found if "origin" in finding.code)
     assert frame(imported, "published", "user_answers", "import")["_session"].nunique() == SIZES[FULL]
     assert results(imported, "published", "import").analysed == SIZES[FULL], "the first part by default"
-
-
-def test_of_a_release_without_the_full_study_the_first_part_is_reported(database: Database, release: Path) -> None:
-    import_files(database, "chatbench", [release / SECOND / SECOND / "user_answers.csv"], "pilot")
-    made = build_report(database, "pilot", "import", 0)
-    assert (made.part, made.results.analysed, dict(made.flow.elsewhere)) == (SECOND, 2, {})
-    assert [stage.number for stage in flow_stages(made)] == [2, 2]
-
-
-def test_only_a_part_is_exported_again(imported: Database, release: Path, tmp_path: Path) -> None:
-    export(imported, ExportRequest("published", "chatbench", part=FIRST), tmp_path / "again")
-    again, there = files(tmp_path / "again"), files(release / FIRST)
-    assert {name for name in again if "/" in name} == {
-        f"{FIRST}/{name}" for name in ("user_answers.csv", "user_answers.jsonl", "conversations.json")
-    }
-    assert again[f"{FIRST}/user_answers.csv"] == there[f"{FIRST}/user_answers.csv"]
-
-
-def test_what_is_no_part_is_refused_with_those_there_are(imported: Database, release: Path, tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match=f"no part 'pilot_3'.*{FIRST}"):
-        export(imported, ExportRequest("published", "chatbench", part="pilot_3"), tmp_path / "x")
-    with pytest.raises(StorageError, match="nothing of the part 'pilot_3'"):
-        build_report(imported, "published", "import", 0, part="pilot_3")
-    import_files(imported, "chatbench", [release / FULL / FULL / "user_answers.csv"], "full")
-    with pytest.raises(StorageError, match=f"nothing of the part '{FIRST}'.*allowed: {FULL}"):
-        export(imported, ExportRequest("full", "chatbench", part=FIRST), tmp_path / "x")
-    assert not (tmp_path / "x").exists()

@@ -44,16 +44,6 @@ def test_where_people_said_the_same_the_replies_so_far_decide(settings):
     assert said(replay(settings, "Hi", "What?", "2+2?")) == "Five."
 
 
-def test_two_messages_in_a_row_are_answered_once(settings):
-    assert said(ask(settings, Way("replay", {"conversations": "talks.jsonl"}),
-                    messages=(PromptMessage("user", "Hi"), PromptMessage("user", "Anybody?")))) == "Yes?"  # fmt: skip
-
-
-def test_by_position_it_does_not_matter_what_is_said(settings):
-    assert said(replay(settings, "What is 3+3?", match="position", conversation=1)) == "What?"
-    assert said(replay(settings, "x", "y", "z", match="position")) == "4."
-
-
 @pytest.mark.parametrize(
     ("texts", "options", "told"),
     [

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 
 import pytest
 from pydantic import SecretStr
@@ -11,8 +10,7 @@ from app.backends import registry
 from app.backends.base import PromptMessage, StreamEnd
 from app.config.model_servers import Server
 from app.config.settings import Settings
-from app.errors import BackendRejected
-from tests.fakes.asking import ASKED, ENDPOINT, KEY, WAYS, Way, ask, asking, collect, create, no_time, settings_at
+from tests.fakes.asking import ASKED, KEY, WAYS, Way, ask, asking, collect, create, settings_at
 from tests.fakes.model_server import serve
 
 MESSAGES = [{"role": message.role, "content": message.text} for message in ASKED]
@@ -62,11 +60,6 @@ def test_chat_completions(sent):
     }
 
 
-def test_what_the_study_leaves_out_is_left_to_the_server(sent):
-    received = sent("openai", temperature=None, max_tokens=None)
-    assert {*received.body} == {"model", "messages", "stream", "stream_options"}
-
-
 def test_responses(sent):
     received = sent("openai-responses", options={"reasoning_effort": "high", "top_p": 0.9, "extra": {"user": "x"}})
     assert received.path == "/v1/responses"
@@ -81,11 +74,6 @@ def test_responses(sent):
         "stream": True,
         "store": False,
     }
-
-
-def test_responses_say_which_options_they_do_not_have():
-    (fault,) = registry.check_options("openai", {"api": "responses", "seed": 1, "stop": "END"})
-    assert fault == "options: `api: responses` does not support stop, seed; leave it out, or use `api: chat`."
 
 
 def test_messages(sent):
@@ -123,17 +111,6 @@ def test_the_longest_reply_and_thinking(given, options, max_tokens, thinking, se
     assert (body["max_tokens"], body.get("thinking")) == (max_tokens, thinking)
 
 
-def test_messages_without_a_system_prompt(sent):
-    body = sent("anthropic", messages=(PromptMessage("user", "Hi"),)).body
-    assert "system" not in body
-
-
-def test_the_address_of_anthropic_may_end_in_v1_or_not(server):
-    bare = server.base_url.removesuffix("/v1")
-    assert ask(settings_at(bare), WAYS["anthropic"])[-1] == ENDED
-    assert server.requests[-1].path == "/v1/messages"
-
-
 def test_azure_as_it_used_to_be(server):
     """The deployment in the address, the version as a parameter, the key in a header of its own."""
     azure = Server(
@@ -148,13 +125,6 @@ def test_azure_as_it_used_to_be(server):
     assert "authorization" not in received.headers
 
 
-def test_the_headers_of_a_server_win_over_the_backends_own(server):
-    lab = Server(url=server.base_url, key=SecretStr(KEY), headers={"Authorization": SecretStr("Basic b3duOm9uZQ==")})
-    ask(Settings(model_servers={"lab": lab}, _env_file=None), Way("openai", server="lab"))
-    assert server.requests[-1].headers["authorization"] == "Basic b3duOm9uZQ=="
-    assert server.requests[-1].raw_headers.lower().count("authorization:") == 1
-
-
 @pytest.mark.parametrize("name", WAYS)
 def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, server):
     async def twice():
@@ -165,24 +135,6 @@ def test_no_cookie_of_a_server_joins_peoples_conversations(name, settings, serve
 
     asyncio.run(twice())
     assert "cookie" not in server.requests[-1].headers
-
-
-def test_what_is_no_text_is_told_and_not_sent(settings, server):
-    before = len(server.requests)
-    with pytest.raises(BackendRejected, match="cannot be written as JSON") as refused:
-        ask(settings, messages=(PromptMessage("user", "\ud800"),))
-    assert (refused.value.reason, len(server.requests)) == ("bad_request", before)
-
-
-def test_a_server_of_ones_own_needs_no_key(server):
-    ask(Settings(openai_base_url=server.base_url, _env_file=None))
-    assert "authorization" not in server.requests[-1].headers
-
-
-def test_openai_itself_is_told_max_tokens_in_its_newer_word():
-    backend = registry.create("openai", Settings(openai_api_key=SecretStr("sk-x"), _env_file=None), no_time)
-    assert backend._newer
-    asyncio.run(backend.close())
 
 
 def test_the_machines_own_variables_decide_nothing(sent, monkeypatch):
@@ -225,12 +177,6 @@ def test_the_values_of_a_template_are_typed_and_never_searched(sent):
     }
 
 
-def test_the_path_of_an_endpoint_can_name_the_model_and_have_parameters(settings, server):
-    way = replace(WAYS["http-none"], options={**ENDPOINT, "path": "/models/{{model}}/speak/none?raw=1"})
-    ask(settings, way, model="lab/tutor 1")
-    assert server.requests[-1].path == "/v1/models/lab%2Ftutor%201/speak/none?raw=1"
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -247,24 +193,6 @@ def test_the_path_of_an_endpoint_can_name_the_model_and_have_parameters(settings
 def test_what_cannot_be_asked_is_told_before_anybody_asks(change, said):
     faults = registry.check_options("http", {**WAYS["http-sse"].options, **change})
     assert said in " ".join(faults)
-
-
-def test_a_stream_without_a_finish_has_to_end_with_done(settings):
-    way = WAYS["http-sse"]
-    options = {**way.options, "finish": None}
-    with pytest.raises(Exception, match=r"cut off: it has no \[DONE\]"):
-        ask(settings, replace(way, options=options))
-
-
-def test_a_text_that_is_elsewhere_is_told_with_what_came(settings):
-    with pytest.raises(Exception, match=r"no text at `answer`.*Correct `text`"):
-        ask(settings, replace(WAYS["http-none"], options={**WAYS["http-none"].options, "text": "answer"}))
-
-
-def test_a_server_that_refuses_a_request_says_why(settings):
-    """The fake is as strict as the real one: Responses know no max_tokens."""
-    with pytest.raises(BackendRejected, match="Unsupported parameter: 'max_tokens'"):
-        ask(settings, WAYS["openai-responses"], options={"extra": {"max_tokens": 3}})
 
 
 def test_bodies_are_json_that_any_server_reads(sent):

@@ -11,7 +11,7 @@ import pytest
 from storage.datasets.exports.exporter import export
 from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.imports.detect_files import ReleaseFile
-from storage.datasets.imports.importer import AT_ONCE, deviations, import_files
+from storage.datasets.imports.importer import deviations, import_files
 from storage.db.engine import Database
 from storage.log.projections import differences, rebuild
 from storage.schemas.registry import schema as schema_of
@@ -25,10 +25,6 @@ REAL = {
     "dices-990": "dices_990_rows.csv",
 }
 RECORDED = [(name, schema) for name in NAMES for schema in study(name).file.export_schemas]
-ANSWERS = (
-    "worker_id,model,condition,subject,batch,phase,position,answer_type,dataset,question_id,confidence,"
-    "selected_answer,acc\n"
-)
 
 
 def files(folder: Path, schema: str) -> dict[str, bytes]:
@@ -64,39 +60,6 @@ def test_two_studies_hold_the_same_release_apart(database: Database, tmp_path: P
         export(database, ExportRequest(name, "mathconverse"), tmp_path / name)
         assert [*files(tmp_path / name, "mathconverse").values()] == [real.read_bytes()]
     assert list(differences(database)) == []
-
-
-def test_one_study_can_hold_several_releases(database: Database, tmp_path: Path, shared: Path) -> None:
-    for schema, name in REAL.items():
-        import_files(database, schema, [shared / name], "s")
-    for schema, name in REAL.items():
-        export(database, ExportRequest("s", schema), tmp_path / schema)
-        assert [*files(tmp_path / schema, schema).values()] == [(shared / name).read_bytes()]
-    assert list(differences(database)) == []
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [["A,1", "A,1"], ["A,1", "B,0", "A,1"], ["A,1", "A,1.0", "A,True"], ["A,1", "B,0", "A,1"] * (AT_ONCE // 3 + 1)],
-    ids=["twice the same", "two that contradict each other", "one spelled in three ways", "more than are read at once"],
-)
-def test_a_file_keeps_all_its_rows_about_the_same(rows: list[str], database: Database, tmp_path: Path) -> None:
-    about = "a1,gpt-4o,answer-first,math,3,2,4,user-AI,d,d-redux-1,very-confident,"
-    path = tmp_path / "user_answers.csv"
-    path.write_text(ANSWERS + "".join(f"{about}{row}\n" for row in rows))
-    assert [import_files(database, "chatbench", [path], "s")[0].new for _ in range(2)] == [len(rows), 0]
-    export(database, ExportRequest("s", "chatbench"), tmp_path / "o")
-    assert (tmp_path / "o/full_study/user_answers.csv").read_text() == path.read_text()
-    assert list(differences(database)) == []
-
-
-def test_the_same_value_spelled_otherwise_is_no_change(database: Database, tmp_path: Path) -> None:
-    """A part of a file has 3 where the whole has 3.0, because pandas makes floats of a column with a gap."""
-    row = "a1,gpt-4o,answer-first,math,{},2,4,user-AI,d,d-redux-1,very-confident,A,{}\n"
-    path = tmp_path / "user_answers.csv"
-    for number, cells in enumerate([("3.0", "True"), ("3", "1"), ("3.0", "1.0")]):
-        path.write_text(ANSWERS + row.format(*cells))
-        assert import_files(database, "chatbench", [path], "s")[0].new == (number == 0)
 
 
 def test_an_import_beside_a_studys_own_sessions_leaves_them_alone(

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import event, insert, select, text
+from sqlalchemy import insert, select, text
 
-from app.clock import VirtualClock
-from app.config.settings import Settings
-from app.session.service import SessionService
 from storage import tables
 from storage.db.engine import Database, open_database, writer
 from storage.errors import StorageError
 from storage.log import usage
 from storage.log.projections import rebuild
-from storage.log.seats import SessionCounts, counted
-from tests.fakes.databases import busy, fill, note, rows
+from tests.fakes.databases import busy, fill, rows
 from tests.fakes.postgres import fresh
-from tests.fakes.sessions import study
 
 OLD_SEAT = (
     "CREATE TABLE seat (stream VARCHAR(36) PRIMARY KEY, study VARCHAR(60) NOT NULL, origin VARCHAR(16) NOT NULL, "
@@ -67,42 +61,6 @@ def test_rebuilt_seats_are_the_live_ones(there: Database, streams: list[str]) ->
     assert seats[streams[0]]["released_us"] == 77
     assert all(row["place"] and row["furthest"] for row in before if row["outcome"] != "withdrawn")
     assert {row["place"] for row in before if row["outcome"] == "complete"} == {"finish"}
-
-
-def test_an_ordinary_click_writes_no_index_of_the_seats(tmp_path: Path) -> None:
-    """SQLite writes each index of which a column is named, though nothing changes in it."""
-    database, told = open_database(f"sqlite:///{tmp_path / 'seats.db'}"), list[str]()
-    database.dispose()
-    event.listen(database, "connect", lambda connection, _: connection.set_trace_callback(told.append))
-    asyncio.run(fill(database, ["demo"], 1, "1"))
-    *clicks, end = [_indexes_written(database, words) for words in told if words.startswith("UPDATE seat SET")]
-    clicks.remove({"ix_seat_counts", "ix_seat_ended"})  # the consent, with which a cell is given
-    assert len(clicks) > 10
-    assert set().union(*clicks) == {"ix_seat_ended"}  # of those that have ended alone: no page of it for a click
-    assert end == {"ix_seat_counts", "ix_seat_ended"}
-
-
-def _indexes_written(database: Database, update: str) -> set[str]:
-    with database.connect() as connection:
-        pages = dict(connection.execute(text("SELECT rootpage, name FROM sqlite_schema WHERE type = 'index'")).all())
-        steps = connection.exec_driver_sql(f"EXPLAIN {update}").all()
-    opened = {step.p1: pages[step.p2] for step in steps if step.opcode == "OpenWrite" and step.p2 in pages}
-    return {opened[step.p1] for step in steps if step.opcode == "IdxInsert"}
-
-
-def test_a_note_of_a_researcher_is_no_sign_of_life(database: Database) -> None:
-
-    async def noted() -> None:
-        clock = VirtualClock(5_000_000)
-        runtime = SessionService(database, Settings(), clock)
-        live = await runtime.enrol(study("demo"), origin="person", seed="1")
-        clock.advance(600)
-        await note(runtime, live.stream, "noted", {"text": "Is anybody there?"})
-        await runtime.close()
-
-    asyncio.run(noted())
-    (seat,) = rows(database, tables.seats)
-    assert (seat["begun_us"], seat["last_us"]) == (5_000_000, 5_000_000)
 
 
 def test_an_erasure_leaves_nothing_of_where_somebody_was_and_what_was_odd(there: Database, streams: list[str]) -> None:
@@ -156,12 +114,3 @@ def test_a_database_of_an_older_parley_is_rebuilt_when_told_so(url: str, there: 
     again = open_database(url)
     assert (rows(again, tables.seats), rows(again, tables.usage)) == before
     again.dispose()
-
-
-def test_who_began_in_another_version_counts_in_the_cell_of_the_factors_that_are_left() -> None:
-    demo = study("demo")
-    cells = [dict(cell.values) for cell, *_ in counted(demo, SessionCounts({}, []))]
-    turned = {name: cells[0][name] for name in reversed(cells[0])}
-    assert list(turned) != list(cells[0])
-    now = SessionCounts({}, [(cells[0], 1, 2), (turned, 10, 20), ({**turned, "gone": "x"}, 100, 200), ({}, 1000, 2000)])
-    assert [(done, live) for _, done, live in counted(demo, now)] == [(111, 222), *([(0, 0)] * (len(cells) - 1))]

@@ -21,13 +21,9 @@ from experiments.study.cells import parse_values
 from storage import tables
 from storage.datasets.exports.exporter import export, stream
 from storage.datasets.exports.plan import ExportRequest
-from storage.datasets.exports.preview import export_options, files, preview
+from storage.datasets.exports.preview import files, preview
 from storage.datasets.exports.session_filter import ALL, SessionFilter
-from storage.datasets.imports.importer import import_files
 from storage.db.engine import Database
-from storage.db.recorded_schemas import recorded_schemas
-from storage.errors import StorageError
-from storage.schemas.registry import schema as schema_of
 from tests.fakes.databases import fill
 from tests.fakes.examples import examples
 from tests.fakes.once import database_of
@@ -194,21 +190,6 @@ def test_every_kind_of_database_selects_alike(each_database: Database) -> None:
     assert (told.number, told.left_out, told.excluded) == (1, (("excluded by a researcher", 2),), (("no", 2),))
 
 
-def test_rows_that_are_numbered_in_their_file_are_numbered_anew(database: Database) -> None:
-    asyncio.run(fill(database, ["dices-350"], 3, "1"))
-    with database.connect() as connection:
-        schema = recorded_schemas(connection, "dices-350")[0]
-    request = ExportRequest("dices-350", schema, selection=SessionFilter(with_excluded=True))
-    whole = rows(database, request, "")
-    exclude(database, {0: "no"})
-    some = rows(database, replace(request, selection=ALL), "")
-    assert 0 < len(some) < len(whole)
-    assert [row.pop("id") for row in some] == [str(number) for number in range(len(some))]
-    tail = whole[len(whole) - len(some) :]
-    assert {row.pop("id") for row in tail} == {str(number) for number in range(len(whole) - len(some), len(whole))}
-    assert some == tail
-
-
 def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -232,24 +213,3 @@ def test_without_filters_an_export_is_as_it_was_and_says_nothing_of_them(lab: Da
     exclude(lab, {})
     export(lab, plain, tmp_path / "undone")
     assert contents(tmp_path / "undone") == before
-
-
-def test_what_there_is_data_of_is_offered_and_imports_take_no_filter(
-    lab: Database, database: Database, tmp_path: Path
-) -> None:
-    exclude(lab, {})
-    found = export_options(lab, STUDY)
-    assert found.schemas == {"bot": (STUDY, "tidy")}
-    assert found.factors["condition"] == ["answer-first", "direct-to-AI"]
-    assert found.languages == ("de", "en")
-    assert export_options(lab, "nobody").schemas == {}
-    export(lab, EVERYBODY, tmp_path / "out")
-    import_files(database, STUDY, [tmp_path / "out"], "copy")
-    assert export_options(database, "copy").schemas == {"import": (STUDY,)}
-    request = ExportRequest("copy", STUDY, "import")
-    there = [chosen for chosen in schema_of(STUDY).tables if chosen.name != "ai_alone_answers"]
-    assert [file.path for file in files(database, request).files] == [one.path(one.parts[0]) for one in there]
-    assert len(preview(database, request, FILES[0], 3).rows) == 3
-    for asked in (SessionFilter(complete=True), SessionFilter(with_excluded=True), SessionFilter(where=(("a", "b"),))):
-        with pytest.raises(StorageError, match=r"'copy' was imported: .* leave out every filter but the origin"):
-            export(database, replace(request, selection=asked), tmp_path / "no")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,13 +103,3 @@ def test_a_row_is_a_message_with_what_was_said_before_and_its_labels(labelling: 
             **labels,
             "Orig Idx": None,  # counted over the whole file when it is exported
         }
-
-
-def test_earlier_messages_are_written_as_in_the_release_but_for_the_ratings(shared: Path) -> None:
-    """The second row's past is the first row's query, its reply, and two ratings that ours cannot have."""
-    with (shared / "annotated_taxonomy_part.csv").open(encoding="utf-8", newline="") as file:
-        first, second, *_ = csv.DictReader(file)
-    past = second["previous_interactions"]
-    assert first["previous_interactions"] == "No prev"
-    assert past.startswith(first["user_query"] + "\nAI: ")
-    assert all(line.startswith("(") for line in past.split("\n")[-2:])

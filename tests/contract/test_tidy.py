@@ -8,44 +8,35 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from sqlalchemy import event as sql_event
 from sqlalchemy import select, update
 
 from app.analysis import load
 from app.clock import VirtualClock
 from app.config.settings import Settings
 from app.session.service import Sessions, SessionService
-from app.studies.loader import read_yaml
 from experiments.session.conversation import messages_of
-from experiments.study.sections.dataset_info import DatasetInfo
 from storage import tables
-from storage.datasets.describe.tidy_documents import dataset_description
-from storage.datasets.exports import exporter, session_rows
-from storage.datasets.exports.plan import ExportRequest, plan_export
-from storage.datasets.exports.preview import export_options, preview
+from storage.datasets.exports import exporter
+from storage.datasets.exports.plan import ExportRequest
 from storage.datasets.exports.session_filter import SessionFilter
 from storage.datasets.manifest import ExportManifest
-from storage.datasets.tidy.columns import NAME, file_of, session_id, wide_columns
+from storage.datasets.tidy.columns import NAME, file_of, session_id
 from storage.db.engine import Database
 from storage.errors import StorageError
 from storage.log.event_log import facts
 from storage.registers.participants import ParticipantId, Participants
 from storage.reports.sessions import find_sessions
-from storage.schemas.registry import schemas
 from tests.fakes.databases import SESSIONS, busy, export, fill
 from tests.fakes.served import SECRET
 from tests.fakes.sessions import NAMES, study
-from tests.fakes.studies import short, write
 
 ROOT = Path(__file__).parents[2]
 TABLES = (
@@ -138,13 +129,6 @@ def test_everything_that_was_asked_and_said_is_there_once(
         assert happened[session] == sum(event.by != "researcher" for event in events)
 
 
-def test_schemas_with_a_column_for_people_say_how_its_ids_are_made() -> None:
-    named = {one.name for one in schemas().values() if any(table.person for table in one.tables)}
-    made = {one.name for one in schemas().values() if one.participant is not None}
-    assert named - made == {"arena-2025"}, "which has ids of conversations only"
-    assert len({one.participant("a") for one in schemas().values() if one.participant}) == 4
-
-
 def test_chatbench_answers_join_with_the_released_ones(
     filled: Database, folders: Mapping[str, Path], tmp_path: Path
 ) -> None:
@@ -173,58 +157,6 @@ def test_chatbench_answers_join_with_the_released_ones(
     assert not Counter(told) - texts
 
 
-def test_mathconverse_ratings_join_with_the_released_ones(
-    filled: Database, folders: Mapping[str, Path], tmp_path: Path
-) -> None:
-    export(filled, "mathconverse", "mathconverse", tmp_path)
-    ratings = read(folders["mathconverse"], "ratings")
-    for row in released(tmp_path, "mathconverse_parsed_interactions.csv"):
-        mine = [one for one in ratings if (one["participant"], one["problem"]) == (row["uid"], row["problem_name"])]
-        for scale in ("helpfulness", "correctness"):
-            found = [one for one in mine if one["rating"] == scale]
-            assert str([int(one["number"]) for one in found]) == row[f"{scale}_ratings"]
-            assert [one["turn"] for one in found] == [str(n + 1) for n in range(len(found))]
-            assert {one["model"] for one in found} <= {row["model"]}
-        ranks = {
-            one["model"]: int(one["number"])
-            for one in ratings
-            if one["rating"] == "rank" and one["participant"] == row["uid"]
-        }
-        assert row["final_prefs"] == "MISSING" or set(ranks) == set(eval(row["final_prefs"]))
-
-
-def test_dices_ratings_join_with_the_released_ones(
-    filled: Database, folders: Mapping[str, Path], tmp_path: Path
-) -> None:
-    export(filled, "dices-350", "dices-350", tmp_path)
-    ours = {
-        (row["participant"], row["problem"], row["rating"]): row["value"]
-        for row in read(folders["dices-350"], "ratings")
-    }
-    rows = released(tmp_path, "diverse_safety_adversarial_dialog_350.csv")
-    assert rows
-    for row in rows:
-        asked = {name for _, _, name in ours}
-        assert len(asked) == 20
-        assert {name: ours[row["rater_id"], row["item_id"], name] for name in asked} == {
-            name: row[name] for name in asked
-        }
-
-
-def test_arena_votes_join_with_the_released_ones(filled: Database, folders: Mapping[str, Path], tmp_path: Path) -> None:
-    export(filled, "arena", "arena", tmp_path)
-    votes = released(tmp_path, "arena_votes.csv")
-    ours = [row for row in read(folders["arena"], "ratings") if row["rating"] == "winner"]
-    won = [(row["participant"], row["turn"], row["slot"], row["model"]) for row in ours]
-    assert votes
-    assert won == [
-        (row["participant"], row["turn"], row["winner"].partition("_")[2], row[row["winner"]])
-        if row["winner"].startswith("model_")
-        else (row["participant"], row["turn"], "", "")
-        for row in votes
-    ]
-
-
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_same_again_is_the_same_to_the_byte(
     name: str, folders: Mapping[str, Path], manifests: Mapping[str, ExportManifest]
@@ -233,43 +165,6 @@ def test_the_same_again_is_the_same_to_the_byte(
     names = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
     assert names == sorted(path.relative_to(other) for path in other.rglob("*") if path.is_file())
     assert all((one / path).read_bytes() == (other / path).read_bytes() for path in names)
-
-
-def test_the_log_is_read_by_pages(
-    filled: Database, folders: Mapping[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(session_rows, "AT_ONCE", 1)
-    export(filled, "demo", NAME, tmp_path)
-    for table in TABLES:
-        assert (tmp_path / file_of(table)).read_bytes() == (folders["demo"] / file_of(table)).read_bytes()
-
-
-def test_no_page_is_read_before_it_is_needed(filled: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_rows, "AT_ONCE", 1)
-    with filled.connect() as connection:
-        told: list[str] = []
-        sql_event.listen(connection, "before_cursor_execute", lambda c, cursor, statement, *_: told.append(statement))
-        chosen = plan_export(connection, ExportRequest("demo", NAME)).named(file_of("events"))
-        rows = chosen.stream(connection, texts=False)
-        for pages in (1, 2):
-            next(rows)
-            assert sum("FROM event" in statement for statement in told) == pages
-
-
-def test_wide_answers_are_the_long_ones(filled: Database, folders: Mapping[str, Path]) -> None:
-    for name in NAMES:
-        folder = folders[study(name).name]
-        long = {
-            (r["session"], r["path"], r["question"]): r["value"]
-            for r in read(folder, "answers")
-            if r["status"] == "submitted"
-        }
-        wide = {row["session"]: row for row in read(folder, "answers_wide")}
-        columns = wide_columns((study(name),))
-        assert columns
-        for (session, path, question), value in long.items():
-            if (column := columns.get((path, question))) is not None:
-                assert wide[session][column.name] == value
 
 
 def test_sessions_under_way_have_the_rows_that_they_reached(database: Database, tmp_path: Path) -> None:
@@ -308,18 +203,6 @@ def test_psych_ds_finds_what_it_requires(name: str, folders: Mapping[str, Path])
     assert len(variables) == len(set(variables))
     assert set(variables) == {name for header in headers for name in header}
     assert all(one["@type"] == "PropertyValue" and one["description"] for one in described["variableMeasured"])
-
-
-def test_publication_metadata_are_in_the_description(manifests: Mapping[str, ExportManifest]) -> None:
-    author = {"given_names": "Ada", "family_names": "Lovelace", "orcid": "0000-0002-1825-0097"}
-    info = DatasetInfo.model_validate({"title": "Engines", "license": "CC0-1.0", "authors": [author]})
-    described = dataset_description(replace(manifests["demo"], dataset=info))
-    assert described["name"] == "Engines"
-    assert described["license"] == "https://spdx.org/licenses/CC0-1.0"
-    (person,) = described["author"]
-    assert (person["@type"], person["name"]) == ("Person", "Ada Lovelace")
-    assert "Lovelace" in described["citation"]
-    assert "## Citing" not in (manifests["demo"].folder / "README.md").read_text(encoding="utf-8")
 
 
 def validator() -> list[str]:
@@ -392,27 +275,6 @@ async def _begin_and_note(database: Database, people: Participants) -> str:
     return str(live.stream)
 
 
-def test_a_study_that_names_no_schema_has_it_and_an_imported_one_has_not(database: Database, tmp_path: Path) -> None:
-    raw = read_yaml(short(tmp_path))
-    del raw["export_schemas"]
-    asyncio.run(fill(database, [str(write(tmp_path, raw))], 1, "1"))
-    assert export_options(database, "short").schemas == {"bot": (NAME,)}
-    export(database, "short", NAME, tmp_path / "out")
-    (row,) = read(tmp_path / "out", "sessions")
-    assert find_sessions(database, Participants(database, SECRET), row["participant"])
-    assert preview(database, ExportRequest("short", NAME), file_of("answers"), most=3).rows[0][0] == row["participant"]
-    with pytest.raises(StorageError, match="no sessions of the study"):
-        export(database, "shrot", NAME, tmp_path)
-
-
-def test_files_of_others_are_not_overwritten(filled: Database, tmp_path: Path) -> None:
-    (tmp_path / "load.R").write_text("mine")
-    export(filled, "arena", "arena", tmp_path)
-    with pytest.raises(StorageError, match=r"load\.R"):
-        export(filled, "arena", NAME, tmp_path)
-    assert (tmp_path / "load.R").read_text() == "mine"
-
-
 # Data frames
 
 
@@ -433,29 +295,3 @@ def test_one_line_gives_the_tables_as_data_frames(filled: Database, folders: Map
     assert data.sessions.outcome.cat.categories[0] == "complete"
     with pytest.raises(StorageError, match="Did you mean 'demo'"):
         load("dmo", database=filled)
-
-
-def test_loading_makes_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PARLEY_DATABASE_URL", f"sqlite:///{tmp_path}/none.db")
-    with pytest.raises(StorageError, match=r"none\.db"):
-        load("demo")
-    assert not [*tmp_path.iterdir()]
-
-
-def test_one_line_reads_the_tables_into_r(folders: Mapping[str, Path]) -> None:
-    program = shutil.which("Rscript")
-    if program is None:
-        pytest.skip("Rscript is not installed")
-    for name in STUDIES:
-        line = (
-            f'tables <- source("{folders[name]}/load.R", chdir = TRUE)$value; '
-            'for (name in names(tables)) cat(name, nrow(tables[[name]]), sum(!is.na(tables[[name]])), "\\n"); '
-            "cat(class(tables$answers$number), class(tables$sessions$outcome))"
-        )
-        done = subprocess.run([program, "-e", line], capture_output=True, text=True, check=True)
-        *lines, types = done.stdout.splitlines()
-        told = {words[0]: (int(words[1]), int(words[2])) for words in map(str.split, lines)}
-        assert types == "numeric factor"
-        for table in TABLES:
-            rows = read(folders[name], table)
-            assert told[table] == (len(rows), sum(bool(cell) for row in rows for cell in row.values()))

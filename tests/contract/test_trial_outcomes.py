@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +18,7 @@ from storage.datasets.exports.session_filter import SessionFilter
 from storage.db.engine import Database, open_database
 from tests.fakes.databases import busy, fill
 from tests.fakes.sessions import study
-from tests.fakes.trials import ITEMS, PLAN, trial
+from tests.fakes.trials import PLAN, trial
 
 PEOPLE = 24
 
@@ -79,28 +78,6 @@ def test_the_last_answer_to_each_question_counts_by_the_arm_assigned(
     assert found["question"].nunique() == 4
 
 
-def test_an_outcome_of_a_session_has_one_row_each_and_no_question(path: Path, data: TrialData, tidy: TidyData) -> None:
-    found = rows(data, path, "trusting")
-    assert "question" not in found
-    trust = tidy.answers[tidy.answers["question"] == "trust"].set_index("session")["number"].astype(float)
-    assert found.set_index("participant")["value"].to_dict() == trust.to_dict()
-
-
-def test_two_steps_are_compared_as_moments(path: Path, data: TrialData, tidy: TidyData) -> None:
-    found = rows(data, path, "later")
-    answers = tidy.answers[tidy.answers["step"] == "answer"]
-    correct = answers["correct"].astype(float)
-    wanted = correct.groupby(answers["path"].str.rpartition("/")[2]).mean()
-    assert means(found, "moment") == pytest.approx({"after": wanted["second"], "before": wanted["first"]})
-    assert len(found) == PEOPLE * 8
-
-
-def test_what_a_loop_varies_is_an_arm_within_the_participant(path: Path, data: TrialData) -> None:
-    found = rows(data, path, "hinted")
-    assert set(found.groupby("participant")["arm"].nunique()) == {2}
-    assert Counter(found["arm"]) == {"treatment": PEOPLE * 2, "control": PEOPLE * 2}
-
-
 def test_those_left_out_by_a_rule_are_counted_and_not_analysed(path: Path, data: TrialData, tidy: TidyData) -> None:
     contrast = hypothesis(path, "right").contrast
     checked = tidy.answers[tidy.answers["question"] == "fine"]
@@ -110,23 +87,6 @@ def test_those_left_out_by_a_rule_are_counted_and_not_analysed(path: Path, data:
     assert kept.left_out == {"failed_attention": len(failed)}
     assert kept.sessions == intention_to_treat(data, contrast).sessions - failed
     assert per_protocol(data, contrast, ()).sessions == intention_to_treat(data, contrast).sessions
-
-
-def test_problems_that_are_attention_checks_are_no_outcome_and_can_be_failed(tmp_path: Path) -> None:
-    items = [{**one, "dataset": "attention_check" if one["id"] == "q3" else "sums"} for one in ITEMS]
-    once = {"each": "sum", "of": "sums", "take": 4, "flow": [{"step": "answer"}]}
-    keys = {"hypotheses": PLAN["hypotheses"][:1], "participants": 8, "exclude": ["failed_attention"]}
-    flow = [once, {"step": "finish", "code": "DONE"}]
-    path = trial(tmp_path, "checked", keys, problems={"sums": {"items": items}}, flow=flow)
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, [str(path)], 40, "s"))
-    data = read_trial(database, "checked", "bot", planned(path))
-    assert set(rows(data, path, "right")["question"]) == {"sums/q0", "sums/q1", "sums/q2"}
-    answers = load("checked", "bot", database=database).answers
-    checks = answers[answers["dataset"] == "attention_check"]
-    failed = set(checks.loc[checks["correct"] == 0, "session"])
-    assert 0 < len(failed) < 40
-    assert {one.session for one in data.sessions if one.failed_attention} == failed
 
 
 def test_withdrawn_data_are_in_no_population_and_those_stopped_on_the_way_in_one(tmp_path: Path) -> None:
@@ -158,29 +118,3 @@ def test_worst_case_counts_those_without_any_answer_as_all_wrong_and_says_so(
     assert values[second] == [v.value for v in kept if v.session == second][-1]
     assert "question" not in found
     assert "without any answer" in missing_words(data.plan)
-
-
-def test_numbers_as_answers_have_an_error_and_a_confidence(tmp_path: Path) -> None:
-    outcomes = ("answer", "error", "confidence", "correct", "seconds")
-    hypotheses = [{**PLAN["hypotheses"][0], "id": one, "outcome": one} for one in outcomes]
-    asked = {"step": "answer", "number": {"minimum": 0, "maximum": 9}, "ask_confidence": True}
-    path = trial(
-        tmp_path,
-        "numbers",
-        {"hypotheses": hypotheses, "participants": 8},
-        problems={"sums": {"items": [{"question": "2 + 3?", "answer": "5"}]}},
-        flow=[{"each": "sum", "of": "sums", "flow": [asked]}, {"step": "finish", "code": "DONE"}],
-    )
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, [str(path)], 6, "s"))
-    data = read_trial(database, "numbers", "bot", planned(path))
-    found = {
-        one.outcome: data.rows(one, data.by_session).set_index("participant")["value"] for one in data.plan.primary
-    }
-    answers = load("numbers", "bot", database=database).answers
-    for name, outcome in (("answer", "answer"), ("answer_confidence", "confidence")):
-        numbers = answers[answers["question"] == name].set_index("session")["number"].astype(float)
-        assert found[outcome].to_dict() == numbers.to_dict()
-    assert found["error"].to_dict() == (found["answer"] - 5).abs().to_dict()
-    assert found["correct"].to_dict() == (found["error"] == 0).astype(float).to_dict()
-    assert found["seconds"].notna().all()

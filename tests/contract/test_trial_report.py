@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from app.analysis.estimates import POINTS, format_interval, format_value
-from app.analysis.report import FORMATS, Report, as_json, build_report, html, markdown
+from app.analysis.report import FORMATS, Report, as_json, build_report, markdown
 from app.analysis.report.blocks import TextTable
 from app.analysis.report.confirmatory import SHOWED, confirmatory
-from app.analysis.trial.checklists import CONSORT, CONSORT_AI, NOT_ANSWERED, checklists
 from app.analysis.trial.results import unit_of
 from app.analysis.trial.trial_report import TrialReport
 from experiments.study.sections.plan import Looks
 from storage.db.engine import Database, open_database
-from storage.registers.plan_events import RecordedLook, record_look, record_preregistration
+from storage.registers.plan_events import RecordedLook
 from tests.fakes.databases import busy, fill
-from tests.fakes.sessions import study
 from tests.fakes.trials import PLAN, trial
 
 AT_US = 1_800_000_000_000_000
@@ -57,27 +55,6 @@ def test_each_format_has_the_planned_results_before_the_others_and_says_which_ar
     assert "not preregistered" in text[start:rest]
 
 
-def test_json_has_the_plan_and_every_figure_once(report: Report) -> None:
-    found = json.loads(as_json(report))
-    assert {one["id"]: one["figure"] for one in found["trial"]["hypotheses"]} == {
-        name: f"trial.difference.{name}" for name in ("right", "trusting", "later", "hinted")
-    }
-    assert {f"trial.{kind}.right" for kind in ("difference", "per_protocol")} <= found["figures"].keys()
-    assert all(figure["about"] for figure in found["figures"].values())
-    assert found["trial"]["over"] is True
-
-
-def test_without_a_plan_nothing_is_confirmatory(tmp_path: Path) -> None:
-    path = trial(tmp_path, "free")
-    raw = path.read_text()
-    path.write_text(re.sub(r"(?ms)^plan:.*?(?=^\S)", "", raw))
-    database = open_database(f"sqlite:///{tmp_path / 'parley.db'}")
-    asyncio.run(fill(database, [str(path)], 2, "s"))
-    made = build_report(database, "free", "bot", AT_US)
-    assert made.trial is None
-    assert "onfirmatory" not in markdown(made) + html(made)
-
-
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Database, Path]:
     path = trial(tmp_path_factory.mktemp("people"), "people", {**PLAN, "exclude": ["incomplete"]})
@@ -98,22 +75,6 @@ def test_the_flow_by_group_counts_everybody_assigned(people: tuple[Database, Pat
         assert there == analysed + counts["without the outcome"][group]
         assert there - counts["left out: did not complete the study"][group] >= counts["analysed per protocol"][group]
     assert sum(counts["excluded by a researcher for another reason"]) == 1
-
-
-def test_looks_and_deviations_are_stated_only_where_there_are_any(people: tuple[Database, Path]) -> None:
-    database, path = people
-    before = markdown(build_report(database, "people", "person", AT_US))
-    assert "Deviations from the plan" not in before
-    assert "Unplanned looks" not in before
-    one = study(str(path))
-    record_preregistration(database, "people", one.hash, 1, {}, at_us=5)
-    record_look(database, "people", RecordedLook(AT_US, None, "ada", "report", "the funder asked", 2, {}))
-    after = build_report(database, "people", "person", AT_US)
-    text = markdown(after)
-    assert "the funder asked" in text.split("Unplanned looks")[1]
-    assert "a friend of ours" in text.split("Deviations from the plan")[1]
-    assert "Data collection is not over" in text
-    assert not trial_of(after).over
 
 
 def test_each_planned_result_has_the_interval_of_its_test(report: Report) -> None:
@@ -142,15 +103,3 @@ def test_what_planned_looks_showed_is_in_the_report(people: tuple[Database, Path
     assert json.loads(as_json(looked))["trial"]["planned_looks"][0]["result"] == result
     assert "tested once" in markdown(made)
     assert "tested once" not in markdown(looked)
-
-
-def test_checklists_answer_only_what_is_known(report: Report) -> None:
-    found = checklists(trial_of(report))
-    assert [one.title for one in found] == ["CONSORT 2025"], "no model replies in this study"
-    assert {re.sub(r"\D", "", number) for number in CONSORT} == set(map(str, range(1, 31)))
-    assert len(CONSORT_AI) == 14
-    answers = {item.number: item.answer for item in found[0].items}
-    assert answers.keys() == CONSORT.keys()
-    assert all(answers[number] == NOT_ANSWERED for number in ("2", "5a", "5b", "6", "8", "27", "29", "30"))
-    assert all(answers[number] != NOT_ANSWERED for number in ("9", "14", "16a", "21c", "22a", "26"))
-    assert found[0].answered == sum(answer != NOT_ANSWERED for answer in answers.values())

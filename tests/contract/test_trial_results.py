@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
-from statsmodels.stats.multitest import multipletests
 
-from app.analysis.figure_names import patterns
 from app.analysis.intervals import codes
 from app.analysis.report import wording
 from app.analysis.report.json_data import figure
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, read_trial
-from app.analysis.trial.populations import per_protocol
-from app.analysis.trial.results import NAMES, HypothesisResult, findings, raw_means, trial_results
+from app.analysis.trial.results import HypothesisResult, trial_results
 from app.analysis.trial.wording import inference_words
 from experiments.study.sections.plan import Hypothesis, Looks, Plan, PlannedContrast
 from storage.db.engine import open_database
@@ -58,23 +54,6 @@ def test_estimate_and_p_are_those_of_statsmodels(data: TrialData, results: dict[
         assert result.found.standard_error**2 == pytest.approx(variance, rel=1e-9)
         t = result.found.estimate / variance**0.5
         assert result.p == pytest.approx(stats.t.sf(t, df) if name == "right" else 2 * stats.t.sf(abs(t), df), rel=1e-9)
-
-
-def test_p_is_corrected_within_its_family(results: dict[str, HypothesisResult]) -> None:
-    for family in (("right", "trusting"), ("later", "hinted")):
-        raw = [results[name].p for name in family]
-        wanted = multipletests(raw, method="holm")[1]
-        assert [results[name].p_adjusted for name in family] == pytest.approx(list(wanted), abs=1e-12)
-
-
-def test_each_figure_has_one_documented_name(data: TrialData, results: dict[str, HypothesisResult]) -> None:
-    found = [one.name for finding in findings(results.values()) for one in finding.estimates]
-    assert all(len(patterns(name, NAMES)) == 1 for name in found)
-    assert {f"trial.{kind}.right" for kind in ("difference", "per_protocol")} <= set(found)
-    assert {"trial.sensitivity.right.failed_attention", "trial.sensitivity.right.incomplete"} <= set(found)
-    kept = per_protocol(data, CONTRAST).sessions
-    finding = next(one for one in findings(results.values()) if one.name == "trial.right")
-    assert [one.participants for one in finding.estimates[:2]] == [24, len(kept)]
 
 
 def made(
@@ -149,55 +128,12 @@ def test_the_interval_beside_p_is_that_of_its_test_everywhere(effect: float, dir
     )
 
 
-def test_the_raw_means_stand_beside_the_adjusted_difference(
-    data: TrialData, results: dict[str, HypothesisResult]
-) -> None:
-    result = results["right"]
-    rows = data.rows(result.hypothesis, data.by_session)
-    treatment, control = (rows["value"][rows["arm"] == arm].mean() for arm in ("treatment", "control"))
-    assert result.finding is not None
-    further = result.finding.estimates[0].further
-    raw = [further[f"raw_{name}"] for name in ("treatment", "control", "difference")]
-    assert raw == pytest.approx([treatment, control, treatment - control])
-    means, difference = raw_means(result)
-    assert means == f"{100 * treatment:.1f} % and {100 * control:.1f} %"
-    assert difference.strip("−") == f"{abs(100 * (treatment - control)):.1f} pp"
-    assert means in result.finding.note
-    assert difference in result.finding.note
-
-
-@pytest.mark.parametrize(("people", "confirmed"), [(15, False), (16, True)])
-def test_nothing_is_concluded_from_fewer_than_eight_in_a_group(people: int, confirmed: bool) -> None:
-    sessions, values = made(5, people)
-    (found,) = trial_results(TrialData(planned(one()), sessions, {"survey.x": values}))
-    assert found.p is not None
-    assert found.p < 0.001
-    assert (found.confirmed, found.too_few) == (confirmed, not confirmed)
-    assert found.decision.startswith("The data show") is confirmed
-
-
-def test_the_smallest_effect_is_claimed_only_where_the_interval_is_beyond_it() -> None:
-    assert "Whether it is at least" in result_of(1, one(smallest_effect=0.8)).decision
-    assert "also show that it is at least" in result_of(3, one(smallest_effect=0.8)).decision
-
-
 def test_the_smallest_effect_is_not_claimed_where_p_is_corrected_and_the_interval_is_not() -> None:
     sessions, values = made(3)
     plan = planned(one(smallest_effect=0.8), one(id="other"))
     first, _ = trial_results(TrialData(plan, sessions, {"survey.x": values}))
     assert first.confirmed
     assert "at least" not in first.decision
-
-
-def test_looks_make_the_last_test_stricter() -> None:
-    plain = result_of(1, one("different"))
-    taken = tuple(RecordedLook(1, number, "a", "look", "", 15 * number, {}) for number in (1, 2))
-    for spending in ("obrien-fleming", "pocock", "always-valid"):
-        looks = Looks(at=(0.25, 0.5, 1), spending=spending)
-        looked = result_of(1, one("different"), taken, looks=looks)
-        assert looked.found == plain.found
-        assert looked.alpha < plain.alpha == 0.05
-        assert looked.high - looked.low > plain.high - plain.low
 
 
 @pytest.mark.parametrize(("looks", "together"), [(None, "p, q, s, t"), (Looks(at=(0.5, 1)), "s, t")])
@@ -222,17 +158,3 @@ def test_a_hypothesis_without_an_estimate_says_why_and_counts_in_its_family() ->
     assert first.p is not None
     assert first.p_adjusted == pytest.approx(min(1, 2 * first.p))
     assert not second.confirmed
-
-
-def test_exclusions_that_no_plan_names_are_shown_as_a_sensitivity() -> None:
-    sessions, values = made(1, excluded="a friend of ours")
-    data = TrialData(planned(one()), sessions, {"survey.x": values})
-    finding = findings(trial_results(data))[0]
-    people = {one.name: one.participants for one in finding.estimates}
-    assert people == {
-        "trial.difference.h": 60,
-        "trial.per_protocol.h": 60,
-        "trial.sensitivity.h.other_exclusions": 59,
-    }
-    named = replace(data, plan=planned(one(), exclude=["integrity"]), sessions=made(1, excluded="Integrity: bot")[0])
-    assert [one.participants for one in findings(trial_results(named))[0].estimates] == [60, 59]

@@ -5,9 +5,8 @@ import json
 
 import pytest
 
-from app.backends.base import PromptMessage
 from app.backends.completion import complete
-from app.errors import BackendBroken, BackendError, BackendRejected, BackendUnavailable
+from app.errors import BackendBroken, BackendError, BackendUnavailable
 from tests.contract.test_backend_faults import SOUND, TABLE
 from tests.fakes.asking import HASTY, KEY, LOCAL, PATIENT, WAYS, ask, asking, create, said, settings_at, whole_reply
 from tests.fakes.model_server import serve
@@ -117,19 +116,6 @@ def test_a_refusal_is_kept_as_it_came_with_what_it_took(name, settings):
     assert raised.value.tokens == (12, 7)
 
 
-def test_what_came_of_a_stream_that_failed_is_kept(settings):
-    with pytest.raises(BackendUnavailable) as raised:
-        ask_whole(settings, WAYS["http-sse"], model="fault:drop")
-    assert json.loads(raised.value.raw) == [{"text": "Hel"}]
-
-
-def test_a_refused_request_is_kept_with_what_the_server_said(settings):
-    with pytest.raises(BackendRejected) as raised:
-        ask_whole(settings, WAYS["openai"], model="fault:404")
-    assert "model_not_found" in raised.value.raw
-    assert json.loads(raised.value.sent)["model"] == "fault:404"
-
-
 SCHEMA = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 
 
@@ -145,24 +131,3 @@ SENT = {
 def test_a_schema_is_sent_as_each_protocol_has_it(name, settings, server):
     ask_whole(settings, WAYS[name], schema=SCHEMA)
     assert server.requests[-1].body.items() >= SENT[name].items()
-
-
-@pytest.mark.parametrize("name", ["replay", "http-none"])
-def test_who_cannot_hold_a_model_to_a_schema_leaves_it_out(name, settings):
-    assert ask_whole(settings, ALL[name], schema=SCHEMA).text == ask_whole(settings, ALL[name]).text
-
-
-def test_options_are_read_anew_where_they_are_others(settings, server):
-    async def twice():
-        backend = create(settings, WAYS["openai"])
-        for top_p in (0.1, 0.2):
-            await complete(backend, asking(WAYS["openai"], options={"top_p": top_p}), PATIENT)
-        await backend.close()
-
-    asyncio.run(twice())
-    assert [one.body["top_p"] for one in server.requests[-2:]] == [0.1, 0.2]
-
-
-def test_nul_is_taken_out_of_what_is_kept(settings):
-    reply = ask_whole(settings, WAYS["http-sse"], messages=(PromptMessage("user", "fault:nul"),))
-    assert reply.text == "Hello"
