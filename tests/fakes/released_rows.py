@@ -24,38 +24,15 @@ from storage.schemas.registry import schema
 
 PARTS = ("full_study", "pilot_1_no_incentives", "pilot_2_w_incentives_math")
 NASTY = (
-    *(
-        "NA",
-        "null",
-        "None",
-        "nan",
-        "N/A",
-        "MISSING",
-        "True",
-        "007",
-        "1.0",
-        "1e5",
-        "12345678901234567890",
-        "3.1415926535",
-    ),
+    *("NA", "null", "None", "nan", "N/A", "MISSING", "True", "007", "1.0", "1e5", "12345678901234567890", "3.14159"),
     *("=1+1", "+49 30", "-x", "@you", "\t=A1", "'", '"', '""', 'a "b" c', "a,b", "a;b", "#", "\\", "\\n", "\\N"),
-    *(
-        "two\nlines",
-        "CR\r\nLF",
-        "lone\rCR",
-        "\n",
-        " both ends ",
-        "\u00a0",
-        "\x0b\x1c\x85\u2028\u2029",
-        "\ufeff",
-    ),
+    *("two\nlines", "CR\r\nLF", "lone\rCR", "\n", " both ends ", "\u00a0", "\x0b\x1c\x85\u2028\u2029", "\ufeff"),
     *(
         r"\(x^2 \le \frac{1}{2}\)",
         r"$\nabla f$",
         "😀👩‍👩‍👧🏳️‍🌈",
         "שלום עולם",
         "\u202eabc 1\u202c",
-        "خط جديد",
         "e\u0301",
         "0" * 3_000,
     ),
@@ -142,7 +119,7 @@ ANSWERS: Mapping[str, st.SearchStrategy[Any]] = {
     "condition": st.none() | _either("answer-first", "direct-to-AI"),
     "subject": st.none() | _either("math", "physics", "moral"),
     "batch": st.none() | st.integers(0, 18),
-    "phase": _either(1, 2),
+    "phase": st.just(1),  # follows from the position: a participant's first phase comes before the second
     "position": st.integers(0, 12),
     "answer_type": _either("user-alone", "user-AI"),
     "dataset": _either("moral_reasoning", "moral_scenarios", "attention_check", "elementary_mathematics") | texts,
@@ -190,7 +167,7 @@ def chatbench(draw: st.DrawFn) -> Release:
 
 def _spelled(draw: st.DrawFn, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     truth, phases = draw(st.sampled_from(TRUTHS)), draw(st.sampled_from(PHASES))
-    return [row | {"acc": truth(_judged(row)), "phase": phases[row["phase"]]} for row in rows]
+    return [row | {"acc": truth(_judged(row)), "phase": phases[1 if row["position"] < 5 else 2]} for row in rows]
 
 
 def _judged(row: Mapping[str, Any]) -> int | None:
