@@ -81,7 +81,7 @@ class FormatUnknown(ParleyError):
 
 
 class PriceUnknown(ParleyError):
-    """A budget was set for a model of which nobody knows what it costs."""
+    """A budget was set for a model without a price."""
 
 
 class TrialError(ParleyError):

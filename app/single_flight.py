@@ -20,7 +20,7 @@ class SingleFlight(Generic[Value]):
         self._looking: asyncio.Task[Value] | None = None
 
     async def get(self, look: Callable[[], Coroutine[Any, Any, Value]]) -> Value:
-        """What `look` finds, or what one that has begun does; raises what it raises. Who leaves stops nobody's."""
+        """The result of `look`, joining a call already in flight. Cancelling one waiter does not cancel the call."""
         if self._looking is None:
             self._looking = asyncio.create_task(look())
             self._looking.add_done_callback(self._over)

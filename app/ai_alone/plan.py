@@ -46,7 +46,6 @@ class AloneCell:
     key: str
     samples: int
     name: str
-    """The method's."""
     problem: Problem
     asked: Problem = field(repr=False)
     """The problem as the model reads it: pictures by their alternative texts."""
@@ -54,11 +53,9 @@ class AloneCell:
 
     @property
     def steps(self) -> int:
-        """The most calls that a sample takes."""
         return METHODS.find(self.name).steps
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
-        """What is asked once these replies have come."""
         method = METHODS.find(self.name)
         if method.read(self.asked, texts) is not None:
             return None
@@ -107,7 +104,6 @@ def settings_of(cell: AloneCell) -> dict[str, object]:
 
 
 def terms_of(study: Study, request: AiAloneRequest) -> list[MethodContext]:
-    """On what terms each model of a request is asked."""
     alone = ai_alone_of(study)
     named = request.extractor or alone.extractor
     extractor = parse_model_ref(study, named) if named else None

@@ -39,8 +39,6 @@ class FixedAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class AnnotationPlan:
-    """The calls to make, the annotations known without a call, and the number of unsuitable conversations by reason."""
-
     cells: tuple[AnnotationCell, ...]
     known: tuple[FixedAnnotation, ...]
     lacking: Mapping[tuple[str, str], int]
@@ -125,7 +123,6 @@ def collect_results(database: Database, plan: AnnotationPlan, run: str) -> Annot
 
 
 def read(cell: AnnotationCell, reply: StoredReply) -> Values | UnparsableReply:
-    """What a stored reply says; one that was cut off says that."""
     values = cell.annotator.read(reply.text or "", cell.conversation)
     if isinstance(values, UnparsableReply) and reply.finish_reason == CUT:
         return UnparsableReply(f"it was cut off at {cell.annotator.max_tokens:,} tokens")

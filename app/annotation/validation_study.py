@@ -55,7 +55,6 @@ class AnnotationField:
         return bool(self.options) and self._kind != "array"
 
     def question(self) -> dict[str, Any]:
-        """The question of a survey; raises AnnotatorUnknown where no form can ask it."""
         asked = {"name": self.name, "text": _plain(str(self.schema.get("description") or self.name))}
         if self._kind == "array":
             rest = {"type": "multiple_choice", "options": dict(self.options)} if self.options else {"type": "long_text"}

@@ -1,6 +1,6 @@
 """Anthropic's Messages API, in its own streaming protocol: Anthropic itself, and what speaks as it does.
 
-Over httpx: `wire/transport` is the way there, `wire/messages` reads what comes.
+`wire/http_client` sends the request, `wire/anthropic_messages` reads the response.
 """
 
 from __future__ import annotations
@@ -36,8 +36,6 @@ SAMPLING = ("top_p", "top_k", "stop_sequences")
 
 
 class AnthropicOptions(BackendOptions):
-    """What a study file may say in `options:` of a model behind Anthropic's API."""
-
     max_tokens: int = Field(1000, ge=1)
     """The longest reply where the model itself has no `max_tokens`: this API wants a number."""
     top_p: float | None = Field(None, ge=0, le=1)
@@ -77,7 +75,6 @@ class Anthropic:
         self._options = OptionsCache(AnthropicOptions)
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply as the server sends it; leaving early closes the connection."""
         sent = encoded(_body(request, self._options.read(request.options), stream=True))
         opening = self._client.stream("POST", self._path, content=sent, headers=STREAM)
         dialect = Dialect(request.model)
@@ -92,7 +89,6 @@ class Anthropic:
             return completion_of(response, self._server, sent, message_reply, dialect, dialect.splitter())
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.aclose()
 
 

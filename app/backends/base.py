@@ -27,8 +27,6 @@ Sleep = Callable[[float], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message of the prompt."""
-
     role: Role
     text: str
 
@@ -57,7 +55,6 @@ def as_chat_messages(messages: Iterable[PromptMessage], *, system: bool = True) 
 
 
 def system_of(messages: Iterable[PromptMessage]) -> str:
-    """The system prompt."""
     return "\n\n".join(one.text for one in messages if one.role == "system")
 
 
@@ -86,7 +83,7 @@ class StreamEnd:
     """The end of a reply, as the model server reported it."""
 
     finish_reason: str
-    """`stop` (done) or `length` (cut off at max_tokens); others are faults, which `deadlines` refuses."""
+    """`stop` (done) or `length` (cut off at max_tokens); others are errors, which `guard` refuses."""
     model: str | None = None
     """The model that replied, by its server's own name, which may be more exact than the one asked for."""
     prompt_tokens: int | None = None
@@ -107,9 +104,7 @@ class Completion:
     text: str
     end: StreamEnd
     raw: str
-    """The reply as it came."""
     sent: str
-    """The request as it was sent."""
     reasoning: str = ""
     """What the model thought before it replied."""
 
@@ -127,18 +122,14 @@ class Backend(Protocol):
     """
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply piece by piece, then one `End`; raise a BackendError if there is none."""
+        """Give the reply piece by piece, then one `StreamEnd`; raise a BackendError if there is none."""
         ...
 
-    async def close(self) -> None:
-        """Let go of connections; the backend is not used afterwards."""
-        ...
+    async def close(self) -> None: ...
 
 
 @runtime_checkable
 class PreparableBackend(Protocol):
-    """A backend that can report before the first request that something is missing."""
-
     def prepare(self, options: Mapping[str, JSON]) -> None:
         """Raise a SettingsError if a model with these options could not reply here."""
         ...
@@ -174,7 +165,6 @@ class OptionsCache(Generic[Parsed]):
 
 
 def option_faults(schema: type[BackendOptions], options: Mapping[str, JSON]) -> list[str]:
-    """Say all that is wrong with `options`, one sentence a fault."""
     try:
         schema.model_validate(dict(options))
     except ValidationError as error:

@@ -1,7 +1,7 @@
 """Request a whole reply at once, as batches do: no participant reads along, so nothing is streamed.
 
 A backend that can answer whole has a method `whole`; of any other the stream is collected. What counts as a reply is
-the same as in `deadlines`; of its times only `reply_timeout_s` holds. An error has with it what was sent and what came.
+the same as in `guard`; of its times only `reply_timeout_s` holds. An error has with it what was sent and what came.
 """
 
 from __future__ import annotations
@@ -73,7 +73,6 @@ async def complete(backend: Backend, request: Request, limits: ReplyLimits) -> C
 
 
 async def _collected(backend: Backend, request: Request, limits: ReplyLimits) -> Completion:
-    """A whole reply made of a stream's deltas."""
     found: list[Delta] = []
     patient = _Patient(limits.reply_timeout_s, limits.max_reply_chars)
     sent = orjson.dumps(replace(request, problem=None), default=dict).decode()

@@ -1,8 +1,8 @@
 """Validate replies and enforce time limits, between a backend and the rest of Parley.
 
-A reply is text that is not blank, then one `End` with a finish reason that we know, within all limits of time
+A reply is text that is not blank, then one `StreamEnd` with a finish reason that we know, within all limits of time
 and length. Anything else leaves here as a BackendError, whatever the backend did. Pieces are passed on as
-they come, so a reader must keep none of them unless the `End` arrives.
+they come, so a reader must keep none of them unless the `StreamEnd` arrives.
 
 The clock is the event loop's (monotonic). A timeout spans one wait for the backend and never a `yield`, or it
 would cancel the reader instead.
@@ -151,7 +151,7 @@ async def within_deadline(reply: Awaitable[T], until: float, wait: str, seconds:
 
 
 def check_length(chars: int, limits: ReplyLimits) -> None:
-    """Raise BackendBroken if so many characters are no reply any more."""
+    """Raise BackendBroken if the reply exceeds the length limit."""
     if chars > limits.max_reply_chars:
         raise BackendBroken(
             f"The reply is longer than PARLEY_MAX_REPLY_CHARS={limits.max_reply_chars} and was cut. "
@@ -182,6 +182,6 @@ def check_end(finish_reason: str, blank: bool, *, thought: bool = False) -> None
 def _too_slow(wait: str, seconds: float) -> BackendUnavailable:
     setting = f"PARLEY_{wait.upper()}_TIMEOUT_S"
     return BackendUnavailable(
-        f"The model was too slow: {setting}={seconds:g} went by. Try again, or raise {setting}.",
+        f"The model timed out ({setting}={seconds:g}). Try again, or raise {setting}.",
         reason=f"timeout_{wait}",
     )

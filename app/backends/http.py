@@ -1,6 +1,6 @@
 """Any endpoint that takes JSON and answers with JSON, described in the study: what is asked, and where the text is.
 
-Over httpx: `wire/transport` is the way there, `wire/template` fills the body in, `wire/described` reads what comes.
+`wire/http_client` sends the request, `wire/http_template` fills in its body, `wire/http_decoder` reads the response.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ FRAMINGS: dict[str, Callable[[], Framing]] = {"none": WholeFraming, "sse": SseFr
 
 
 class HttpOptions(BackendOptions):
-    """What a study file says in `options:` of a model behind an endpoint of its own kind."""
-
     path: str
     """Where the endpoint is, after the server's address; `{{model}}` stands for the model's name."""
     body: dict[str, JSON]
@@ -87,7 +85,6 @@ class Http:
         self._dialects = Dialects()
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply as the endpoint sends it; leaving early closes the connection."""
         options = parse_options(HttpOptions, request.options)
         path = NAME.sub(quote(request.model, safe=""), options.path)
         given = {"text", "finish", "finishes", "version", "prompt_tokens", "completion_tokens"}
@@ -99,7 +96,6 @@ class Http:
         return streamed(self._server, opening, framing, decoder, dialect, splitter)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.aclose()
 
 

@@ -28,7 +28,6 @@ class ModelRef:
 
     @property
     def name(self) -> str:
-        """What its server calls it."""
         return self.model.model or self.label
 
     def identity(self) -> Mapping[str, Any]:

@@ -40,8 +40,6 @@ SAMPLING = ("top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "r
 
 
 class OpenAIOptions(BackendOptions):
-    """What a study file may say in `options:` of a model on an OpenAI-compatible server."""
-
     api: Literal["chat", "responses"] = "chat"
     """Which of OpenAI's two interfaces: Chat Completions, which every such server has, or Responses."""
     top_p: float | None = Field(None, ge=0, le=1)
@@ -101,7 +99,6 @@ class OpenAI:
         )
 
     def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply as the server sends it; leaving early closes the connection."""
         options, dialect = self._options.read(request.options), self._dialects.of(request)
         responses = options.api == "responses"
         decoder, whole = (Responses(), response_reply) if responses else (ChatCompletions(), chat_reply)
@@ -125,7 +122,6 @@ class OpenAI:
         return await self._adapted(request, options, dialect, post, stream=False)
 
     async def close(self) -> None:
-        """Close all connections."""
         await self._client.close()
 
     @asynccontextmanager
@@ -170,7 +166,6 @@ class OpenAI:
         return dialect.splitter(options.reasoning_until, hold=options.api == "chat" and not self._marks_reasoning)
 
     def _body(self, request: Request, options: OpenAIOptions, dialect: Dialect, *, stream: bool) -> dict[str, Any]:
-        """What is sent, besides `extra`."""
         messages = dialect.messages(request.messages, options.system_role)
         chat = options.api == "chat"
         body = self._chat_body(request, options, stream) if chat else _responses_body(request, options, stream)
@@ -214,5 +209,4 @@ def _responses_body(request: Request, options: OpenAIOptions, stream: bool) -> d
 
 
 def _strict(request: Request) -> dict[str, Any]:
-    """The schema to which the server is to hold the reply."""
     return {"name": "reply", "schema": request.schema, "strict": True}

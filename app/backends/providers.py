@@ -14,7 +14,6 @@ from app.config.settings import env_name
 
 BACKEND = "openai"
 KEY = "..."
-"""In place of a key in examples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,6 @@ class Provider:
     url: str
     needs_key: bool
     model: str
-    """An example of what a study writes in `model`."""
     names_models: str
     """Which names it accepts."""
     options: Mapping[str, object] = field(default_factory=dict)

@@ -74,7 +74,6 @@ def _refuse_unfit(name: str, cls: object) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """Name every backend there is, of this package and of others, in the order of the alphabet."""
     return tuple(BACKENDS.all())
 
 
@@ -121,7 +120,6 @@ def check_server(name: str, server: str | None) -> list[str]:
 
 
 def options_of(name: str) -> type[BackendOptions]:
-    """The options of the backend `name`; raises BackendRejected."""
     return BACKENDS.find(name).cls.Options
 
 

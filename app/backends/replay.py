@@ -19,8 +19,6 @@ from app.errors import BackendRejected, SettingsError
 
 
 class ReplayOptions(PacedOptions):
-    """What a study file says in `options:` of a model that replays."""
-
     conversations: str
     """The file in PARLEY_REPLAY_DIR: ChatBench's conversations.json, or JSONL of `{messages: [...]}`."""
     match: Literal["exact", "position"] = "exact"
@@ -48,11 +46,9 @@ class Replay:
         self._read: dict[str, Recordings] = {}
 
     def prepare(self, options: Mapping[str, JSON]) -> None:
-        """Read the file that the options name; raises SettingsError."""
         self._recordings(parse_options(ReplayOptions, options))
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the recorded reply word by word."""
         options = parse_options(ReplayOptions, request.options)
         try:
             recordings = self._recordings(options)

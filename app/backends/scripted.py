@@ -44,23 +44,18 @@ WORDS = ("perhaps", "as they said", "the second one", "nothing of note")
 
 
 class ScriptedOptions(PacedOptions):
-    """What a study file may say in `options:` of a scripted model."""
-
     wrong: float = Field(0.25, ge=0, le=1)
     """How often it answers a problem wrongly, from 0 to 1; it sounds the same as when it is right."""
 
 
 @backend("scripted")
 class Scripted:
-    """The stand-in as a backend."""
-
     Options = ScriptedOptions
 
     def __init__(self, settings: Settings, sleep: Sleep) -> None:
         self._sleep = sleep
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply word by word."""
         options = parse_options(ScriptedOptions, request.options)
         async with aclosing(type_reply(reply(request, options.wrong), request, options, self._sleep)) as deltas:
             async for delta in deltas:
@@ -88,14 +83,12 @@ def reply(request: Request, wrong: float) -> str:
 
 
 def _named(problem: Problem) -> dict[str, str]:
-    """By option key, how an option is named in a reply: by its letter and its text."""
     texts = (" ".join(option.text.replace("*", " ").split()) for option in problem.options)
     keys = (option.key for option in problem.options)
     return {key: f"{letter}. {text}" for key, letter, text in zip(keys, ascii_uppercase, texts, strict=False)}
 
 
 def _said(text: str, problem: Problem | None) -> str | None:
-    """The last answer in bold."""
     bold = BOLD.findall(text)
     if problem is not None and problem.options:
         bold = [one for one in bold if one in _named(problem).values()]

@@ -49,8 +49,6 @@ IQA = "So, the answer is:"
 
 
 class UserOptions(PacedOptions):
-    """What a study file may say in `options:` of a scripted user."""
-
     first_ms: int = Field(0, ge=0, le=60_000)
     """Milliseconds before the first word."""
     pace_ms: int = Field(0, ge=0, le=10_000)
@@ -61,15 +59,12 @@ class UserOptions(PacedOptions):
 
 @backend("scripted-user")
 class ScriptedUser:
-    """The scripted user as a backend."""
-
     Options = UserOptions
 
     def __init__(self, settings: Settings, sleep: Sleep) -> None:
         self._sleep = sleep
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Give the reply word by word."""
         options = parse_options(UserOptions, request.options)
         mute = uniform(request.seed, "mute") < options.mute
         said = "Answer: none of them" if mute else reply(request)
@@ -82,7 +77,6 @@ class ScriptedUser:
 
 
 def reply(request: Request) -> str:
-    """What the user says."""
     seed = request.seed
     if request.schema is not None:
         return orjson.dumps(_value(request.schema, seed)).decode()
@@ -124,7 +118,6 @@ def _one(options: Sequence[str], seed: str, slot: str) -> str:
 
 
 def _value(schema: Mapping[str, Any], seed: str) -> Any:
-    """A value that a schema of a form allows."""
     if "anyOf" in schema:
         return _value(schema["anyOf"][0], seed)
     if "enum" in schema:

@@ -26,7 +26,6 @@ def words_of(text: str) -> list[str]:
 
 
 async def typed_out(words: Sequence[str], options: PacedOptions, sleep: Sleep) -> AsyncGenerator[TextDelta]:
-    """Give the words at the pace of the options."""
     await sleep(options.first_ms / 1000)
     for word in words:
         yield TextDelta(word)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -18,7 +17,7 @@ from app.batch.model_queue import ModelQueue
 from app.batch.pending import Sample
 from app.batch.plan import BUDGET
 from app.batch.task import Prompt
-from app.calls.caller import Attempt, Caller, Result, row_of
+from app.calls.caller import Attempt, Call, Caller, Result, row_of
 from app.calls.model_pool import ModelPool
 from app.errors import BackendError
 from storage.db.engine import Database
@@ -53,7 +52,6 @@ class AttemptWriter:
         self._log.record_attempt(AttemptRow(row)).add_done_callback(self._written)
 
     def close(self) -> None:
-        """Write the remaining results; raises StorageError on failure."""
         self._log.close()
         self._check()
         if self.fault:
@@ -83,65 +81,7 @@ class RunStop:
 
 
 @dataclass(frozen=True, slots=True)
-class _BatchCall:
-    """A reply that a run wants: a step of a sample."""
-
-    calls: BatchCalls
-    lane: ModelQueue
-    sample: Sample
-    question: Prompt
-    turn: int
-
-    @property
-    def who(self) -> str:
-        return f"{self.sample.key}:{self.sample.number}"
-
-    def is_over(self) -> bool:
-        return self.lane.leaving.given
-
-    @asynccontextmanager
-    async def wanted(self) -> AsyncIterator[None]:
-        self.lane.waiting += 1
-        try:
-            async with self.lane.leaving.heeded():
-                yield
-        finally:
-            self.lane.waiting -= 1
-
-    async def ready(self) -> None:
-        if self.calls.kept.fault:
-            async with self.wanted():
-                while self.calls.kept.fault:
-                    await asyncio.sleep(LOOK_S)
-
-    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        async with self.lane.slots:
-            began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
-            try:
-                reply = await complete(backend, request, self.calls.limits)
-            except BackendError as error:
-                took_us = (time.perf_counter_ns() - began_ns) // 1000
-                end = StreamEnd("", None, *error.tokens)
-                return Result("", end, began_us, took_us, error=error, sent=error.sent, raw=error.raw)
-            took_us = (time.perf_counter_ns() - began_ns) // 1000
-            return Result(
-                reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw, reasoning=reply.reasoning
-            )
-
-    def record(self, attempt: Attempt) -> None:
-        sample, error = self.sample, attempt.result.error
-        own = {"stream": self.calls.run, "turn": self.turn, "slot": "", "path": "", "request": {}}
-        of = {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
-        self.calls.kept.write({**own, **of, **row_of(attempt, self.calls.study, self.question.asked.model)})
-        self.lane.tried(attempt.cost)
-        if error is not None:
-            self.lane.failing(error)
-
-
-@dataclass(frozen=True, slots=True)
 class BatchCalls:
-    """The state shared by the calls of a run."""
-
     run: str
     study: str
     limits: ReplyLimits
@@ -154,7 +94,21 @@ class BatchCalls:
     async def reply(self, lane: ModelQueue, sample: Sample, question: Prompt) -> Result | None:
         """Call until there is a reply or it is given up; None if it was not to be called any more."""
         access = self.pool.access(question.asked.label, question.asked.model)
-        call = _BatchCall(self, lane, sample, question, next(self._turns))
+        own = {"stream": self.run, "turn": next(self._turns), "slot": "", "path": "", "request": {}}
+        own |= {"cell": sample.key, "sample": sample.number, "step": len(sample.texts)}
+
+        def record(attempt: Attempt) -> None:
+            self.kept.write({**own, **row_of(attempt, self.study, question.asked.model)})
+            lane.tried(attempt.cost)
+            if attempt.result.error is not None:
+                lane.failing(attempt.result.error)
+
+        async def ask(backend: Backend, request: Request, _: bool) -> Result:
+            async with lane.slots:
+                return await self._ask(backend, request)
+
+        session = f"{sample.key}:{sample.number}"
+        call = Call(session, lane.leaving, ask, record, lambda: self._writable(lane))
         attempt = await self.caller.call(access, with_seed(question.request, sample), call)
         if attempt is None:
             if self.caller.budget.exhausted:
@@ -165,6 +119,25 @@ class BatchCalls:
         else:
             lane.gave_up(attempt.result.error, sample.key)
         return attempt.result
+
+    async def _writable(self, lane: ModelQueue) -> None:
+        if self.kept.fault:
+            async with lane.leaving.heeded():
+                while self.kept.fault:
+                    await asyncio.sleep(LOOK_S)
+
+    async def _ask(self, backend: Backend, request: Request) -> Result:
+        began_us, began_ns = time.time_ns() // 1000, time.perf_counter_ns()
+        try:
+            reply = await complete(backend, request, self.limits)
+        except BackendError as error:
+            took_us = (time.perf_counter_ns() - began_ns) // 1000
+            end = StreamEnd("", None, *error.tokens)
+            return Result("", end, began_us, took_us, error=error, sent=error.sent, raw=error.raw)
+        took_us = (time.perf_counter_ns() - began_ns) // 1000
+        return Result(
+            reply.text, reply.end, began_us, took_us, sent=reply.sent, raw=reply.raw, reasoning=reply.reasoning
+        )
 
 
 def with_seed(request: Request, sample: Sample) -> Request:

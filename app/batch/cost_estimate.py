@@ -14,13 +14,10 @@ from storage.db.engine import Database
 FILLER = "word"
 """About a token."""
 FRAME_TOKENS = 4
-"""Tokens around a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelEstimate:
-    """What one model would be asked."""
-
     label: str
     calls: int
     prompt_tokens: int
@@ -37,7 +34,6 @@ class CostEstimate:
     stored: int
     """Samples that are complete."""
     calls: int
-    """Calls for all that is wanted."""
     left: int
     """Calls that would be made now."""
     prompt_tokens: int
@@ -46,12 +42,10 @@ class CostEstimate:
 
     @property
     def cost(self) -> float:
-        """The cost of the models with a known price."""
         return sum(one.cost or 0.0 for one in self.models)
 
     @property
     def unpriced(self) -> tuple[str, ...]:
-        """The models without a known price."""
         return tuple(one.label for one in self.models if one.cost is None)
 
 
@@ -86,7 +80,6 @@ def _questions(cell: Task, reply_tokens: int) -> Iterator[Prompt]:
 
 
 def _model_estimate(question: Prompt, calls: int, reply_tokens: int) -> ModelEstimate:
-    """What so many calls take."""
     request, price = question.request, question.asked.model.price
     prompt = calls * sum(len(message.text) // CHARS_PER_TOKEN + FRAME_TOKENS for message in request.messages)
     completion = calls * min(reply_tokens, request.max_tokens or reply_tokens)

@@ -40,9 +40,6 @@ class ModelQueue:
     leaving: StopSignal = field(default_factory=StopSignal)
     """Given when the model is given up, or the run is to end."""
     heard_s: float = field(default_factory=time.monotonic)
-    """When a reply came last."""
-    waiting: int = 0
-    """How many calls wait for their turn, or for their next try."""
     helpers: int = 0
     """How many tasks call in place of those."""
     stopped: str | None = None
@@ -58,12 +55,10 @@ class ModelQueue:
     """The cell of the last rejected call: repeated rejections of one cell count once (its text may be the cause)."""
 
     def tried(self, cost: float | None) -> None:
-        """A request was made, and has cost that much."""
         self.requests += 1
         self.cost += cost or 0.0
 
     def replied(self, end: StreamEnd) -> None:
-        """A reply came."""
         self._reset_rejections()
         self.replies += 1
         self.prompt_tokens += end.prompt_tokens or 0
@@ -100,7 +95,6 @@ class ModelQueue:
             self.stopped = f"{self.asked.label}: given up, as call after call failed. The last said: {error}"
 
     def used(self) -> ModelUsage:
-        """The usage of the model."""
         retried = max(0, self.requests - self.replies - self.refused - self.failed)
         tokens = self.prompt_tokens, self.completion_tokens
         counts = self.replies, self.refused, self.failed, retried

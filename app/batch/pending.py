@@ -56,7 +56,6 @@ class CellProgress:
 
     @property
     def stored(self) -> int:
-        """How many of its samples are complete."""
         return (self.complete & ((1 << self.samples) - 1)).bit_count()
 
     def missing(self, step: int) -> int:
@@ -82,12 +81,10 @@ class PendingSamples:
 
     @property
     def samples(self) -> int:
-        """The number of samples in the plan."""
         return sum(one.samples for one in self._known.values())
 
     @property
     def stored(self) -> int:
-        """The number of complete samples."""
         return sum(one.stored for one in self._known.values())
 
     def missing(self, where: ModelKey) -> Iterator[Sample]:
@@ -125,7 +122,6 @@ def model_key_of(asked: ModelRef) -> ModelKey:
 
 
 def find_pending(database: Database, cells: Sequence[Task]) -> PendingSamples:
-    """Look through a plan."""
     found = PendingSamples(cells)
     for start in range(0, len(cells), KEYS_AT_ONCE):
         some = cells[start : start + KEYS_AT_ONCE]

@@ -16,8 +16,6 @@ DONE, BUDGET, INTERRUPTED, STOPPED = "done", "budget", "interrupted", "stopped"
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What is to be asked. `cells` may make its cells as they are asked for: each is looked at once for each sample."""
-
     study: str
     what: str
     """The kind of run, for the log: `alone`, `annotate`."""
@@ -47,7 +45,6 @@ class RunProgress:
     """How far a run is: samples, but for `calls` and what they took."""
 
     samples: int
-    """The total number of samples."""
     done: int
     """Those that are complete, also those that were before."""
     reused: int
@@ -67,8 +64,6 @@ class RunProgress:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """The usage of one model in a run."""
-
     label: str
     replies: int
     refused: int
@@ -78,15 +73,12 @@ class ModelUsage:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
-    """None if the price is not known."""
     stopped: str | None = None
     """Why the run left it, if it did."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """How a run ended."""
-
     run: str
     why: str
     asked: int

@@ -11,7 +11,6 @@ from app.batch.pending import ModelKey
 from app.batch.plan import RunProgress, RunResult
 
 LATE_S = 20.0
-"""The time window for rates."""
 
 
 class ProgressCounter:
@@ -41,11 +40,9 @@ class ProgressCounter:
             self._failed += 1
 
     def report(self) -> None:
-        """Report the progress."""
         self._tell(self.progress())
 
     def progress(self) -> RunProgress:
-        """The present progress."""
         lanes = self._lanes.values()
         replies = sum(lane.replies + lane.refused for lane in lanes)
         over = self._asked + self._failed + self._refused

@@ -41,7 +41,6 @@ class ProgressDisplay:
 
     @contextmanager
     def showing(self) -> Iterator[ProgressDisplay]:
-        """Show what is heard meanwhile."""
         if not self._console.is_terminal:
             yield self
             return
@@ -49,7 +48,6 @@ class ProgressDisplay:
             yield self
 
     def __call__(self, progress: RunProgress) -> None:
-        """Show how far a run is."""
         over = progress.done + progress.failed
         if self._console.is_terminal:
             self._bar.update(self._task, completed=over, total=progress.samples, description=line(progress))
@@ -89,7 +87,6 @@ def _cells(one: ModelUsage) -> tuple[str, ...]:
 
 
 def show_summary(console: Console, ended: RunResult) -> None:
-    """Say how a run ended."""
     console.print(summary(ended))
     there = f", {ended.reused:,} samples were there" if ended.reused else ""
     failed = f", {ended.failed:,} failed: the same command asks for them again" if ended.failed else ""

@@ -62,8 +62,6 @@ async def run(
 
 
 class _Runner:
-    """The state of one run."""
-
     def __init__(
         self,
         database: Database,
@@ -117,7 +115,6 @@ class _Runner:
         return ended
 
     async def close(self) -> None:
-        """Let go of all connections."""
         await self._pool.close()
 
     async def _all(self) -> None:
@@ -138,14 +135,13 @@ class _Runner:
             raise group.exceptions[0] from None
 
     def _work(self, lane: ModelQueue) -> None:
-        """Begin to make a lane's calls."""
         for _ in range(self._limits.concurrency):
             self._tasks.append(self._group.create_task(self._take(lane)))
 
     def _help(self, lane: ModelQueue) -> None:
         """Let other calls start in place of those that wait for their next attempt."""
         most = (AHEAD - 1) * self._limits.concurrency
-        while lane.helpers < min(lane.waiting, most):
+        while lane.helpers < min(lane.leaving.waiting, most):
             lane.helpers += 1
             self._tasks.append(self._group.create_task(self._take(lane)))
 
@@ -171,7 +167,6 @@ class _Runner:
                 self._check_finished()
 
     def _check_finished(self) -> None:
-        """Whether all is over."""
         if not self._feeding and not self._open:
             self._over.set()
 

@@ -20,8 +20,6 @@ from app.backends.model_ref import ModelRef
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call: the model and the request."""
-
     asked: ModelRef
     request: Request
 
@@ -35,14 +33,10 @@ class Task(Protocol):
         ...
 
     @property
-    def samples(self) -> int:
-        """How many repetitions are wanted."""
-        ...
+    def samples(self) -> int: ...
 
     @property
-    def steps(self) -> int:
-        """The most calls that one sample may take."""
-        ...
+    def steps(self) -> int: ...
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
         """What is asked once these replies have come, one for each step so far; None where nothing is left to ask.

@@ -41,7 +41,6 @@ class DryRunResult:
 
     @property
     def typical_minutes(self) -> float:
-        """The median length of a session."""
         return median(self.minutes)
 
 

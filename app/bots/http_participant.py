@@ -89,7 +89,6 @@ class HttpParticipant:
         return screen
 
     async def look(self) -> Screen:
-        """Get the current screen."""
         return self._read(await self._send("POST", "/api/look", json={"view": "screen"}))[0]
 
     async def act(self, kind: str, values: Mapping[str, Any]) -> str:
@@ -166,6 +165,5 @@ class HttpParticipant:
 
 
 def _pause_s(response: httpx2.Response) -> float:
-    """The pause that a server asks for."""
     seconds = response.headers.get("retry-after", "")
     return float(seconds) if seconds.isdecimal() else PAUSE_S

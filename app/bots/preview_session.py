@@ -80,7 +80,6 @@ def without_factor(study: Study, values: Mapping[str, str]) -> tuple[Quota, ...]
 
 
 def every_value(study: Study) -> tuple[tuple[str, str], ...]:
-    """The factors with the values that somebody can get."""
     return tuple(dict.fromkeys(pair for cell in cells(study.factors, study.pools) for pair in cell.values.items()))
 
 

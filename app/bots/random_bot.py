@@ -50,7 +50,7 @@ TALKS_ON = 0.3
 """How often a conversation is carried on when it could be left."""
 WORDS_A_SECOND = 5.0
 LETTERS_A_SECOND = 5.0
-"""How fast it reads and types: so fast that `chatbench` takes it the 25 minutes that it took people (seeds 1.1)."""
+"""How fast it reads and types: so fast that `chatbench` takes it the 25 minutes that it took people."""
 QUOTED_CHARS = 40
 """How much of a problem it types into a chat: its text cannot be copied."""
 SKIMMED_CHARS = 100
@@ -107,7 +107,6 @@ class RandomBot:
         return self._random.choice(OPENINGS).format(problem=problem[:QUOTED_CHARS])
 
     def fill(self, screen: Screen, fields: Sequence[Field]) -> dict[str, Any]:
-        """Its answers to fields of a screen."""
         judged = self._judgements(screen, fields)
         answers = {field.name: self._value(field) for field in fields} | judged
         left = {field.name for field in fields if not field.required and self._random.random() < SKIPS}

@@ -60,7 +60,6 @@ class RehearsalProgress:
 
     @property
     def done(self) -> int:
-        """How many will not click any more."""
         return self.outcomes.total() + self.gave_up.total() + self.dropped_out
 
 
@@ -85,8 +84,6 @@ async def rehearse(rehearsal: Rehearsal, progress: RehearsalProgress) -> None:
 
 @dataclass(slots=True)
 class _RehearsedParticipant:
-    """One rehearsed participant."""
-
     rehearsal: Rehearsal
     progress: RehearsalProgress
     visit: Visit

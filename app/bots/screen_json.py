@@ -29,7 +29,6 @@ FIELDS: TypeAdapter[tuple[Field, ...]] = TypeAdapter(tuple[AnyField, ...])
 
 
 def screen_of(plain: Mapping[str, Any]) -> Screen:
-    """A Screen from the JSON of `view: screen`."""
     return Screen(
         **{
             **plain,

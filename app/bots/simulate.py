@@ -81,12 +81,10 @@ def label_of(study: Study, seed: str, number: int) -> str:
 
 
 def seed_of(label: str) -> str:
-    """The seed of a simulated session."""
     return f"bot:{label}"
 
 
 def stream_of(label: str) -> str:
-    """The stream of a simulated session."""
     return str(uuid5(NAMESPACE_URL, f"parley:bot:{label}"))
 
 

@@ -40,11 +40,8 @@ class Tendencies:
 
     skill: float
     strictness: float
-    """How readily the person calls a response unsafe."""
     generosity: float
-    """How high the person rates."""
     care: float
-    """The probability of passing a check."""
 
     @classmethod
     def of(cls, person: str) -> Self:
@@ -54,7 +51,6 @@ class Tendencies:
         return cls(trait(person, "skill"), trait(person, "strictness"), trait(person, "generosity"), care)
 
     def knows(self, problem: str, *, helped: bool) -> float:
-        """The probability of finding the right answer to a problem, by its text."""
         return STANDARD.cdf(self.ease(problem) + SURE + HELP * helped)
 
     def ease(self, problem: str) -> float:

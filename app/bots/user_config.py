@@ -34,8 +34,6 @@ MAX_TOKENS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """Somebody to be played, in words; the name is how analyses call them."""
-
     name: str
     text: str
 
@@ -62,7 +60,6 @@ class SimulatedUserConfig:
 
     @property
     def model(self) -> str:
-        """The name of the model that speaks for it, as attempts and costs have it."""
         return f"{SIMULATED_PREFIX}{self.asked.label}" if self.asked else ""
 
     def enrolled_data(self, label: str) -> Mapping[str, Any]:

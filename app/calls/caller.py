@@ -7,10 +7,10 @@ of it. How it is made, and who hears of it, is the business of whoever wants the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from app.backends.base import Backend, Request, StreamEnd
 from app.calls.model_pool import ModelAccess
@@ -22,7 +22,6 @@ from experiments.study.sections.model_spec import ModelSpec, Price
 LONGEST = 4_096
 """The tokens that a reply may have where `max_tokens` does not say so."""
 OVERHEAD = 32
-"""Tokens around a message."""
 
 
 class Budget:
@@ -37,7 +36,6 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """The amount that is neither spent nor reserved."""
         return float("inf") if self._limit is None else self._limit - self._spent - self._reserved
 
     def most_of(self, label: str, price: Price | None, request: Request) -> float:
@@ -45,7 +43,7 @@ class Budget:
         if price is None:
             if self._limit is not None:
                 raise PriceUnknown(
-                    f"{label}: nobody knows what it costs, so a budget cannot be kept. Give the model its `price` in "
+                    f"{label}: its price is not known, so a budget cannot be kept. Give the model its `price` in "
                     "the study (`{prompt: 0, completion: 0}` where it costs nothing), or set no budget."
                 )
             return 0.0
@@ -80,6 +78,11 @@ class StopSignal:
     def __init__(self) -> None:
         self.given = False
         self._waits: set[asyncio.Timeout] = set()
+
+    @property
+    def waiting(self) -> int:
+        """How many contexts the signal would end."""
+        return len(self._waits)
 
     def give(self) -> None:
         """Wake up all waiting callers."""
@@ -117,7 +120,6 @@ class Result:
     """The request as it was sent, and the answer as it came, where whoever asked knows them."""
     raw: str | None = None
     reasoning: str = ""
-    """What the model thought before it replied."""
     unopened: bool = False
     """Whether reasoning came as text until its closing tag, because no opening tag marked it."""
 
@@ -134,33 +136,22 @@ class Attempt:
     """None where the model has no price, or the server did not count the tokens."""
 
 
-class Call(Protocol):
+@dataclass(frozen=True, slots=True)
+class Call:
     """A requested reply."""
 
-    @property
-    def who(self) -> str:
-        """The session, for the circuit breaker: consecutive failures of one session count once."""
-        ...
+    session: str
+    """For the circuit breaker: consecutive failures of one session count once."""
+    stop: StopSignal
+    """Given when the reply is no longer needed."""
+    ask: Callable[[Backend, Request, bool], Awaitable[Result]]
+    """Makes the request once; True where it is not made again."""
+    record: Callable[[Attempt], None]
+    ready: Callable[[], Awaitable[None]] | None = None
+    """Waits until replies can be stored, so that no paid reply is lost."""
 
     def is_over(self) -> bool:
-        """Whether the reply is no longer needed."""
-        ...
-
-    def wanted(self) -> AbstractAsyncContextManager[None]:
-        """A context in which waiting ends when the reply is no longer needed."""
-        ...
-
-    async def ready(self) -> None:
-        """Wait until replies can be stored, so that no paid reply is lost."""
-        ...
-
-    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        """Make the request once; `last` if it is not made again."""
-        ...
-
-    def record(self, attempt: Attempt) -> None:
-        """Store the result of a request."""
-        ...
+        return self.stop.given
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +174,14 @@ class Caller:
                 sent_s, backend = await self._admitted(access, call, tokens), access.backend()
             except (BackendError, SettingsError) as error:
                 return self._not_asked(access, request, call, number, error)
-            await call.ready()
+            if call.ready is not None:
+                await call.ready()
             if call.is_over() or not await self.budget.reserve(most):
                 return None
-            if call.is_over():  # it ended while others were waited for to bring their money back
+            if call.is_over():  # the call was cancelled while waiting for budget to be released
                 self.budget.settle(most, 0.0)
                 return None
-            result = await call.ask(backend, request, last=tries + 1 >= self.policy.tries)
+            result = await call.ask(backend, request, tries + 1 >= self.policy.tries)
             attempt = Attempt(access.label, number, request, result, cost_of(access.model, result.end))
             self.budget.settle(most, _settled(attempt, most))
             self._learn(access, call, result, (sent_s, tokens))
@@ -200,26 +192,25 @@ class Caller:
             pause_s = self.policy.pause_s(failed, tries, broken, f"{request.seed}:{number}")
             if pause_s is None:
                 return attempt
-            async with call.wanted():
+            async with call.stop.heeded():
                 await self.clock.wait(pause_s)
         return None
 
     async def _admitted(self, access: ModelAccess, call: Call, tokens: int) -> float:
         """Wait for the turn of a call; gives when it went. Raises BackendUnavailable where it may not wait so long."""
-        while not call.is_over() and (open_s := access.breaker.open_s(call.who)) > 0:
+        while not call.is_over() and (open_s := access.breaker.open_s(call.session)) > 0:
             if not self.policy.patient:
                 raise access.breaker.error()
-            async with call.wanted():
+            async with call.stop.heeded():
                 await self.clock.wait(open_s)
         if (sent_s := access.limiter.at_once(tokens)) is None:
-            async with call.wanted():
+            async with call.stop.heeded():
                 sent_s = await access.limiter.admit(tokens, self.policy.longest_admission_s)
         return sent_s or 0.0
 
     def _not_asked(
         self, access: ModelAccess, request: Request, call: Call, number: int, error: BackendError | SettingsError
     ) -> Attempt:
-        """Record that a model could not be asked."""
         failed = error if isinstance(error, BackendError) else BackendError(str(error), reason="settings")
         result = Result("", StreamEnd(""), self.clock.now_us(), 0, error=failed)
         attempt = Attempt(access.label, number, request, result, None)
@@ -227,7 +218,6 @@ class Caller:
         return attempt
 
     def _learn(self, access: ModelAccess, call: Call, result: Result, sent: tuple[float, int]) -> None:
-        """Report the outcome of a call to the model's rate limiter and circuit breaker."""
         (sent_s, tokens), error = sent, result.error
         if error is None:
             access.limiter.replied(result.end, tokens)
@@ -236,7 +226,7 @@ class Caller:
         if is_busy(error):
             access.limiter.refused(sent_s, error.retry_after_s)
         if self.policy.counts(error):
-            access.breaker.failed_again(call.who, error)
+            access.breaker.failed_again(call.session, error)
         else:
             access.breaker.left()
 

@@ -16,8 +16,6 @@ from app.errors import BackendDenied, BackendError, BackendUnavailable
 
 @dataclass(slots=True)
 class CircuitBreaker:
-    """The breaker of one model at one server."""
-
     clock: Clock
     failures: int
     pause_s: float
@@ -28,7 +26,6 @@ class CircuitBreaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the model's server failed too often in a row."""
         return self.failed >= self.failures
 
     def open_s(self, session: str) -> float:
@@ -43,14 +40,12 @@ class CircuitBreaker:
         return 0.0
 
     def error(self) -> BackendUnavailable:
-        """The error for a reply that was not requested because the circuit is open."""
         return BackendUnavailable(
             f"The model's server failed {self.failed} times in a row and is left alone for {self.pause_s:g} s.",
             reason="circuit_open",
         )
 
     def succeeded(self) -> None:
-        """A reply came."""
         self.failed, self.last = 0, ""
 
     def failed_again(self, session: str, error: BackendError) -> None:

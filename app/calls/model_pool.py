@@ -48,7 +48,6 @@ class ModelPool:
         self._known: dict[tuple[str, str | None, str], tuple[RateLimiter, CircuitBreaker]] = {}
 
     def check_configured(self, model: ModelSpec) -> None:
-        """Create a model's backend, so that a missing setting is reported now; raises SettingsError."""
         backend = self.backend(model)
         if isinstance(backend, PreparableBackend):
             backend.prepare(model.options)

@@ -35,7 +35,7 @@ SLACK_S = 0.1
 START, SLOWEST = 200.0, 0.5
 """Calls a second at first, and at least."""
 WINDOW_S, WINDOW, LONGEST_WINDOW_S = 0.5, 20, 10.0
-"""After which time and how many calls it is looked at what was refused; and after which time whatever was called."""
+"""Evaluate the refusal rate after this time and this many calls; and after the last time however few there were."""
 MANY, FEW, TOLERATED = 0.4, 5, 0.08
 """Which share of a window, of at least so many refusals, is far too much; up to which share all is well."""
 STEP, LEAST_STEP, DEEPEST = 1 / 30, 0.1, 0.5
@@ -50,9 +50,7 @@ class TokenBucket:
     """What may still be taken. A need above what the bucket holds waits until it is full, and leaves a debt."""
 
     rate: float
-    """The refill rate per second."""
     burst: float
-    """The most it holds."""
     level: float
     at_s: float
     """When `level` held."""
@@ -63,7 +61,6 @@ class TokenBucket:
         return max(0.0, (min(amount, self.burst) - self.level) / self.rate)
 
     def take(self, amount: float) -> None:
-        """Take an amount; a negative amount is given back."""
         self.level = min(self.burst, self.level - amount)
 
     def at_most(self, level: float, now_s: float) -> None:
@@ -87,8 +84,6 @@ def steady(rate: float, now_s: float) -> TokenBucket:
 
 @dataclass(slots=True)
 class _Window:
-    """The calls since then, and how many of them were refused."""
-
     since_s: float
     sent: int = 0
     refused: int = 0
@@ -238,5 +233,4 @@ class RateLimiter:
 
 
 def _number(text: str | None) -> float | None:
-    """A count of 0 or more."""
     return float(text) if text is not None and text.isascii() and text.isdigit() else None

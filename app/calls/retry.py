@@ -24,7 +24,6 @@ class RetryPolicy:
 
     tries: int
     wait_s: float
-    """The first pause, if the server does not specify one."""
     longest_wait_s: float
     longest_retry_after_s: float
     """A server that asks for a longer pause is not called again."""

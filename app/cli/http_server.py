@@ -90,17 +90,14 @@ def made(server: ASGIApp, settings: Settings, port: int, within: ConnectionLimit
     found = within or limits(proxied=bool(settings.trusted_proxies))
     held: Counter[str] = Counter()
 
-    class Bounded(Connection):
-        """What uvicorn makes for each connection."""
-
-        def __init__(self, **known: Any) -> None:
-            super().__init__(H11Protocol(**known), found, held)
+    def connection(**known: Any) -> Connection:
+        return Connection(H11Protocol(**known), found, held)
 
     config = uvicorn.Config(
         RequestGuard(server),
         host=settings.host,
         port=port,
-        http=Bounded,
+        http=connection,  # type: ignore[arg-type]
         ws="none",
         log_config=None,  # as everything else is logged
         log_level=settings.log_level.lower(),
@@ -128,7 +125,6 @@ class Connection(asyncio.Protocol):
         """How many bytes have come behind the request that is being answered; None while none is."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take it, or close it at once."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
         self._networks = client_networks(peer[0]) if peer else (("", 1),)
@@ -147,7 +143,6 @@ class Connection(asyncio.Protocol):
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
         self.whole()
         for name, _ in self._networks:
             self._held[name] -= 1
@@ -171,15 +166,12 @@ class Connection(asyncio.Protocol):
         _served.reset(before)
 
     def eof_received(self) -> bool | None:
-        """Nothing more comes."""
         return self._http.eof_received()
 
     def pause_writing(self) -> None:
-        """The client does not read as fast as it is sent to."""
         self._http.pause_writing()
 
     def resume_writing(self) -> None:
-        """It reads on."""
         self._http.resume_writing()
 
     def whole(self) -> None:
@@ -190,7 +182,6 @@ class Connection(asyncio.Protocol):
             self._late = None
 
     def answered(self) -> None:
-        """It has its answer."""
         self._ahead = None
 
     def _wait(self) -> None:
@@ -208,7 +199,6 @@ class RequestGuard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, or answer it here."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -290,7 +280,6 @@ def require_free_port(settings: Settings, name: str) -> None:
 
 
 def family_of(host: str) -> socket.AddressFamily:
-    """IPv6 where an address is written so."""
     return socket.AF_INET6 if ":" in host else socket.AF_INET
 
 

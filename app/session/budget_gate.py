@@ -43,12 +43,10 @@ log = logging.getLogger(__name__)
 class _CachedBudget:
     at_us: int
     until_us: int
-    """When the cached values expire."""
     operations: StudyStatus
     spending: Mapping[Where, BudgetUse]
     """The spending of the study and of each cell that has a budget."""
     full: bool
-    """Whether the quotas leave no cell open."""
 
     def used_up(self, started: int) -> tuple[Where, ...]:
         """The budgets that are spent or committed, with `begun` sessions started since they were read."""
@@ -103,7 +101,6 @@ class BudgetGate:
             del self._refreshing[study.name]
 
     async def close(self) -> None:
-        """Cancel the refreshes that are running."""
         looking = list(self._refreshing.values())
         for task in looking:
             task.cancel()

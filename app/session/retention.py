@@ -33,7 +33,6 @@ async def carry_out(sessions: Sessions, database: Database, plan: RetentionPlan,
 
 
 def numbers(sessions: Iterable[DueSession]) -> str:
-    """The numbers of sessions as text: `1, 2, 5`."""
     return ", ".join(str(one.number) for one in sessions)
 
 

@@ -86,7 +86,6 @@ TURNS = 2
 sent before the page is rendered: one for the reply's task, one for the HTTP client."""
 
 LOOK_S = 0.25
-"""Seconds between two checks whether the log can be written again."""
 
 log = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -256,7 +255,6 @@ class SessionService(Sessions):
             self.check_configured(model)
 
     def check_configured(self, model: ModelSpec) -> None:
-        """Create a model's backend, so that a missing setting is found at once; raises SettingsError."""
         self._models.check_configured(model)
 
     async def close(self) -> None:

@@ -11,13 +11,10 @@ MOST = 2_000
 
 
 class SessionCache:
-    """Sessions by stream; the least recently used one is dropped first."""
-
     def __init__(self, most: int = MOST) -> None:
         self._lives: LRUCache[str, LoadedSession] = LRUCache(most)
 
     def get(self, stream: str) -> LoadedSession | None:
-        """The cached session; None if there is none."""
         return self._lives.get(stream)
 
     def put(self, live: LoadedSession) -> LoadedSession:

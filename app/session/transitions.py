@@ -50,7 +50,6 @@ class LoadedSession:
 
     @cached_property
     def screen(self) -> Screen:
-        """The participant's current screen; cached, because each request reads it several times."""
         return screen(self.study, self.state)
 
     def with_events(self, events: Sequence[Event], state: State | None = None) -> LoadedSession:
@@ -159,7 +158,6 @@ def enrolment_append(live: LoadedSession, who: Arrival, others: StudyCounts) -> 
 
 
 def enrolment(study: Study, state: State, begun_us: int, identity: Mapping[str, Any] | None = None) -> Enrolment:
-    """The row of a new session in the table of sessions."""
     return Enrolment(
         study=study.name,
         hash=study.hash,

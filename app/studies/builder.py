@@ -83,11 +83,9 @@ class ModelAnswers:
 
     @property
     def label(self) -> str:
-        """Its name in the data."""
         return self.name or self.model or self.server.partition("@")[0]
 
     def spec(self, system: str = "") -> dict[str, Any]:
-        """What the study file says of it."""
         backend, _, server = self.server.partition("@")
         options = dict(PROVIDERS[server].options) if server in PROVIDERS else {}
         prompt = self.system or system
@@ -105,7 +103,6 @@ class FactorAnswers:
 
     @property
     def values(self) -> list[str]:
-        """Its levels, each once."""
         return _lines(self.levels)
 
 
@@ -121,14 +118,12 @@ class QuestionAnswers:
     name: str = ""
 
     def spec(self, name: str) -> dict[str, Any]:
-        """What the study file says of it."""
         own: dict[str, Any] = {"minimum": 0} if self.type == "number" else {}
         own |= {"options": _lines(self.options)} if self.type in WITH_OPTIONS else {}
         return {"type": self.type, "name": name, "text": self.text, **own}
 
     @property
     def is_check(self) -> bool:
-        """Whether its answer is judged."""
         return self.use not in ("before", "after")
 
     @property
@@ -200,7 +195,6 @@ class Built:
 
     @property
     def text(self) -> str:
-        """The file, in the order of the guide, with comments."""
         parts = (_section(key, self.file[key]) for key in StudyFile.model_fields if key in self.file)
         return "".join(parts).lstrip("\n")
 
@@ -376,7 +370,6 @@ class _Writer:
         return {name: names.index(name) for name in names}
 
     def _questions(self, use: Use) -> dict[str, Any]:
-        """The survey or check of these questions; empty if there are none."""
         asked = [(one, _name(number, one)) for number, one in self._asked(use)]
         if not asked:
             return {}
@@ -398,7 +391,6 @@ class _Writer:
         return found
 
     def _check_questions(self) -> None:
-        """Report questions without a text, options, an answer that passes, or a name of their own."""
         first = self._first_of_names()
         for number, one in enumerate(self._answers.questions):
             at = f"questions.{number}"
@@ -523,7 +515,6 @@ def _needing(chosen: list[ProtocolChoice], need: str) -> str:
 
 
 def _items_field(given: Answers) -> str:
-    """The field that says what the items are."""
     return {"typed": "table", "file": "path", "sample": "source"}.get(given.items, "items")
 
 
@@ -557,7 +548,6 @@ def _node(node: Mapping[str, Any]) -> str:
 
 
 def spec_of(model: ModelAnswers, system: str) -> ModelSpec:
-    """The model as a study has it; raises pydantic's ValidationError."""
     return ModelSpec.model_validate(model.spec(system))
 
 

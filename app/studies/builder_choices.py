@@ -135,27 +135,22 @@ def server_choices(servers: Iterable[str] = ()) -> tuple[Choice, ...]:
 
 
 def sources() -> tuple[Choice, ...]:
-    """The kinds of files that items are read from. (One without a sample set says so when it is chosen as one.)"""
     return _labelled(names(), SOURCES)
 
 
 def recruiters() -> tuple[Choice, ...]:
-    """The recruiters."""
     return _labelled(get_args(Recruiter), RECRUITERS)
 
 
 def bonuses() -> tuple[Choice, ...]:
-    """What a bonus is paid for."""
     return _labelled(get_args(Bonus.model_fields["per"].annotation), BONUSES)
 
 
 def orders() -> tuple[Choice, ...]:
-    """The orders of items."""
     return _labelled(get_args(Loop.model_fields["order"].annotation), ORDERS)
 
 
 def outcomes() -> tuple[Choice, ...]:
-    """The outcomes of sessions, which have codes."""
     return tuple(Choice(name, status_label(name)) for name in OUTCOMES)
 
 

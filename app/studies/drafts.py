@@ -72,7 +72,6 @@ class Drafts:
         self._root = root
 
     def names(self) -> tuple[str, ...]:
-        """The drafts there are, in the order of the alphabet."""
         found = (path.parent.name for path in self._root.glob(f"*/{FILE}"))
         return tuple(sorted(name for name in found if NAME.fullmatch(name)))
 
@@ -264,7 +263,6 @@ def _read(given: str, pool: str, base: Path, _state: State) -> tuple[Problem, ..
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Every text in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list):

@@ -32,7 +32,6 @@ class ItemFiles:
         self._folder = folder
 
     def names(self) -> tuple[str, ...]:
-        """The files there are, in the order of the alphabet."""
         return names_in(self._folder, READERS)
 
     def read(self, name: str, sheet: str = "", question: str = "") -> Table:
@@ -46,7 +45,6 @@ class ItemFiles:
         return found
 
     def size(self, name: str) -> int:
-        """How many bytes a file has."""
         return self._path(name).stat().st_size
 
     def keep(self, name: str, content: bytes) -> Table:

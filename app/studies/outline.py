@@ -75,7 +75,6 @@ def _values(factor: object) -> str:
 
 
 def _flow(nodes: Sequence[Node], prefix: str = "") -> Iterator[Branch]:
-    """What happens, in order."""
     for node in nodes:
         path, only = f"{prefix}{node.id}", _condition_text(node.when)
         if isinstance(node, Phase):

@@ -31,7 +31,6 @@ class PictureFile:
     bytes: int
     picture: Picture | None = None
     preview: str = ""
-    """A small copy, as a data URI."""
     fault: str = ""
 
 
@@ -42,11 +41,9 @@ class PictureFiles:
         self._folder = folder
 
     def names(self) -> tuple[str, ...]:
-        """The files there are, in the order of the alphabet."""
         return names_in(self._folder, ENDINGS)
 
     def all(self) -> tuple[PictureFile, ...]:
-        """The pictures, in the order of the alphabet."""
         return tuple(_described(self._folder / name, _version(self._folder / name)) for name in self.names())
 
     def keep(self, name: str, content: bytes) -> Picture:
@@ -84,7 +81,6 @@ def _described(path: Path, version: tuple[int, ...]) -> PictureFile:
 
 
 def _preview(content: bytes) -> str:
-    """A small copy of a picture, upright, as a data URI."""
     from PIL import Image, ImageOps  # slow to import
 
     with Image.open(BytesIO(content)) as image:

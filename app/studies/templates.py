@@ -104,7 +104,6 @@ def _is_sample(pool: str, given: Mapping[str, Any], problems: Sequence[Mapping[s
 
 
 def _write_pictures(folder: Path, study: Study, picture: Callable[[str], StoredPicture | None]) -> None:
-    """Write the pictures under the names that the study's texts have, but those that are data URIs in the texts."""
     for key, shown in study.pictures.by_key.items():
         path = (folder / unquote(key)).resolve()
         found = None if key.startswith("data-") else picture(shown.sha256)

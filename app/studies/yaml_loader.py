@@ -48,8 +48,6 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
-    """A text that was read: what it says, and where."""
-
     value: Any
     root: Node | None
 

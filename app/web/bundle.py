@@ -39,7 +39,6 @@ def script(name: str) -> str:
 
 
 def styles(names: Sequence[str]) -> str:
-    """The style sheets of these names, in this order."""
     return "\n".join((STATIC / f"{name}.css").read_text(encoding="utf-8") for name in names)
 
 

@@ -17,7 +17,6 @@ FRAMED_BY = "parley.framed_by"
 """The key in a request's scope with the origins whose pages may frame the response, where an application sets it for a
 page of one study. Without it no page may."""
 EMBED = "embed"
-"""The parameter of `/` with the name of the embedded study."""
 FRAMES = ("iframe", "frame")
 """Values of Sec-Fetch-Dest for a document that is loaded into a frame (Fetch Metadata Request Headers, 2.1)."""
 
@@ -34,5 +33,4 @@ def is_framed(request: Request, study: Study) -> bool:
 
 
 def framed_page(study: str, token: str) -> str:
-    """The address of the page of a session in a frame."""
     return f"/?{urlencode({EMBED: study})}#session={token}"

@@ -34,7 +34,6 @@ EVENTS = "/gradio_api/run/predict"
 COMPILES = " 'unsafe-eval'"
 """An addition to the content-security policy of this page only: Gradio compiles strings there (SECURITY.md)."""
 HEAD = b"<head>"
-"""The start tag of the page's head. It occurs once."""
 SCRIPT = b"<script"
 """The start of each script tag of the page; the security middleware adds the nonce after it."""
 BOTH: Mapping[str, str] = {
@@ -129,7 +128,6 @@ class _Shell:
         self._made: LRUCache[Any, tuple[Message, bytes]] = LRUCache(MOST_MADE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Respond with the page at `/`; pass other requests on to Gradio."""
         if scope["type"] != "http" or scope["path"] != "/":
             await self._app(scope, receive, send)
             return

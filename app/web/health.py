@@ -17,7 +17,6 @@ from storage.log.write_requests import DraftRow
 
 Answer = Callable[[Request], Awaitable[Response]]
 PATIENCE_S = 5.0
-"""The longest that a write may take in a ready server."""
 KEPT_S = 1.0
 """How long a response is cached, so that frequent checks do not cause frequent writes."""
 

@@ -42,5 +42,4 @@ TEXTS: Mapping[Refusal, tuple[str, str]] = {
 
 
 def problem_rows(problems: tuple[LinkProblem, ...]) -> list[tuple[LinkProblem, str, str]]:
-    """Each problem with its reason and what to do, in words."""
     return [(one, *TEXTS[one.reason]) for one in problems]  # type: ignore[index]

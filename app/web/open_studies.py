@@ -48,7 +48,6 @@ class OpenStudies:
         return (await self._now()).get(name)
 
     async def names(self) -> list[str]:
-        """The names of the studies offered now."""
         return list(await self._now())
 
     async def _now(self) -> Mapping[str, OpenStudy]:

@@ -15,7 +15,6 @@ from app.web.participant.session_cookie import SessionCookie
 from storage.registers.studies import StoredPicture, Studies
 
 MOST_KEPT_BYTES = 32_000_000
-"""The size of the cache: a whole class loads the same picture at once."""
 
 
 def participants_route(runtime: SessionService, cookies: SessionCookie) -> Route:

@@ -21,7 +21,6 @@ class GcraLimiter:
         self._full = FEWEST
 
     def __len__(self) -> int:
-        """How many names are stored."""
         return len(self._whole_s)
 
     def allow(self, name: str, now_s: float) -> bool:
@@ -63,6 +62,5 @@ class AddressLimiter:
         return True
 
     def refund(self, address: str) -> None:
-        """Take back a request that `allow` has counted."""
         for network, times in client_networks(address):
             self._by_times[times].refund(network)

@@ -2,7 +2,7 @@
 
 It has an allow-list of routes (others get 404), limits the size of bodies and the rate of requests, checks the Origin,
 and sets the security headers of every response: a content-security policy with a nonce for each page, no-store,
-no-referrer. It knows no study and no session. `trust.md` B explains each measure.
+no-referrer. It knows no study and no session. SECURITY.md explains each measure.
 """
 
 from __future__ import annotations
@@ -101,7 +101,6 @@ class SecurityMiddleware:
         self._elsewhere, self._many = ThrottledWarning(ELSEWHERE), ThrottledWarning(TOO_MANY)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":

@@ -143,7 +143,6 @@ async def _sweep(runtime: SessionService) -> None:
 
 
 def _log_end(task: asyncio.Task[None]) -> None:
-    """Log why a task has ended that runs as long as the server does."""
     if not task.cancelled() and (error := task.exception()) is not None:
         log.critical("a task of this server has ended: start it again", exc_info=error)
 

@@ -28,7 +28,6 @@ class SubPath:
         self._is_route = is_route
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with the path that the server knows."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

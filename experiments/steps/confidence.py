@@ -35,7 +35,7 @@ class ConfidenceStep(Step):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """ChatBench's question and words (seeds 1.1), or its question with a slider."""
+        """ChatBench's question and words, or its question with a slider."""
         return (IN_POINTS if self.points else ASKED,)
 
     def panel(self, place: Location) -> Panel:

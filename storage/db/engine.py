@@ -1,6 +1,6 @@
 """How the database is opened: SQLite safe against power cuts and patient with other writers, or PostgreSQL.
 
-WAL with synchronous=FULL costs 0.24 ms a commit and loses nothing that was acknowledged (trust.md 1.2). Writers begin
+WAL with synchronous=FULL costs 0.24 ms a commit and loses nothing that was acknowledged. Writers begin
 IMMEDIATE, because a transaction that reads first and writes later is refused at once, whatever busy_timeout says.
 """
 

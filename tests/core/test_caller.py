@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from app.backends.base import PromptMessage, Request, StreamEnd
-from app.calls.caller import Attempt, Budget, Caller, Result, StopSignal
+from app.calls.caller import Attempt, Budget, Call, Caller, Result, StopSignal
 from app.calls.circuit_breaker import CircuitBreaker
 from app.calls.model_pool import ModelAccess
 from app.calls.rate_limit import RateLimiter
@@ -36,22 +35,10 @@ class Wish:
     stop: StopSignal = field(default_factory=StopSignal)
     made: list[Attempt] = field(default_factory=list)
 
-    def is_over(self) -> bool:
-        return self.stop.given
-
-    def wanted(self) -> AbstractAsyncContextManager[None]:
-        return self.stop.heeded()
-
-    async def ready(self) -> None:
-        """At once."""
-
-    async def ask(self, backend: Any, request: Request, *, last: bool) -> Result:
+    async def ask(self, backend: Any, request: Request, last: bool) -> Result:
         await asyncio.sleep(0)
         error = self.fails.pop(0) if self.fails else None
         return Result("" if error else "Hi.", StreamEnd("" if error else "stop", None, 10, 100), 0, 1, error=error)
-
-    def record(self, attempt: Attempt) -> None:
-        self.made.append(attempt)
 
     def reasons(self) -> list[str | None]:
         return [one.result.error and one.result.error.reason for one in self.made]
@@ -70,7 +57,7 @@ class House:
         self.caller = Caller(RetryPolicy(3, 1, 20, 20, patient=patient), self.clock, self.budget)
 
     async def call(self, wish: Wish) -> Attempt | None:
-        return await self.caller.call(self.access, REQUEST, wish)
+        return await self.caller.call(self.access, REQUEST, Call(wish.who, wish.stop, wish.ask, wish.made.append))
 
 
 async def test_being_told_to_wait_is_a_try_for_who_waits_before_a_screen_alone() -> None:

@@ -34,6 +34,5 @@ def extracted(text: str) -> Extracted | None:
 
 
 def _text(value: object) -> str:
-    """A string or number as text; empty for null, booleans, lists and objects."""
     plain = isinstance(value, str | int | float) and not isinstance(value, bool)
     return clean(str(value))[:MOST_CHARS] if plain else ""

@@ -50,7 +50,6 @@ class MethodContext:
         return self._to(self.asked, self.alone.system, said, max_tokens)
 
     def extraction(self, text: str) -> Prompt:
-        """A prompt for the extractor; raises AloneError if none is set."""
         if self.extractor is None:
             raise AloneError(
                 "No model is set to extract answers from free text: write `ai_alone: {extractor: MODEL}` into the "
@@ -84,7 +83,6 @@ class MethodContext:
 
 
 def filled(template: str, **values: str) -> str:
-    """A study's prompt with its names filled in."""
     return fill(template, values.__getitem__)
 
 

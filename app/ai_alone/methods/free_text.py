@@ -27,14 +27,12 @@ class FreeText:
     prompts = ("free_text", "extraction")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The question, then the extractor's prompt."""
         prompts = terms.alone.prompts
         if not texts:
             return terms.question(filled(prompts.free_text, question=lettered(problem)))
         return terms.extraction(filled(prompts.extraction, reply=texts[0], **slots(problem)))
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """The answer that the extractor found."""
         if len(texts) < self.steps:
             return None
         found = extracted(texts[1])

@@ -31,7 +31,6 @@ class FreeTextNoOptions:
     prompts = ("free_text", "extraction_no_options", "check")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The question, then the extractor's prompt, then the check against the correct answer."""
         prompts, question = terms.alone.prompts, problem.plain
         if not texts:
             return terms.question(filled(prompts.free_text, question=question))
@@ -60,12 +59,10 @@ class FreeTextNoOptions:
 
 
 def right_of(problem: Problem) -> str:
-    """The text of the correct answer."""
     return next((option.plain for option in problem.options if option.key == problem.answer), problem.answer or "")
 
 
 def close(given: str, right: str) -> bool:
-    """Whether both are numbers that are close (math.isclose)."""
     one, other = number(given), number(right)
     return one is not None and other is not None and math.isclose(one, other)
 

@@ -27,7 +27,6 @@ class LetterOnlyFewShot:
     prompts = ("letter_only_few_shot",)
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The one question."""
         shown = terms.shown(problem.dataset, SHOTS)
         text = filled(
             terms.alone.prompts.letter_only_few_shot,
@@ -38,5 +37,4 @@ class LetterOnlyFewShot:
         return terms.question(text, max_tokens=LETTER_TOKENS)
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """The letter."""
         return read_letter(problem, texts[0]) if texts else None

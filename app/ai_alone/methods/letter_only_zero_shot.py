@@ -25,10 +25,8 @@ class LetterOnlyZeroShot:
     prompts = ("letter_only_zero_shot",)
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The one question."""
         template, subject = terms.alone.prompts.letter_only_zero_shot, subject_of(terms.alone, problem.dataset)
         return terms.question(filled(template, subject=subject, **slots(problem)), max_tokens=LETTER_TOKENS)
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """The letter."""
         return read_letter(problem, texts[0]) if texts else None

@@ -26,7 +26,6 @@ def key_of_letter(problem: Problem, letter: str) -> str | None:
 
 
 def letter_of(problem: Problem) -> str:
-    """The letter of the correct option."""
     return ascii_uppercase[[option.key for option in problem.options].index(problem.answer or "")]
 
 

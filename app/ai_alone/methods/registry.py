@@ -36,7 +36,6 @@ def method(name: str) -> Callable[[C], C]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all methods: those of ChatBench's release first, then alphabetically."""
     return (*RELEASED, *(name for name in METHODS.all() if name not in RELEASED))
 
 

@@ -24,7 +24,6 @@ class ZeroShotCot:
     prompts = ("zero_shot_cot", "zero_shot_cot_letter")
 
     def ask(self, terms: MethodContext, problem: Problem, texts: Sequence[str]) -> Prompt:
-        """The question, then the letter."""
         prompts, known = terms.alone.prompts, slots(problem)
         if not texts:
             return terms.question(filled(prompts.zero_shot_cot, **known))
@@ -32,5 +31,4 @@ class ZeroShotCot:
         return terms.question(text, max_tokens=LETTER_TOKENS)
 
     def read(self, problem: Problem, texts: Sequence[str]) -> SampleResult | None:
-        """The letter."""
         return read_letter(problem, texts[1]) if len(texts) >= self.steps else None

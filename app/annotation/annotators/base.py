@@ -37,10 +37,9 @@ class Annotator(ABC):
     shows_right_answer: bool = False
     """Whether the prompt contains the correct and the submitted answer; people who verify it then see them too."""
     temperature: float = 0.0
-    """Seeds 1.8 sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""
+    """ChatBench sets 0 for the extraction of answers and nothing for the others; 0 makes replies repeatable."""
     max_tokens: int = MAX_TOKENS
     system: str = ""
-    """The system prompt; empty for none."""
     describe_format: bool = True
     """Whether the description of the answer's format is added to the prompt; not if the prompt itself contains it."""
     may_lack: Values = MappingProxyType({})
@@ -48,7 +47,6 @@ class Annotator(ABC):
     one_word: str = ""
     """The key whose value may be the whole reply, without JSON; empty for none."""
     template: str = ""
-    """The prompt with placeholders, as the description of the data states it; by default the instructions to people."""
 
     @abstractmethod
     def prompt(self, conversation: Conversation) -> str:
@@ -83,7 +81,6 @@ class Annotator(ABC):
         return AnnotationCell(self, conversation, asked)
 
     def question(self, conversation: Conversation, asked: ModelRef) -> Prompt:
-        """The one call."""
         schema = self.schema(conversation)
         text = self.prompt(conversation)
         messages = (PromptMessage("user", f"{text}\n\n{shape(schema)}" if self.describe_format else text),)
@@ -130,7 +127,6 @@ class AnnotationCell:
         return key_of("annotation", self.annotator.name, about, request_parts(question))
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
-        """The one question."""
         return None if texts else self.annotator.question(self.conversation, self.asked)
 
 
@@ -146,13 +142,11 @@ def plain_word(text: str) -> str:
 
 
 def parts(schema: Schema) -> Mapping[str, Schema]:
-    """The properties of an answer."""
     found: Mapping[str, Schema] = schema["properties"]
     return found
 
 
 def allowed(part: Schema) -> str:
-    """The allowed values of a field, in words."""
     if "enum" in part:
         return " or ".join("null" if value is None else f'"{value}"' for value in part["enum"])
     kinds = part.get("type", "any value")

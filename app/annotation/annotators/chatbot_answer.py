@@ -30,16 +30,13 @@ class ChatbotAnswer(Annotator):
     may_lack = MappingProxyType({"answer_val": None, "answer_letter": None})
 
     def lacks(self, conversation: Conversation) -> str:
-        """It needs a question with options."""
         return "" if conversation.question.options else "it belongs to no question with options that is known here"
 
     def prompt(self, conversation: Conversation) -> str:
-        """The question with its options, without the correct one, and the conversation."""
         values = {"question": question_of(conversation), "transcript": transcript(conversation)}
         return fill(CHATBOT_ANSWER, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
-        """The three fields of the release."""
         value = "The chatbot's last answer as it gave it, if it gave one."
         letter = "The option that the chatbot's last answer is, if it is one."
         return of_object(
@@ -61,5 +58,4 @@ class ChatbotAnswer(Annotator):
         return {**values, **({name: found[name] if answered else None for name in found if name in values})}
 
     def guide(self) -> str:
-        """The instructions."""
         return GUIDE

@@ -30,12 +30,10 @@ class Corrected(Annotator):
     may_lack = MappingProxyType({"corrections": []})
 
     def prompt(self, conversation: Conversation) -> str:
-        """The question, if there is one, and the conversation."""
         values = {"question": question_of(conversation), "transcript": transcript(conversation)}
         return fill(CORRECTED if conversation.question.text else CORRECTED_WITHOUT_QUESTION, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
-        """Whether there is a correction, and the list of corrections."""
         listed = {"type": "array", "items": {"type": "string"}}
         return of_object(
             corrected=yes_or_no("Did the user correct the chatbot?"),
@@ -47,11 +45,9 @@ class Corrected(Annotator):
         return {"corrected": False, "corrections": []} if len(conversation.said) <= SHORT else None
 
     def contradiction(self, values: Values) -> str:
-        """A conversation with a correction must list at least one."""
         if values["corrected"] != bool(values["corrections"]):
             return "`corrected` and the list of `corrections` contradict each other"
         return ""
 
     def guide(self) -> str:
-        """The definition of a correction."""
         return GUIDE

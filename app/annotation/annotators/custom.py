@@ -28,7 +28,6 @@ class CustomAnnotator(Annotator):
         self._told, self._names = spec, frozenset(names(spec.prompt))
 
     def prompt(self, conversation: Conversation) -> str:
-        """The prompt with its placeholders filled. Placeholders in quoted text are not filled."""
         question = conversation.question
         first = next((said.text for said in conversation.said if said.role == "user"), "")
         values = {
@@ -44,27 +43,21 @@ class CustomAnnotator(Annotator):
         return fill(self._told.prompt, values.__getitem__).strip()
 
     def schema(self, conversation: Conversation) -> Schema:
-        """The schema in its definition, or the other annotator's."""
         return self._like.schema(conversation) if self._like is not None else self._told.answer_schema or {}
 
     def known(self, conversation: Conversation) -> Values | None:
-        """What the other annotator knows without a call."""
         return self._like.known(conversation) if self._like is not None else None
 
     def tidied(self, values: Values, conversation: Conversation) -> Values:
-        """The values in the other annotator's form."""
         return self._like.tidied(values, conversation) if self._like is not None else values
 
     def contradiction(self, values: Values) -> str:
-        """What contradicts itself by the other annotator's rules."""
         return self._like.contradiction(values) if self._like is not None else ""
 
     def guide(self) -> str:
-        """The instructions in its definition, or the other annotator's."""
         return self._told.instructions or (self._like.guide() if self._like is not None else "")
 
     def lacks(self, conversation: Conversation) -> str:
-        """The conversation must have what the prompt's placeholders need."""
         if self._names & PROBLEM and not conversation.question.text:
             return "it belongs to no question that is known here"
         if RIGHT in self._names and conversation.question.right is None:

@@ -36,14 +36,12 @@ class FirstPrompt(Annotator):
         return "" if question.options and question.right else "the right answer of its question is not known"
 
     def prompt(self, conversation: Conversation) -> str:
-        """The question with its correct and submitted answer, and the conversation."""
         question = conversation.question
         right, chosen = f"The right answer: {question.right}", f"The user submitted: {question.chosen or 'nothing'}"
         talk = f"The conversation:\n{quoted(conversation)}"
         return f"{GUIDE}\n\nThe question:\n{question_of(conversation)}\n{right}\n\n{talk}\n\n{chosen}"
 
     def schema(self, conversation: Conversation) -> Schema:
-        """All of its labels."""
         first = one_of("question", "statement", "other", about="What is the user's first substantive prompt?")
         kinds = ("near-exact", "component", "misinterpretation", "other", None)
         return of_object(
@@ -66,5 +64,4 @@ class FirstPrompt(Annotator):
         return ""
 
     def guide(self) -> str:
-        """The labels."""
         return GUIDE

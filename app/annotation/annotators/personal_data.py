@@ -44,11 +44,9 @@ class PersonalData(Annotator):
     whole = True
 
     def prompt(self, conversation: Conversation) -> str:
-        """All conversations of the participant."""
         return f"{GUIDE}\n\n{quoted(conversation)}"
 
     def schema(self, conversation: Conversation) -> Schema:
-        """Whether there is any, and of what kind."""
         listed = {"type": "array", "items": {"type": "string", "enum": list(KINDS)}}
         return of_object(
             personal_data=yes_or_no("Do the conversations hold personal data?"),
@@ -56,11 +54,9 @@ class PersonalData(Annotator):
         )
 
     def contradiction(self, values: Values) -> str:
-        """Personal data must have at least one kind."""
         if values["personal_data"] != bool(values["kinds"]):
             return "`personal_data` and the list of `kinds` contradict each other"
         return ""
 
     def guide(self) -> str:
-        """The definition."""
         return GUIDE

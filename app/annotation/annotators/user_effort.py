@@ -29,15 +29,12 @@ class UserEffort(Annotator):
     template = EFFORT
 
     def prompt(self, conversation: Conversation) -> str:
-        """The question with its options, without the correct one, and the conversation."""
         values = {"question": question_of(conversation), "transcript": transcript(conversation)}
         return fill(EFFORT if conversation.question.text else EFFORT_WITHOUT_QUESTION, values.__getitem__)
 
     def schema(self, conversation: Conversation) -> Schema:
-        """The label."""
         about = "How much did the person try to get help with the question?"
         return of_object(user_effort=one_of("tried", "known", "low effort", about=about))
 
     def guide(self) -> str:
-        """The labels."""
         return GUIDE

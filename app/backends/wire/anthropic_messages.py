@@ -24,7 +24,6 @@ class Messages:
     _usage: dict[str, Any] = field(default_factory=dict)
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
-        """Give the text of an event, or the end that it is."""
         check_event(event)
         match string(event, "type"):
             case "message_start":
@@ -47,7 +46,7 @@ class Messages:
                 pass  # a kind that says nothing to us
 
     def end(self, *, done: bool) -> Iterator[Delta]:
-        """Raise BackendBroken: the `End` comes with an event, so there was none."""
+        """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
         raise cut_off("message_stop")
 
     def _change(self, event: dict[str, Any]) -> None:
@@ -64,7 +63,6 @@ class Messages:
 
 
 def message_reply(body: bytes) -> WholeReply:
-    """A message that was not streamed."""
     whole = read_whole(body)
     check_event(whole)
     blocks = list(listed(whole, "content"))

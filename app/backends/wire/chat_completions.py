@@ -32,7 +32,6 @@ class ChatCompletions:
     _refusal: str = ""
 
     def read(self, chunk: dict[str, Any]) -> Iterator[Delta]:
-        """Give the reasoning and the text of a chunk."""
         check_event(chunk)
         self._model = string(chunk, "model") or self._model
         self._usage = part(chunk, "usage") or self._usage
@@ -58,7 +57,6 @@ class ChatCompletions:
 
 
 def chat_reply(body: bytes) -> WholeReply:
-    """A completion that was not streamed."""
     values = read_whole(body)
     check_event(values)
     choice = next(listed(values, "choices"), {})

@@ -1,4 +1,4 @@
-"""What a server was found to need for a model that others do not: learned from what it refuses, or how it replies."""
+"""Per-model quirks of a server, learned from refusals and replies: learned from what it refuses, or how it replies."""
 
 from __future__ import annotations
 
@@ -80,7 +80,6 @@ class Dialect:
         return [one | {"role": role} if isinstance(one, dict) and one["role"] == SYSTEM else one for one in chat]
 
     def fields(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """The body of a request without what the server refuses."""
         found = {}
         for name, value in body.items():
             name = OTHER_NAME[name] if name in self.refused and name in OTHER_NAME else name
@@ -108,7 +107,6 @@ class Dialects:
         self._known: dict[tuple[str, bytes], Dialect] = {}
 
     def of(self, request: Request) -> Dialect:
-        """What is known of the model of a request."""
         key = request.model, orjson.dumps(request.options, default=dict, option=orjson.OPT_SORT_KEYS)
         return self._known.setdefault(key, Dialect(request.model))
 

@@ -53,7 +53,7 @@ DENYING = (401, 402, 403, 404)
 
 
 def refused(status: int, headers: Mapping[str, str], content: bytes) -> BackendError:
-    """The error that a status other than success is; `content` is the body or its beginning."""
+    """Map an unsuccessful status to an error; `content` is the body or its beginning."""
     code, text = _code_and_message(content)
     words = " ".join(text.split())[:EXCERPT] or "(it gave no reason)"
     message = f"The model server refused with status {status}: {words}"
@@ -83,25 +83,24 @@ def error_in_stream(error: object) -> BackendError:
 
 
 def check_event(event: dict[str, Any]) -> None:
-    """Raise the error in an event, if it has one."""
     if event.get("error") or event.get("type") == "error" or event.get("object") == "error":
         raise error_in_stream(event.get("error") or event)
 
 
 def timeout(server: Server, reason: str) -> BackendUnavailable:
-    """The error that a server's silence is."""
+    """The error for a server that sends nothing."""
     return BackendUnavailable(f"{server.url} did not answer in time. Try again.", reason=reason)
 
 
 def connect_failed(server: Server, why: str) -> BackendUnavailable:
-    """The error that a connection is which could not be opened."""
+    """The error for a connection that could not be opened."""
     return BackendUnavailable(
         f"No connection to {server.url} ({why}). Check the address, and that the server runs.", reason="connection"
     )
 
 
 def connection_lost(server: Server, why: str) -> BackendUnavailable:
-    """The error that a connection is which was open."""
+    """The error for an open connection that broke."""
     return BackendUnavailable(f"The connection to {server.url} broke ({why}). Try again.", reason="connection")
 
 
@@ -116,7 +115,7 @@ def too_long() -> BackendBroken:
 
 
 def refusal(text: str) -> BackendBroken:
-    """The error that a model's refusal to reply is; `text` is what it said instead."""
+    """The error for a model's refusal to reply; `text` is what it said instead."""
     said = f": {text[:EXCERPT]}" if text else ""
     return BackendBroken(f"The model refused to reply{said}.", reason="refusal")
 

@@ -72,7 +72,6 @@ class Transport(httpx2.AsyncBaseTransport):
         self._proxy = proxy_of(server.url)
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         self.streams = 0
-        """How many are coming in."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request; give an answer of success, whose body is yet to come."""
@@ -93,7 +92,6 @@ class Transport(httpx2.AsyncBaseTransport):
         return httpx2.Response(answer.status, headers=headers, stream=_Body(self, answer, stream=stream))
 
     def error_of(self, error: Exception) -> BackendError:
-        """The error that the connection raised."""
         why = str(error) or type(error).__name__
         if login := urlsplit(self._proxy or "").netloc.rpartition("@")[0]:
             why = why.replace(login, "***")
@@ -108,7 +106,6 @@ class Transport(httpx2.AsyncBaseTransport):
                 return connection_lost(self._server, why)
 
     async def aclose(self) -> None:
-        """Close all connections."""
         for session in self._sessions.values():
             await session.close()
 
@@ -161,7 +158,6 @@ class _Resolver(aiohttp.ThreadedResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of a host."""
         found = await super().resolve(host, port, family)
         if host.rstrip(".").lower() != "localhost" or not found:
             return found

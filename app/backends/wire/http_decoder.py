@@ -35,7 +35,6 @@ class LineFraming:
     _any: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Take the next bytes, give the values of the lines that they complete."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         longest = max((*lines, self._rest), key=len)
         if len(longest) > MAX_EVENT_BYTES:
@@ -48,7 +47,6 @@ class LineFraming:
                 yield read_value(line)
 
     def rest(self) -> Iterator[Any]:
-        """The last line, which need not end."""
         yield from self.feed(b"\n")
         if not self._any:
             raise not_a_stream(b"")
@@ -62,7 +60,6 @@ class WholeFraming:
     _length: int = 0
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Keep the bytes."""
         self._length += len(chunk)
         if self._length > MAX_BODY_BYTES:
             raise too_long()
@@ -70,7 +67,6 @@ class WholeFraming:
         return iter(())
 
     def rest(self) -> Iterator[Any]:
-        """The value."""
         body = b"".join(self._parts).removeprefix(BOM)
         if not body.lstrip().startswith((b"{", b"[")):
             raise BackendBroken(
@@ -105,7 +101,6 @@ class HttpDecoder:
     _known: dict[str, Any] = field(default_factory=dict)
 
     def read(self, value: Any) -> Iterator[TextDelta]:
-        """Give the text of a value."""
         if isinstance(value, dict):
             check_event(value)
         self._last = value
@@ -119,7 +114,7 @@ class HttpDecoder:
             raise malformed(orjson.dumps(text), f"{self.places.text} is not text")
 
     def end(self, *, done: bool) -> Iterator[StreamEnd]:
-        """Give the `End`; raise BackendBroken if the reply was cut off or is none."""
+        """Give the `StreamEnd`; raise BackendBroken if the reply was cut off or is none."""
         if self.places.finish is None and (done or self.whole):
             self._finish = "stop"
         yield self._end()

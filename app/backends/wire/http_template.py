@@ -24,7 +24,6 @@ ABSENT = _Absent()
 
 
 def names_in(template: JSON) -> Iterator[str]:
-    """Every name that a template refers to."""
     for text in _strings(template):
         yield from NAME.findall(text)
 
@@ -51,7 +50,6 @@ def _strings(template: JSON) -> Iterator[str]:
 
 
 def fill(template: Mapping[str, JSON], values: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The template with its values."""
     parts = {key: _fill(part, values) for key, part in template.items()}
     return {key: part for key, part in parts.items() if not isinstance(part, _Absent)}
 

@@ -36,7 +36,6 @@ class Responses:
     """The types of items, by their ids and by their places, as not all servers say both."""
 
     def read(self, event: dict[str, Any]) -> Iterator[Delta]:
-        """Give the text of an event, or the end that it is."""
         check_event(event)
         match string(event, "type"):
             case "response.output_item.added":
@@ -65,12 +64,11 @@ class Responses:
             yield TextDelta(text) if is_text else ReasoningDelta(text)
 
     def _kind(self, event: dict[str, Any]) -> str | None:
-        """Of what type the item is to which an event belongs."""
         place = self._kinds.get(count(event.get("output_index")), "message")
         return self._kinds.get(string(event, "item_id"), place)
 
     def end(self, *, done: bool) -> Iterator[Delta]:
-        """Raise BackendBroken: the `End` comes with an event, so there was none."""
+        """Raise BackendBroken: the `StreamEnd` comes with an event, so there was none."""
         raise cut_off("response.completed")
 
     def _end(self, response: dict[str, Any], reason: str) -> StreamEnd:
@@ -82,7 +80,6 @@ class Responses:
 
 
 def response_reply(body: bytes) -> WholeReply:
-    """A response that was not streamed."""
     from openai.types.responses import Response
 
     values = read_whole(body)

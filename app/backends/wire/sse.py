@@ -19,7 +19,6 @@ DONE = b"[DONE]"
 MAX_BODY_BYTES, MAX_EVENT_BYTES = 8_000_000, 1_000_000
 """The size of an answer that is no stream, and of an event, at most."""
 LINE_BYTES = 64
-"""What a line takes in memory besides its bytes, at the most."""
 EXCERPT = 200
 SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "end", "end_turn", "endoftext", "eos", "eos_token"), "stop"),
@@ -43,8 +42,6 @@ PINGS = (b"[ping]", b"ping", b"pong", b"keep-alive", b"keepalive", b"heartbeat",
 
 @dataclass(frozen=True, slots=True)
 class WholeReply:
-    """A reply that came in one piece."""
-
     text: str
     end: StreamEnd
     reasoning: str = ""
@@ -156,7 +153,6 @@ def finish_reason(reason: str) -> str:
 
 
 def read_object(data: bytes) -> dict[str, Any]:
-    """Read a JSON object; raises BackendBroken."""
     value = read_value(data)
     if not isinstance(value, dict):
         raise malformed(data, "no JSON object")
@@ -164,7 +160,6 @@ def read_object(data: bytes) -> dict[str, Any]:
 
 
 def read_whole(body: bytes) -> dict[str, Any]:
-    """Read a body that is one JSON object; raises BackendBroken."""
     body = body.removeprefix(BOM)
     if not body.lstrip().startswith(b"{"):
         raise not_a_stream(body, "JSON object")
@@ -172,7 +167,6 @@ def read_whole(body: bytes) -> dict[str, Any]:
 
 
 def read_value(data: bytes) -> Any:
-    """Read JSON of any kind; raises BackendBroken."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -248,21 +242,21 @@ def count(value: object) -> int | None:
 
 
 def malformed(data: bytes, what: str) -> BackendBroken:
-    """The error that unreadable data is."""
+    """The error for unreadable data."""
     return BackendBroken(
-        f"The model server sent what cannot be read ({what}): {excerpt(data)}. Try again; if it stays so, the server "
-        "speaks another language than the backend.",
+        f"The model server sent a malformed response ({what}): {excerpt(data)}. Retry; if it persists, the server "
+        "does not speak this backend's protocol.",
         reason="malformed",
     )
 
 
 def cut_off(what: str) -> BackendBroken:
-    """The error that a reply without its end is."""
+    """The error for a reply without its end."""
     return BackendBroken(f"The reply was cut off: it has no {what}.", reason="no_finish_reason")
 
 
 def not_a_stream(seen: bytes, wanted: str = "stream of events") -> BackendBroken:
-    """The error that an answer with success is which holds no reply."""
+    """The error for a successful response that holds no reply."""
     return BackendBroken(
         f"The model server sent no {wanted}, but {seen[:EXCERPT].decode(errors='replace')!r}. "
         "Check its address: where the API begins, as in https://api.openai.com/v1.",
@@ -271,6 +265,5 @@ def not_a_stream(seen: bytes, wanted: str = "stream of events") -> BackendBroken
 
 
 def excerpt(data: bytes) -> str:
-    """The beginning of data, to be quoted."""
     text = data.decode(errors="replace")
     return text if len(text) <= EXCERPT else f"{text[:EXCERPT]}..."

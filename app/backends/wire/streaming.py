@@ -46,12 +46,12 @@ class Decoder(Protocol):
     """What reads the values of one reply; pure."""
 
     def read(self, value: Any) -> Iterator[Delta]:
-        """Give the deltas of a value; nothing is read after the `End`."""
+        """Give the deltas of a value; nothing is read after the `StreamEnd`."""
         ...
 
     def end(self, *, done: bool) -> Iterator[Delta]:
-        """Give the `End` once the stream said that it is `done`, or its body is over; raise a BackendError if the reply
-        was cut off."""
+        """Give the `StreamEnd` once the stream is `done` or its body is over; raise a BackendError if the reply was cut
+        off."""
         ...
 
 
@@ -121,7 +121,6 @@ async def _head(chunks: AsyncIterator[bytes]) -> bytes:
 
 
 async def _rest(chunks: AsyncIterator[bytes]) -> bytes:
-    """What is left of a body."""
     rest = b""
     async for chunk in chunks:
         rest += chunk
@@ -138,7 +137,6 @@ async def _drain(chunks: AsyncIterator[bytes]) -> None:
 
 
 def decoded(values: Iterator[Any], decoder: Decoder) -> Iterator[Delta]:
-    """The deltas of values."""
     for value in values:
         if value is None:
             yield from decoder.end(done=True)
@@ -147,7 +145,6 @@ def decoded(values: Iterator[Any], decoder: Decoder) -> Iterator[Delta]:
 
 
 def ending(framing: Framing, decoder: Decoder) -> Iterator[Delta]:
-    """The deltas that the end of the body completes."""
     yield from decoded(framing.rest(), decoder)
     yield from decoder.end(done=False)
 
@@ -203,7 +200,6 @@ def masking(server: Server, sent: bytes = b"") -> Iterator[None]:
 
 
 def encoded(body: Mapping[str, Any]) -> bytes:
-    """The body of a request; raises BackendRejected for what is no JSON."""
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError as error:
@@ -216,7 +212,6 @@ def words_of(data: bytes) -> str:
 
 
 def bearer(server: Server) -> dict[str, str]:
-    """The header with a server's key, where it has one."""
     return {"authorization": f"Bearer {server.key.get_secret_value()}"} if server.key else {}
 
 

@@ -52,20 +52,12 @@ class Ask(Protocol):
 
 
 class User(Protocol):
-    """A simulated user in a session."""
+    async def act(self, screen: Screen, ask: Ask) -> UserAction: ...
 
-    async def act(self, screen: Screen, ask: Ask) -> UserAction:
-        """What it does on a screen."""
-        ...
-
-    def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
-        """How long it takes over a screen."""
-        ...
+    def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float: ...
 
 
 class UserFactory(Protocol):
-    """The class of a kind."""
-
     def __call__(self, seed: str, persona: str) -> User:
         """Make one for a session, with a persona in words if its kind plays one.
 

@@ -101,7 +101,6 @@ class ChatUser(Random):
     """A user that talks. Its kinds say what their model is asked, and how its replies are read."""
 
     prompts: SimulatorPrompts = DEFAULT
-    """The study's prompts."""
 
     async def act(self, screen: Screen, ask: Ask) -> UserAction:
         """The first message, the next one, or the answer; by chance where there is nothing to talk about."""
@@ -122,7 +121,6 @@ class ChatUser(Random):
         return await ask(self.following(talk), lambda reply: self.read(talk, reply))
 
     async def begin(self, talk: ChatTask, ask: Ask) -> UserAction:
-        """The first message."""
         return await ask(self.first(talk), lambda reply: talk.say(cleaned(reply)))
 
     def read(self, talk: ChatTask, reply: str) -> UserAction:
@@ -131,24 +129,19 @@ class ChatUser(Random):
         return talk.say(cleaned(reply)) if answer is None else talk.leave(answer)
 
     def read_last(self, talk: ChatTask, reply: str) -> UserAction:
-        """The answer; raises UnusableReply."""
         answer = self.answer_in(cleaned(reply))
         if answer is None:
             raise UnusableReply("The conversation is over: give your answer in the form that was asked for.")
         return talk.leave(answer)
 
     def answer_in(self, reply: str) -> str | None:
-        """What a reply gives as the answer; None where it is a message."""
         return answer_in(reply)
 
     def first(self, talk: ChatTask) -> Prompt:
-        """What is asked for the first message."""
         raise NotImplementedError
 
     def following(self, talk: ChatTask) -> Prompt:
-        """What is asked for the answer or the next message."""
         raise NotImplementedError
 
     def last(self, talk: ChatTask) -> Prompt:
-        """What is asked where there must be an answer."""
         raise NotImplementedError

@@ -91,7 +91,6 @@ def _block(block: Block) -> str:
 
 
 def _line(field: Field) -> str:
-    """A field's key, question and what it takes."""
     said = " ".join(part for part in (field.text, field.help) if part)
     optional = "" if field.required else " or null, if you leave it out"
     return f"`{field.name}`: {said} ({_takes(field)}{optional})".replace(":  (", ": (")

@@ -21,18 +21,14 @@ class IqaEval(ChatUser):
     """IQA-EVAL's simulator: one system message, one sub-question a turn, "So, the answer is: X"."""
 
     def first(self, talk: ChatTask) -> Prompt:
-        """The instructions, and nothing said yet."""
         return iqa_eval(talk.question, (), self.prompts)
 
     def following(self, talk: ChatTask) -> Prompt:
-        """The instructions, and the conversation so far."""
         return iqa_eval(talk.question, talk.said, self.prompts)
 
     def last(self, talk: ChatTask) -> Prompt:
-        """The instructions to answer, and the conversation."""
         return iqa_eval(talk.question, talk.said, self.prompts, must_answer=True)
 
     def answer_in(self, reply: str) -> str | None:
-        """What comes after the words that give the answer."""
         found = ANSWERED.search(reply)
         return found[1].strip().rstrip(".").strip() if found else None

@@ -43,15 +43,12 @@ class PersonaUser(TwoStep):
         return UserAction(kind, values)
 
     def first(self, talk: ChatTask) -> Prompt:
-        """Task 1, as the person."""
         return self._as_person(super().first(talk))
 
     def following(self, talk: ChatTask) -> Prompt:
-        """Task 2, as the person."""
         return self._as_person(super().following(talk))
 
     def last(self, talk: ChatTask) -> Prompt:
-        """The call that must answer, as the person."""
         return self._as_person(super().last(talk))
 
     def _as_person(self, prompt: Prompt) -> Prompt:

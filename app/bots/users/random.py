@@ -19,11 +19,9 @@ class Random:
         self._bot = RandomBot(seed, person=seed.rpartition(":")[0])
 
     def seconds(self, screen: Screen, values: Mapping[str, Any]) -> float:
-        """How long it takes over a screen."""
         return self._bot.seconds(screen, values)
 
     async def act(self, screen: Screen, ask: Ask) -> UserAction:
-        """Something allowed."""
         return self.by_chance(screen)
 
     def by_chance(self, screen: Screen) -> UserAction:

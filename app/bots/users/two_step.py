@@ -18,15 +18,12 @@ class TwoStep(ChatUser):
     """ChatBench's two-step simulator: a first message, then in each step the next message or the answer."""
 
     def first(self, talk: ChatTask) -> Prompt:
-        """Task 1."""
         return prompts.first(talk.question, self.prompts)
 
     def following(self, talk: ChatTask) -> Prompt:
-        """Task 2."""
         return prompts.following(talk.question, talk.said, self.prompts, may_answer=talk.may_leave)
 
     def last(self, talk: ChatTask) -> Prompt:
-        """The call that must answer."""
         return prompts.last(talk.question, talk.said, self.prompts)
 
 
@@ -35,7 +32,6 @@ class TwoStepProblem(TwoStep):
     """The two-step simulator whose first message must include the problem."""
 
     def first(self, talk: ChatTask) -> Prompt:
-        """Task 1, with the problem."""
         return prompts.first(talk.question, self.prompts, with_problem=True)
 
 

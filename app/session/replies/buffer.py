@@ -11,8 +11,8 @@ from app.backends.base import ReasoningDelta, ReasoningEnd, TextDelta
 from app.calls.caller import StopSignal
 
 CHUNK_S = 0.04
-"""The shortest time between two pieces for a listener. Shorter intervals cost processor time and look the same
-(gradio.md). It is slightly below the interval at which text arrives here. A listener that has waited longer, as for the
+"""The shortest time between two pieces for a listener. Shorter intervals cost processor time and look the same.
+It is slightly below the interval at which text arrives here. A listener that has waited longer, as for the
 first piece, gets new text at once; the end is always sent at once."""
 
 
@@ -32,7 +32,6 @@ class ReplyBuffer:
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(self.parts)
 
     def begin(self) -> None:
@@ -57,14 +56,12 @@ class ReplyBuffer:
                 self._restart()
 
     def add(self, text: str) -> None:
-        """Append new text."""
         self.parts.append(text)
         self.length += len(text)
         self.news.set()
 
     @property
     def stopped(self) -> bool:
-        """Whether the participant has stopped the reply."""
         return self.stopping.given
 
     def end(self) -> None:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
 
 from app.backends.base import Backend, PromptMessage, Request
-from app.backends.guard import ReplyLimits
 from app.backends.model_ref import ModelRef
-from app.calls.caller import Attempt, Budget, Caller, Result
+from app.calls.caller import Attempt, Budget, Call, Caller, Result
 from app.calls.model_pool import ModelPool
 from app.calls.retry import RetryPolicy
 from app.clock import Clock
@@ -27,41 +24,20 @@ UNOPENED = (
 """What to do about a model whose test had reasoning in its text."""
 
 
-@dataclass(slots=True)
-class _CheckCall:
-    """The one call of a test."""
-
-    limits: ReplyLimits
-    clock: Clock
-    reply: ReplyBuffer
-    made: list[Attempt] = field(default_factory=list)
-    who: str = "test"
-
-    def is_over(self) -> bool:
-        return False
-
-    def wanted(self) -> AbstractAsyncContextManager[None]:
-        return self.reply.stopping.heeded()
-
-    async def ready(self) -> None:
-        """Nothing is stored, so nothing is waited for."""
-
-    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        return await stream_reply(backend, request, self.limits, self.reply, self.clock)
-
-    def record(self, attempt: Attempt) -> None:
-        self.made.append(attempt)
-
-
 async def check_model(pool: ModelPool, ref: ModelRef, settings: Settings, clock: Clock, reply: ReplyBuffer) -> Attempt:
     """Call a model once and stream its text into `reply`. An error, also of the settings, is part of the result."""
-    call = _CheckCall(settings, clock, reply)
+    made: list[Attempt] = []
+
+    async def ask(backend: Backend, request: Request, _: bool) -> Result:
+        return await stream_reply(backend, request, settings, reply, clock)
+
+    call = Call("test", reply.stopping, ask, made.append)
     once = RetryPolicy(1, settings.retry_wait_s, settings.max_retry_wait_s, settings.max_retry_wait_s)
     try:
         await Caller(once, clock, Budget()).call(pool.access(ref.label, ref.model), check_request(ref), call)
     finally:
         reply.end()
-    return call.made[-1]
+    return made[-1]
 
 
 async def check_models(

@@ -24,7 +24,6 @@ from storage.errors import StorageError
 log = logging.getLogger(__name__)
 
 AGAIN_S = 0.25
-"""Seconds between two tries to get a lock."""
 LOOK_S = 1.0
 """How often the process that fetches a reply checks whether the participant has stopped it through another one."""
 Key: TypeAlias = tuple[str, str, str]
@@ -32,8 +31,6 @@ Key: TypeAlias = tuple[str, str, str]
 
 
 class LoadedState(Protocol):
-    """A session as it was read."""
-
     @property
     def study(self) -> Study: ...
     @property
@@ -60,10 +57,10 @@ async def no_lock(key: Key, known: PendingReply) -> AsyncIterator[PendingReply |
 
 
 class ReplyLocks:
-    """The locks of one of several processes. `afresh` reloads a session and requests its pending replies."""
+    """The locks of one of several processes. `reload` reloads a session and requests its pending replies."""
 
-    def __init__(self, claims: AdvisoryLocks, afresh: Callable[[str], Awaitable[LoadedState | None]]) -> None:
-        self._claims, self._afresh = claims, afresh
+    def __init__(self, claims: AdvisoryLocks, reload: Callable[[str], Awaitable[LoadedState | None]]) -> None:
+        self._claims, self._reload = claims, reload
         self._away = False
 
     @asynccontextmanager
@@ -83,7 +80,7 @@ class ReplyLocks:
             given = await asyncio.wrap_future(self._claims.acquire(*key))
         except StorageError as error:
             if not self._away:
-                log.error("no reply can be asked for, as no claim can be had: %s", error)
+                log.error("cannot request a reply: failed to acquire the advisory lock: %s", error)
             self._away = True
             return False
         self._away = False
@@ -91,7 +88,7 @@ class ReplyLocks:
 
     async def _owed(self, key: Key) -> PendingReply | None:
         stream, *place = key
-        found = await self._afresh(stream)
+        found = await self._reload(stream)
         if found is None:
             return None
         jobs = (
@@ -106,4 +103,4 @@ class ReplyLocks:
         while True:
             await asyncio.sleep(LOOK_S)
             with suppress(StorageError):  # the next write will report it
-                await self._afresh(stream)
+                await self._reload(stream)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass, field, replace
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.backends.base import (
@@ -16,7 +16,7 @@ from app.backends.base import (
 )
 from app.backends.guard import ReplyLimits, guarded_stream
 from app.backends.registry import asks_servers
-from app.calls.caller import Attempt, Caller, Result
+from app.calls.caller import Attempt, Call, Caller, Result
 from app.calls.model_pool import ModelAccess
 from app.calls.retry import LEAK
 from app.clock import Clock
@@ -135,59 +135,35 @@ class ReplyContext:
         return self.caller.clock
 
 
-@dataclass(slots=True)
-class _ReplyCall:
-    """A reply that a participant waits for, from a model or one of its fallbacks."""
-
-    means: ReplyContext
-    study: Study
-    reply: ReplyBuffer
-    made: list[Attempt] = field(default_factory=list)
-
-    @property
-    def who(self) -> str:
-        return self.means.session
-
-    def is_over(self) -> bool:
-        return self.reply.stopped
-
-    def wanted(self) -> AbstractAsyncContextManager[None]:
-        return self.reply.stopping.heeded()
-
-    async def ready(self) -> None:
-        async with self.reply.stopping.heeded():
-            await self.means.before(self.study)
-
-    async def ask(self, backend: Backend, request: Request, *, last: bool) -> Result:
-        result = await stream_reply(backend, request, self.means.limits, self.reply, self.means.clock)
-        if (
-            self.study.file.on_identity_leak == "regenerate"
-            and result.error is None
-            and not last
-            and not self.reply.stopped
-        ):
-            return _unless_it_leaks(result, self.study)
-        return result
-
-    def record(self, attempt: Attempt) -> None:
-        self.made.append(attempt)
-        self.means.record(attempt)
-
-
 async def ask_with_retries(
     means: ReplyContext, study: Study, job: Data, seed: str, reply: ReplyBuffer
 ) -> list[Attempt]:
     """All attempts, at least one, each recorded when it ends. The last has the reply, or its error if all failed."""
-    call = _ReplyCall(means, study, reply)
+    made: list[Attempt] = []
+
+    async def ready() -> None:
+        async with reply.stopping.heeded():
+            await means.before(study)
+
+    async def ask(backend: Backend, request: Request, last: bool) -> Result:
+        result = await stream_reply(backend, request, means.limits, reply, means.clock)
+        regenerates = study.file.on_identity_leak == "regenerate" and not last and not reply.stopped
+        return _unless_it_leaks(result, study) if regenerates and result.error is None else result
+
+    def record(attempt: Attempt) -> None:
+        made.append(attempt)
+        means.record(attempt)
+
+    call = Call(means.session, reply.stopping, ask, record, ready)
     for name in (job["model"], *study.model(job["model"]).fallback):
         request = request_for(study, job, name, seed)
         attempt = await means.caller.call(means.access(study, name), request, call)
         if attempt is None:  # stopped before the first call, or in the pause before a retry
             stopped = Result("", StreamEnd(STOPPED), means.clock.now_us(), 0, error=empty_reply_error())
-            call.record(Attempt(name, len(call.made) + 1, request, stopped, None))
+            record(Attempt(name, len(made) + 1, request, stopped, None))
         if attempt is None or attempt.result.error is None or reply.stopped:
             break
-    return call.made
+    return made
 
 
 def _unless_it_leaks(result: Result, study: Study) -> Result:

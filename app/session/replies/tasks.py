@@ -69,7 +69,6 @@ class ReplyTasks:
         return running.reply if running is not None else None
 
     async def settled(self, stream: str) -> None:
-        """Wait until no reply of a session is in progress."""
         tasks = [running.task for (owner, *_), running in self._running.items() if owner == stream]
         if tasks:
             await asyncio.wait(tasks)
@@ -88,7 +87,7 @@ class ReplyTasks:
                 if found is not None:
                     await self._ask(key[0], found, reply)
         except StorageError:
-            log.exception("session %s: a reply could not be asked for; it stays owed", key[0])
+            log.exception("session %s: failed to request a reply; it remains pending", key[0])
         finally:
             self._running.pop(key, None)
             reply.end()

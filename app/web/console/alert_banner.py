@@ -20,13 +20,10 @@ STALE_S = 600
 
 
 class AlertBanner:
-    """Shown on every page while there is an alert. It refreshes itself."""
-
     def __init__(self, desk: ConsoleContext) -> None:
         self._desk = desk
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         with gr.Row(elem_id="alerts", visible=False) as self._row:
             self._list = gr.HTML(elem_id="alerts-list", padding=False, apply_default_css=False)
             self._seen = gr.Button("Mark as seen", elem_id="alerts-seen", size="sm", scale=0)
@@ -37,7 +34,6 @@ class AlertBanner:
         self._desk.bind(self._seen.click, self._mark, [self._shown], self.outputs)
 
     def paint(self) -> Mapping[Any, Any]:
-        """The updates that show the alerts as they are now."""
         alerts = [alert for alert in open_alerts(self._desk.database) if alert.seen_us is None]
         console = "."  # links within the console
         shown = [(*explained(one), since(one), link(one.key, console), one) for one in alerts]

@@ -66,7 +66,6 @@ class Authentication:
         ]
 
     def visitor(self, request: Request) -> CurrentUser | None:
-        """The user of a request by its cookie, or None; reads the database."""
         account = self._accounts.logins.visitor(request.cookies.get(self.cookie, ""))
         return CurrentUser(account.name, account.role, account.login) if account else None
 
@@ -91,7 +90,6 @@ class Authentication:
             return self._login_page(request, 401, str(refused), form)
 
     async def log_out(self, request: Request) -> Response:
-        """End the login and delete its cookie."""
         await asyncio.to_thread(self._accounts.logins.log_out, request.cookies.get(self.cookie, ""))
         response = RedirectResponse("/login", 303)
         self._set(response, self.cookie, None)
@@ -107,12 +105,10 @@ class Authentication:
         return response
 
     async def welcome(self, request: Request) -> Response:
-        """The form for an invited user."""
         role = await asyncio.to_thread(self._accounts.invitations.role, request.path_params["token"])
         return self._welcome_page(request, role) if role else _spent()
 
     async def accept(self, request: Request) -> Response:
-        """Create the account of an invitation and log in."""
         token, form = request.path_params["token"], await _form(request)
         role = await asyncio.to_thread(self._accounts.invitations.role, token)
         if role is None:
@@ -130,7 +126,6 @@ class Authentication:
             return self._welcome_page(request, role, 422, str(refused), form)
 
     async def _begin(self, request: Request, form: Mapping[str, str], to: str) -> Response:
-        """Start a login, which replaces any that this browser had."""
         address = request.client.host if request.client else "unknown"
         name, password = form.get("name", ""), form.get("password", "")
         browser = self._browsers.read(request, name)
@@ -187,7 +182,6 @@ class Authentication:
 
 
 async def _form(request: Request) -> dict[str, str]:
-    """The fields of a posted form; empty if the body is not a form."""
     try:
         return dict(parse_qsl((await request.body()).decode("ascii", "replace"), True, max_num_fields=MOST_FIELDS))
     except ValueError:

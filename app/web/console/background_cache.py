@@ -17,7 +17,6 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 EVERY_S = 30.0
 MOST = 32
-"""The size of the cache; the least recently used results are dropped first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,6 @@ class StaleWhileRevalidate(Generic[Key, Value]):
             return CachedResult(kept.value, kept.as_of_us, kept.future is not None)
 
     def _collect(self, kept: _CacheEntry[Value]) -> None:
-        """Store the result of a finished computation."""
         if kept.future is None or not kept.future.done():
             return
         done, kept.future = kept.future, None

@@ -26,7 +26,6 @@ PAGE: Spec = {
 
 
 def chart_or_note(spec: Spec) -> PlotData:
-    """A chart for gr.Plot."""
     return PlotData(type="altair", plot=orjson.dumps({**spec, **PAGE}).decode())
 
 
@@ -35,7 +34,6 @@ SERIES = {"arrived": "started", "completed": "completed"}
 
 
 def arrivals_chart(buckets: Sequence[HourCount]) -> tuple[PlotData, PlotData]:
-    """The two charts."""
     each, total = [], []
     for name, words in SERIES.items():
         so_far = 0

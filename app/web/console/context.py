@@ -62,7 +62,6 @@ class ConsoleContext:
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
 
     def names(self) -> list[str]:
-        """The names of all studies: those in the database, and the drafts."""
         return sorted({*self.studies.names(), *self.drafts.names()})
 
     def study(self, name: str) -> Study | None:
@@ -73,15 +72,12 @@ class ConsoleContext:
             return None
 
     def audit(self, visitor: CurrentUser, what: str, about: str = "") -> None:
-        """Add an entry to the audit log."""
         self.accounts.record(visitor.name, what, about)
 
     def notify(self, text: str, kind: Literal["good", "warn", "bad"] = "good") -> dict[Component, Any]:
-        """The update that shows a note."""
         return {self.note: _note(text, kind)}
 
     def html(self, template: str, **values: Any) -> str:
-        """Render a template of the console."""
         return _TEMPLATES.get_template(template).render(values)
 
     def bind(

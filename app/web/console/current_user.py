@@ -12,8 +12,6 @@ VISITOR = "parley.visitor"
 
 @dataclass(frozen=True, slots=True)
 class CurrentUser:
-    """A researcher who is logged in."""
-
     name: str
     role: Role
     login: str = field(default="", repr=False, compare=False)

@@ -57,19 +57,16 @@ ANOTHERS = "This link belongs to another account. Create your own export on the 
 
 
 class _Stopped(Exception):
-    """The export is stopped, because no page waits for it."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A finished export and how it is fetched."""
-
     visitor: str
     token: str
     path: Path
     name: str
     about: str
-    """A description of its content."""
     sessions: int
     bytes: int
     sha256: str
@@ -131,19 +128,16 @@ class Downloads:
             return job
 
     def stop(self, visitor: CurrentUser) -> None:
-        """Stop this visitor's export."""
         with self._lock:
             if visitor.name in self._jobs:
                 self._jobs[visitor.name].stopped = True
 
     def links(self, visitor: CurrentUser) -> list[Link]:
-        """This user's valid links, newest first."""
         self.sweep()
         with self._lock:
             return [link for link in reversed(self._links.values()) if link.visitor == visitor.name]
 
     def sweep(self) -> None:
-        """Delete what has expired."""
         now_us = self._clock.now_us()
         with self._lock:
             old = [key for key, link in self._links.items() if link.until_us <= now_us]
@@ -152,7 +146,6 @@ class Downloads:
             path.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Stop every export and delete every file."""
         with self._lock:
             for job in self._jobs.values():
                 job.stopped = True
@@ -167,7 +160,6 @@ class Downloads:
             self._own.release()
 
     def route(self) -> Route:
-        """Where links lead to."""
         return Route("/download/{token}", self._fetch, methods=["GET", "HEAD"])
 
     async def _fetch(self, request: Request) -> Response:
@@ -208,7 +200,6 @@ class Downloads:
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
-        """A private folder, which is deleted afterwards."""
         with self._lock:
             if self._own is None:
                 self._root = Path(mkdtemp(prefix=PREFIX))
@@ -222,8 +213,6 @@ class Downloads:
             shutil.rmtree(own, ignore_errors=True)
 
     def _packed(self, database: Database, job: DownloadJob, folder: Path) -> tuple[Path, int]:
-        """The export's zip and how many sessions it holds."""
-
         def on_rows(path: str, rows: int) -> None:
             job.file, job.rows = path, rows
             if job.stopped or self._clock.now_us() - job.asked_us > PATIENCE_S * SECOND_US:
@@ -238,7 +227,6 @@ class Downloads:
         return packed, sessions
 
     def offer_person(self, visitor: CurrentUser, name: str, about: str, data: Mapping[str, Any]) -> Link:
-        """The link to one person's data as a zip file."""
         try:
             with self._folder() as folder:
                 with create(folder / name) as file:
@@ -250,7 +238,6 @@ class Downloads:
     def _keep(
         self, visitor: CurrentUser, about: str, made: tuple[Path, int], stopped: Callable[[], bool] = lambda: False
     ) -> Link:
-        """Give a file its link, and let it expire."""
         packed, sessions = made
         key = secrets.token_urlsafe(16)
         link = Link(

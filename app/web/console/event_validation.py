@@ -49,7 +49,6 @@ class EventValidation:
         self._blocks = blocks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let it through, or answer it here."""
         if scope["type"] != "http" or scope["path"] != EVENTS or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return

@@ -18,7 +18,6 @@ WHOSE: Mapping[str, str] = {
     Origin.PILOT: "Pilot",
     Origin.REHEARSAL: "Rehearsal",
 }
-"""Labels of the session origins."""
 
 
 def origin(name: str) -> str:
@@ -27,7 +26,6 @@ def origin(name: str) -> str:
 
 
 def format_time(at_us: int | None) -> str:
-    """A time, UTC: 2026-11-21 14:03."""
     return NOTHING if at_us is None else f"{datetime.fromtimestamp(at_us / SECOND_US, UTC):%Y-%m-%d %H:%M}"
 
 
@@ -48,7 +46,6 @@ def duration(seconds: float | None) -> str:
 
 
 def number(value: float | None, places: int = 0) -> str:
-    """A number with thousands separators."""
     return NOTHING if value is None else f"{value:,.{places}f}"
 
 
@@ -78,5 +75,4 @@ def _words(part: str) -> str:
 
 
 def percent(part: float | None, places: int = 0) -> str:
-    """A share of 1 as a percentage."""
     return NOTHING if part is None else f"{100 * part:.{places}f} %"

@@ -43,7 +43,6 @@ class KnownBrowsers:
             return ""
 
     def write(self, request: Request, response: Response, name: str) -> None:
-        """Make the browser known for an account, for a year from now."""
         browser_id = self.read(request, name) or secrets.token_urlsafe(ID_BYTES)
         response.set_cookie(
             self._named(name),

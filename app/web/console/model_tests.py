@@ -44,7 +44,6 @@ class ModelTests:
                 del self._running[visitor.name]
 
     def route(self) -> Route:
-        """The route that a page reads during a test."""
         return Route("/console/model-test", self._follow, methods=["GET"])
 
     async def _follow(self, request: Request) -> Response:

@@ -58,7 +58,6 @@ def _schema(_: Request) -> Response:
 
 
 def head() -> str:
-    """The console's script and styles."""
     first = ("console",)
     names = [*first, *sorted(path.stem for path in STATIC.glob("*.css") if path.stem not in first)]
     styles = "".join(f'<link rel="stylesheet" href="console/{name}.css">' for name in names)

@@ -33,7 +33,6 @@ class ReplayPlayer:
         self._desk, self._place, self._read = desk, place, read
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         with gr.Row(elem_id="session-player", visible=False) as self._row:
             self._play = gr.Button(PLAY, elem_id="session-play", size="sm", scale=0)
             self._speed = gr.Radio([*SPEEDS], value=AT_FIRST, label="Speed", elem_id="session-speed", scale=0)
@@ -48,7 +47,6 @@ class ReplayPlayer:
         on(self._timer.tick, self._next, [self._place.tab, *here, *playing], self.outputs, quiet=True)
 
     def show(self, session: SessionRecord) -> Updates:
-        """The last moment of a session, not playing."""
         count = len(session.events)
         slider = gr.update(maximum=max(2, count), value=count)
         return {
@@ -59,7 +57,6 @@ class ReplayPlayer:
         }
 
     def nothing(self, page: str = "") -> Updates:
-        """No session to play, with a text in place of its page."""
         return {**self._still(), self._row: gr.update(visible=False), self._page: page, self._slider: gr.skip()}
 
     def _still(self) -> dict[Component, Any]:

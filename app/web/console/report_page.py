@@ -26,12 +26,9 @@ NOT_FOUND, NOT_YET, LOCKED = 404, 202, 403
 OLD_US = 300_000_000
 """A report that is older than this is not shown while a newer one is computed."""
 Key = tuple[str, str]
-"""A study and an origin."""
 
 
 def route(desk: ConsoleContext, workers: Executor | None = None) -> Route:
-    """The page."""
-
     def compute(key: Key) -> str:
         return html(build_report(desk.database, *key, desk.clock.now_us()))
 

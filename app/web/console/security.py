@@ -24,19 +24,16 @@ from problems.pictures import MOST_BYTES
 
 MOST_BODY = 1024 * 1024
 LARGER: Mapping[str, int] = {"/console/picture": MOST_BYTES}
-"""The largest bodies of the routes that take larger ones, in bytes."""
 OPEN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(r"/login|/welcome/[\w-]{1,100}|/known/[\w.-]{1,300}|/healthz"),
     "POST": re.compile(r"/login|/welcome/[\w-]{1,100}"),
 }
-"""The routes that need no login."""
 KNOWN: Mapping[str, re.Pattern[str]] = {
     "GET": re.compile(
         r"/|/(console|parley)/[\w.-]+|/picture/[0-9a-f]{64}|/(download|report)/[\w./=~-]{1,500}|" + ASKED
     ),
     "POST": re.compile("/logout|/console/picture|" + EVENTS),
 }
-"""The further routes for logged-in users."""
 FOREVER = b"private, max-age=31536000, immutable"
 
 
@@ -51,7 +48,6 @@ class ConsoleSecurity:
         self._elsewhere = ThrottledWarning(ELSEWHERE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
         elif scope["type"] == "http":

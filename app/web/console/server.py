@@ -46,8 +46,6 @@ def build_console(settings: Settings, database: Database, clock: Clock | None = 
 
 
 def build_app(desk: ConsoleContext, login: Sequence[BaseRoute] = ()) -> Starlette:
-    """The console with these routes for the `login`, without the security middleware."""
-
     @asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         yield

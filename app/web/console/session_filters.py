@@ -66,7 +66,6 @@ class Filters:
 
 
 def choices(words: Iterable[str], anything: str) -> list[tuple[str, str]]:
-    """The choices of a filter: pairs of a label and a value."""
     return [(anything, ANY), *((word.replace("_", " "), word) for word in words)]
 
 
@@ -100,7 +99,6 @@ def parse_filters(sent: Mapping[str, Any]) -> Filters:
 
 
 def _shown(name: str, value: str) -> str:
-    """The label of a filter's value."""
     labels = {"origin": ORIGIN_CHOICES, "stands": STATUS_CHOICES}.get(name, [])
     return next((label for label, choice in labels if choice == value), value.replace("_", " ").replace("=", ": ", 1))
 

@@ -32,7 +32,6 @@ from storage.registers.studies import StoredPicture
 from storage.reports.sessions import SessionRecord
 
 FONTS = re.compile(r"@font-face \{[^}]*\}")
-"""The parts of a style that would load a font."""
 PICTURE = re.compile(r'(?<=<img src=")picture/([0-9a-f]{64})(?=")')
 """The address of a picture as `app.rendering.markdown` writes it."""
 PARTS = ("head", "left", "talk", "chat", "side")
@@ -79,8 +78,6 @@ def inert_page(
 
 
 def _inlined(picture: Callable[[str], StoredPicture | None], html: str) -> str:
-    """A part of the page with its pictures as data URIs."""
-
     def uri(match: re.Match[str]) -> str:
         found = picture(match[1])
         return f"data:{found.type};base64,{base64.b64encode(found.content).decode()}" if found else match[0]

@@ -12,8 +12,6 @@ SECOND_US = 1_000_000
 
 
 class _Signer(TimestampSigner):
-    """A signer that uses the given clock."""
-
     def __init__(self, *args: Any, clock: Clock, **options: Any) -> None:
         super().__init__(*args, **options)
         self._clock = clock

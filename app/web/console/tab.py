@@ -61,13 +61,10 @@ class Tab(Protocol):
     """A tab. It is created with the context and the position; `build` is called once, inside its place in the page."""
 
     name: str
-    """In the page's address: `?tab=monitoring`."""
     label: str
     outputs: list[Component]
     """The components that `paint` may update."""
 
-    def build(self) -> None:
-        """Create the components and wire their events."""
+    def build(self) -> None: ...
 
-    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]:
-        """The updates that show the current state."""
+    def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Component, Any]: ...

@@ -77,7 +77,6 @@ class BudgetedRenderer:
         return replace(said, text=self.light(said.text))
 
     def _chat(self, chat: ChatView) -> ChatView:
-        """The chat within the budget: its rounds if it has columns, otherwise its messages."""
         messages = () if chat.columns else tuple(self._message(said) for said in chat.messages)
         return replace(chat, messages=messages, rounds=tuple(self._round(one) for one in chat.rounds))
 

@@ -63,7 +63,6 @@ NO_PERSON = frozenset(
 )
 """Names that end as an id's do, and are not a person's."""
 PERSONS = ("participant", "subject", "worker", "respondent", "panelist", "prolific", "mturk", "sona")
-"""Words in the names of persons' ids."""
 UNACCEPTED = "assignmentidnotavailable"
 """MTurk's value of `assignmentId` where the task is only previewed, without case and separators."""
 EMPTY = frozenset(
@@ -80,7 +79,6 @@ _TOKEN = re.compile(r"[0-9a-f]{24}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=
 """What looks like an id: Prolific's 24 hexadecimal digits, a UUID, ten or more letters and digits."""
 _QUESTION_MARK = re.compile(r"\?([A-Za-z][\w.-]*)=")
 _REPORTED = re.compile(r"[A-Za-z][A-Za-z_.-]{0,29}\d{0,2}")
-"""Names of parameters that may be reported; others could be ids themselves."""
 _LAST_WORD_ID = re.compile(r"(?i:(^|[\W_])[pu]?id$)|[a-z]P?I[Dd]$|(?i:[gu]uid$)")
 
 
@@ -102,7 +100,6 @@ class LinkIds:
 
 
 def is_unaccepted(items: Iterable[tuple[str, str]]) -> bool:
-    """Whether a link is MTurk's preview, for a worker who has not accepted the task yet."""
     return any(_plain(_unwrapped(value)) == UNACCEPTED for name, value in items for _, value in _split(name, value))
 
 
@@ -157,7 +154,6 @@ def _groups(wanted: Recruitment) -> Iterator[Mapping[str, str]]:
 
 
 def _by_name(names: Mapping[str, Sequence[str]], recruiters: Sequence[str]) -> Mapping[str, str]:
-    """The first of these recruiters for each name."""
     found: dict[str, str] = {}
     for by in recruiters:
         for name in names[by]:
@@ -166,7 +162,6 @@ def _by_name(names: Mapping[str, Sequence[str]], recruiters: Sequence[str]) -> M
 
 
 def _one_of(values: Sequence[tuple[str, str]]) -> str | UnreadableId:
-    """The one id that these parameters give."""
     found = dict.fromkeys(id_ for _, value in values if (id_ := clean_id(value)))
     name = _reported(values[-1][0])
     if len(found) > 1:
@@ -196,7 +191,6 @@ def _lookalikes(given: Sequence[tuple[str, str]]) -> Iterator[UnreadableId]:
 
 
 def _is_unfilled(value: str) -> bool:
-    """Whether a value is empty, or a placeholder that the recruiter did not fill in."""
     text = _unwrapped(value)
     plain = _plain(text)
     names = (_plain(parameters.id) for parameters in RECRUITERS.values())
@@ -211,7 +205,6 @@ def _unwrapped(value: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A name without case and separators."""
     return re.sub(r"[\W_]", "", name).casefold()
 
 

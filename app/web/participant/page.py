@@ -33,7 +33,6 @@ window.parley?.begin();
 
 
 def build() -> gr.Blocks:
-    """The empty page."""
     blocks: gr.Blocks
     with gr.Blocks(title="Study", analytics_enabled=False, fill_width=True) as blocks:
         made: dict[str, gr.components.Component] = {"head": _html("head")}

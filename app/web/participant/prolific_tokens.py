@@ -27,7 +27,6 @@ from app.single_flight import SingleFlight
 ISSUER = "https://www.prolific.com"
 ALGORITHM = "RS256"
 WITHIN_S = 5.0
-"""The timeout for fetching the key set, in seconds."""
 FRESH_S = 24 * 3600.0
 """How long the key set is used before it is fetched again. Prolific recommends to fetch it daily."""
 AGAIN_S = 60.0
@@ -54,7 +53,6 @@ class ProlificTokens:
 
     @property
     def believed(self) -> bool:
-        """Whether the settings name any workspace whose tokens are accepted."""
         return bool(self._workspaces)
 
     async def read(self, token: str) -> Mapping[str, str] | KeysUnavailable:

@@ -29,12 +29,9 @@ from experiments.study.study import Study
 from storage.registers.participants import ParticipantId, Participants
 
 LAB = "p"
-"""The parameter of a personal link."""
 LAB_CHANNEL = "lab"
 SIGNATURE = "parley_sig"
-"""The parameter with the signature of a signed link."""
 TOKEN = "prolific_token"  # noqa: S105  (the name of a parameter)
-"""The parameter with Prolific's signed token."""
 Proof = Literal["none", "personal link", "signed link", "prolific token"]
 
 
@@ -71,7 +68,6 @@ class IdentityClaim:
 
     @property
     def proven(self) -> bool:
-        """Whether the identity is proven."""
         return self.proof != "none"
 
 
@@ -101,7 +97,6 @@ class Links:
         self._rehearsals = rehearsals
 
     async def claim(self, query: QueryParams, study: Study) -> IdentityClaim:
-        """The identity that a link to a study claims."""
         wanted, apart = study.file.recruitment, self._claim_apart(query, study)
         if apart is not None:
             return apart
@@ -157,7 +152,6 @@ class Links:
 
 
 def signed(people: Participants, study: Study, recruiter: str, id_: str) -> str:
-    """The query string of a signed link."""
     name = RECRUITERS[recruiter].id if recruiter in RECRUITERS else study.file.recruitment.id_parameter
     return urlencode({name: id_, SIGNATURE: people.signature(study.name, recruiter, id_)})
 

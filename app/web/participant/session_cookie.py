@@ -47,8 +47,6 @@ def session_of(request: Request) -> str:
 
 
 class SessionCookie:
-    """Signs and reads the participant's cookie: `secure` if browsers use https, and the path below which Parley is."""
-
     def __init__(self, secret: str, *, secure: bool, path: str = "/") -> None:
         self._signer = URLSafeSerializer(secret, salt="parley participant")
         self._framed = URLSafeSerializer(secret, salt="parley participant in a frame")
@@ -88,7 +86,6 @@ class SessionCookie:
         return str(self._framed.dumps(stream))
 
     def write(self, response: Response, stream: str, study: str = "", *, framed: bool = False) -> None:
-        """Set the cookies for a month: the browser's current session, and with `study` its session of that study."""
         signed = self.token(stream) if framed else self.signed(stream)
         for name in dict.fromkeys((self._named("", framed), self._named(study, framed))):
             response.set_cookie(
@@ -105,7 +102,6 @@ class SessionCookie:
                 response.raw_headers.append((name_of_header, value + PARTITIONED))
 
     def signed(self, stream: str) -> str:
-        """The value of a session's cookie."""
         return str(self._signer.dumps(stream))
 
     def write_test(self, response: Response) -> None:

@@ -61,7 +61,6 @@ class Tickets:
         self._signer = _LinkSigner(secret, "parley ticket", DAY_S)
 
     def new(self, study: str, *, with_cookie: bool = False) -> str:
-        """A ticket for one session of a study; `with_cookie` says that a cookie was set together with it."""
         return self._signer.token([study, secrets.token_urlsafe(16), with_cookie])
 
     def session(self, ticket: str, study: str) -> str:
@@ -84,11 +83,9 @@ class TrialLinks:
         }
 
     def links(self, study: str, address: str) -> list[tuple[str, str]]:
-        """The links of a study on a server, each with its label."""
         return [(LABELS[trial], self.link(trial, study, address)) for trial in TRIALS_LAST_S]
 
     def link(self, trial: Trial, study: str, address: str) -> str:
-        """A link that is valid from now on."""
         return f"{address}/s/{study}?{PARAMETERS[trial]}={self._signers[trial].token(study)}"
 
     def read(self, query: Mapping[str, str], study: str) -> tuple[Trial | None, bool]:
@@ -106,11 +103,9 @@ class PreviewLinks:
         self._signer = _LinkSigner(secret, "parley preview", HOUR_S)
 
     def link(self, address: str, stream: str) -> str:
-        """The address of a session's preview on the participants' server."""
         return f"{address}/walk/{self._signer.token(stream)}"
 
     def stream(self, token: str) -> str | None:
-        """The stream of the session in a link; None if the link is expired or invalid."""
         stream = self._signer.read(token)
         return stream if isinstance(stream, str) else None
 
@@ -130,12 +125,10 @@ class RehearsedVisitor:
 
     @property
     def stream(self) -> str:
-        """The stream of the session, the same each time."""
         return str(uuid5(NAMESPACE_URL, f"parley:rehearsal:{self.study}:{self.name}"))
 
     @property
     def person(self) -> ParticipantId | None:
-        """The identity under which the session is stored."""
         return ParticipantId(self.recruiter, self.id, f"{self.id}-submission") if self.recruiter else None
 
 
@@ -146,11 +139,9 @@ class RehearsalLinks:
         self._signer = _LinkSigner(secret, "parley rehearsal", HOUR_S)
 
     def path(self, visitor: RehearsedVisitor) -> str:
-        """The path and query of the visitor's start page."""
         return f"/s/{visitor.study}?{urlencode({REHEARSAL_PARAMETER: self.token(visitor)})}"
 
     def token(self, visitor: RehearsedVisitor) -> str:
-        """The signed token of a visitor, made now."""
         return self._signer.token(asdict(visitor))
 
     def read(self, token: str, study: str) -> RehearsedVisitor | None:
@@ -159,7 +150,6 @@ class RehearsalLinks:
         return visitor if visitor is not None and visitor.study == study else None
 
     def sent_by(self, request: Request) -> bool:
-        """Whether a rehearsed participant sent a request."""
         token = request.headers.get(REHEARSAL_HEADER)
         return token is not None and self._visitor(token) is not None
 

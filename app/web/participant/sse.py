@@ -60,7 +60,6 @@ class ReplyStream(Response):
         self._words, self._after, self._screen = words, after, screen
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send all events; after a disconnect the server drops them."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         if self._screen is not None:
             event = b"event: screen\ndata: " + self._screen + b"\n\n"

@@ -106,7 +106,6 @@ class StartPage:
         ]
 
     async def show(self, request: Request) -> Response:
-        """The start page with the study's title and a button, or the page that explains why there is none."""
         offer = await self._offered.get(request.path_params["study"])
         if offer is None:
             return not_found_page(request)
@@ -215,7 +214,6 @@ class StartPage:
         return why is not None and (who.rehearsed is None or why == BUDGET)
 
     def _inside(self, request: Request, live: LoadedSession, who: IdentityClaim) -> Response:
-        """Redirect to the page, with the session's cookie."""
         if request.headers.get("x-forwarded-proto") == "https" and not self._cookies.secure:
             self._not_secure.warn()
         framed = is_framed(request, live.study)
@@ -326,7 +324,6 @@ class StartPage:
 
 
 def _choices(request: Request, study: Study) -> list[dict[str, str]]:
-    """The study's languages, each with the link to this page in that language; empty if there is only one."""
     found = []
     for tag in study.file.offered if len(study.file.offered) > 1 else ():
         link = f"?{request.url.include_query_params(lang=tag).query}"
@@ -336,19 +333,16 @@ def _choices(request: Request, study: Study) -> list[dict[str, str]]:
 
 
 def _address(request: Request) -> str:
-    """The client's address, to which rate limits apply."""
     return request.client.host if request.client else "unknown"
 
 
 def unavailable_page(study: Study, language: str) -> Response:
-    """The page for an address from which too many sessions have started within an hour."""
     response = _around(study, "too_many_starts.html.j2", language, status=429)
     response.headers["retry-after"] = "600"
     return response
 
 
 def closed_page(study: Study, language: str) -> Response:
-    """The page for a study that admits no new participants at the moment."""
     return _around(study, "closed.html.j2", language)
 
 
@@ -364,7 +358,6 @@ def missing_id_page(study: Study, language: str, status: int = 403) -> Response:
 
 
 def unaccepted_page(study: Study, language: str) -> Response:
-    """The page for a worker at MTurk who only previews the task."""
     return _around(study, "accept_first.html.j2", language)
 
 
@@ -384,19 +377,16 @@ def _around(study: Study, template: str, language: str, status: int = 200, **mor
 
 
 def storage_error_page(language: str, note: str) -> Response:
-    """The page after an error on the server: advice, and the reference under which the log has the cause."""
     say = catalogue(language)
     return render_page("error.html.j2", language, status=503, title=say("Something went wrong"), note=note)
 
 
 def not_found_page(request: Request) -> Response:
-    """The page for an unknown address."""
     say = from_accept_language(request)
     return render_page("not_found.html.j2", say.tag, status=404, title=say("Page not found"))
 
 
 def no_studies_page(request: Request) -> Response:
-    """The page when no study is offered."""
     say = from_accept_language(request)
     return render_page("no_open_studies.html.j2", say.tag, title=say("No open study"))
 

@@ -58,14 +58,10 @@ class Fragment(NamedTuple):
     template: str
     about: tuple[Any, ...]
     values: Callable[[Draft], Mapping[str, Any]]
-    """Makes the template's values from the draft; called only when the part is rendered."""
     also: tuple[Any, ...] | None = None
-    """What else the HTML depends on, as a key for the cache; None if the HTML is not cached."""
     asks: bool = False
-    """Whether it has form fields."""
 
     def html(self, digest: str, study: StudyContext, draft: Draft) -> str:
-        """The part's HTML with its mark. Cached across participants, unless it depends on the draft."""
         about = (self.template, digest, study.language, study.pictures, study.dollar_maths, self.also)
         key = None if self.also is None or (self.asks and draft) else about
         with _LOCK:
@@ -81,7 +77,6 @@ class Fragment(NamedTuple):
 
 
 NOTHING = Fragment("empty.html.j2", (), lambda _: {}, ())
-"""A part that is absent."""
 
 
 def digest_of(screen: Screen, name: str, about: tuple[Any, ...]) -> str:
@@ -117,7 +112,6 @@ class TextFilters(NamedTuple):
     dollars: bool
 
     def markdown(self, text: str, *, copying: bool = True) -> Markup:
-        """A researcher's text as HTML."""
         copy = self.copy if copying else ""
         return Markup(markdown.html(text, dollars=self.dollars, copy=copy, pictures=self.pictures))  # noqa: S704
 
@@ -128,7 +122,6 @@ class TextFilters(NamedTuple):
         return Markup(shown)  # noqa: S704
 
     def line(self, text: str) -> Markup:
-        """A researcher's text as HTML within a line."""
         return Markup(markdown.line(text, dollars=self.dollars, pictures=self.pictures))  # noqa: S704
 
     def contact(self, text: str) -> Markup:
@@ -170,33 +163,24 @@ PAGE_WORDS: Mapping[str, str] = dict(re.findall(r'^  (\w+): "(.*)",$', _WORDS_JS
 
 
 class StudyContext(NamedTuple):
-    """What all screens of a session have in common."""
-
     title: str
     language: str = "en"
     contact: str = ""
     dollar_maths: bool = False
-    """Whether a single $ delimits maths."""
     pilot: bool = False
-    """Whether the session is a pilot."""
     paste: Paste = "allow"
-    """The study's default for pasting into boxes."""
     idle_s: float | None = None
     """After so many seconds without activity the page asks whether the participant is still there; None for never."""
     telemetry: bool = False
-    """Whether the page sends telemetry now."""
     pictures: PictureMap | None = None
-    """The pictures in the study's texts; None if there are none."""
     hidden_instruction: str = ""
     """The instruction for AI models beside boxes for long texts; empty if there is none."""
     honeypot: bool = False
-    """Whether forms have a box that people do not see."""
     embedded: bool = False
     """Whether the page stands in one of another site, which goes on when the study ends: then no link leaves it."""
 
     @property
     def words(self) -> Catalogue:
-        """Parley's own texts in the session's language."""
         return catalogue(self.language)
 
 
@@ -257,7 +241,6 @@ class PageUpdate(NamedTuple):
     """Whether the page has just been loaded, and its script still has English texts."""
     timing: Timing
     paste: Paste
-    """What pasting into the message box does."""
     note: str
     faults: Mapping[str, str]
     now_us: int
@@ -348,7 +331,6 @@ class ScreenView:
 
 
 def render_page(screen: Screen, *, study: StudyContext, **more: Any) -> PageUpdate:
-    """The updates for a screen; `more` are the arguments of `ScreenView.paint`."""
     return ScreenView(screen, study).paint(**more)
 
 
@@ -427,7 +409,6 @@ def _side(screen: Screen) -> Fragment:
 
 
 def _talk(screen: Screen, study: StudyContext) -> Fragment:
-    """The rounds of a conversation with several models."""
     chat = screen.panel.chat
     if chat is None or not chat.columns:
         return NOTHING
@@ -436,7 +417,6 @@ def _talk(screen: Screen, study: StudyContext) -> Fragment:
 
 
 def _chat(screen: Screen, study: StudyContext) -> Fragment:
-    """The messages of a conversation with one model."""
     chat = screen.panel.chat
     if chat is None or chat.columns:
         return NOTHING

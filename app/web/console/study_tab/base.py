@@ -33,8 +33,6 @@ Refresh: TypeAlias = Callable[[CurrentUser, str], Updates]
 
 @dataclass(frozen=True, slots=True)
 class StudyView:
-    """The current state of a study."""
-
     name: str
     operations: StudyStatus
     versions: tuple[StudyVersion, ...] = ()
@@ -45,7 +43,6 @@ class StudyView:
     checked: CheckResult | None = None
     """The result of checking the draft."""
     dataset: DatasetInfo | None = None
-    """The publication metadata of its data."""
 
     @property
     def state(self) -> str:
@@ -76,14 +73,11 @@ class StudySection(Protocol):
 
     outputs: list[Component]
 
-    def build(self) -> None:
-        """Create the components."""
+    def build(self) -> None: ...
 
-    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; whatever changes the study has these outputs, which `repaint` paints."""
+    def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None: ...
 
-    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """The updates that show the study."""
+    def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates: ...
 
 
 def state_of(status: StudyStatus) -> str:
@@ -117,14 +111,12 @@ def load_view(desk: ConsoleContext, name: str) -> StudyView:
 
 
 def check(desk: ConsoleContext, name: str, text: str) -> CheckResult:
-    """Check a draft's text as `parley check` does, and that it keeps the draft's name."""
     found = check_file(desk, name, text)
     faults = list(server_faults(found.study, desk.settings)) if found.study else []
     return with_issues(text, faults) if faults else found
 
 
 def check_file(desk: ConsoleContext, name: str, text: str) -> CheckResult:
-    """Check a draft's text without regard to the model servers that are set."""
     folder = desk.drafts.folder(name)
     beside = sorted((str(path), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.name != FILE)
     return _checked(text, folder, tuple(beside))

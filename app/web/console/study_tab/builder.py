@@ -121,7 +121,6 @@ class StudyBuilder:
         self._places: dict[str, list[Any]] = {part: [] for part in PARTS}
 
     def build(self) -> None:
-        """The form's parts, and beside them the check and the file."""
         with gr.Column(visible=False, elem_id="builder") as self.panel:
             gr.HTML(self._desk.html("builder_head.html.j2"), padding=False, apply_default_css=False)
             with gr.Row(elem_id="builder-row"):
@@ -295,7 +294,6 @@ asks for codes.</p>"
 
     @contextmanager
     def _shown(self, *, visible: bool = False) -> Iterator[Any]:
-        """What is shown only with certain answers."""
         with gr.Column(visible=visible, elem_classes="depends") as column:
             yield column
 
@@ -303,7 +301,6 @@ asks for codes.</p>"
 
     @property
     def outputs(self) -> list[Component]:
-        """What is painted with the rest of the tab."""
         return [self.panel]
 
     def wire(self, beside: StudiesBeside) -> None:
@@ -368,11 +365,9 @@ asks for codes.</p>"
         return _pairs(choices.server_choices(self._desk.settings.server_names))
 
     def _given(self, values: Sequence[Any]) -> dict[str, Any]:
-        """The values of the fields by their keys."""
         return dict(zip(self.fields, values, strict=True))
 
     def _depending(self) -> list[Component]:
-        """What an answer changes."""
         slots = [slot for slots in self._places.values() for slot in slots]
         own = [*slots, *self._prompts, *self._options, *self._correct, self._verdict, self._text]
         return [self._protocols_across, self._source, self._path, self._table, self._models_across, *own]
@@ -381,7 +376,6 @@ asks for codes.</p>"
         return lambda _, server: {hint: self._server_hint(text(server))}
 
     def _server_hint(self, server: str) -> str:
-        """What the model needs on its server, and whether it is set up here."""
         if not server:
             return ""
         backend, _, name = server.partition("@")
@@ -395,7 +389,6 @@ asks for codes.</p>"
         )
 
     def _refresh(self, given: Mapping[str, Any]) -> Updates:
-        """The file, its check, and which fields there are."""
         answers = answers_of(given)
         found = self._checked(answers)
         tree = outline(found.study) if found.study else ()
@@ -435,7 +428,6 @@ asks for codes.</p>"
         return replace(found, study=None, issues=(taken, *found.issues))
 
     def _draft(self, visitor: CurrentUser, answers: Answers) -> str:
-        """Make the draft; raises SettingsError for a name that cannot be had."""
         name = new_name(answers.name, self._desk.names())
         save_draft(self._desk.drafts.reserve(name) / FILE, self._checked(answers).text)
         self._desk.audit(visitor, "created a study with the builder", name)
@@ -460,7 +452,6 @@ asks for codes.</p>"
 
 
 def anchor(key: str) -> str:
-    """The id of a field on the page."""
     return f"b-{key.replace('.', '-')}"
 
 
@@ -482,7 +473,6 @@ def answers_of(given: Mapping[str, Any]) -> Answers:
 
 
 def _part(values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    """The values whose keys have this prefix, without it."""
     return {key.removeprefix(prefix): value for key, value in values.items() if key.startswith(prefix)}
 
 

@@ -57,7 +57,6 @@ class EditorSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The text, its errors, and the confirmation of publishing."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_classes="sure", elem_id="publishing") as self._sure:
             self._plan = gr.HTML(padding=False, apply_default_css=False)
@@ -86,7 +85,6 @@ class EditorSection:
         self.outputs = [self._none, *row, self._sure, self._plan, self.mark, self._hash]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; only owners may edit and publish."""
         on, study = self._desk.bind, self._place.study
 
         def go(visitor: CurrentUser, name: str, hash_: Any) -> Updates:
@@ -106,7 +104,6 @@ class EditorSection:
         on(self._yes.click, go, [study, self._hash], [*outputs, self._ask, self._sure], owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """The draft as it is saved."""
         text = seen.text
         mark = self._mark_of(seen.name, text or "")
         return {
@@ -208,5 +205,4 @@ class EditorSection:
 
 
 def fingerprint(text: str) -> str:
-    """What tells a text from others."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -65,7 +65,6 @@ class ItemsSection:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The upload, the columns, what was understood, and the pool."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_id="items") as self._all:
             upload = self._desk.html("items_upload.html.j2", endings=tuple(READERS), largest=LARGEST_BYTES)
@@ -84,7 +83,6 @@ class ItemsSection:
         self.outputs = [self._none, self._all, self._upload, self._remove, *panel, *self._pictures.outputs]
 
     def _build_table(self) -> None:
-        """What is shown of the chosen file."""
         with gr.Row(elem_id="items-files"):
             self._file = dropdown("File", elem_id="items-file")
             self._sheet = dropdown("Sheet", visible=False, elem_id="items-sheet")
@@ -110,7 +108,6 @@ class ItemsSection:
                 self._write = gr.Button("Write into the study", size="sm", variant="primary", elem_id="items-write")
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; only owners may change a draft."""
         on, study, file = self._desk.bind, self._place.study, self._file
 
         def write(visitor: CurrentUser, name: str, file: Any, pool: Any, *chosen: Any) -> Updates:
@@ -132,7 +129,6 @@ class ItemsSection:
         on(self._write.click, write, [study, file, self._pool, *self._parts], outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """The files of the draft; first the one that a pool reads."""
         if seen.text is None:
             none = self._desk.html("study_no_draft.html.j2", seen=seen)
             return {self._none: none, self._all: gr.update(visible=False)}
@@ -269,7 +265,6 @@ class ItemsSection:
         }
 
     def _discard(self, visitor: CurrentUser, name: str, file: Any) -> Updates:
-        """Remove a file of the draft."""
         written = self._desk.drafts.text(name)
         self._files(name).remove(text(file), pools_in(written))
         self._desk.audit(visitor, f"removed {text(file)}", name)
@@ -281,7 +276,6 @@ class ItemsSection:
         return self._results_of(visitor, name, items, table.columns)
 
     def _show(self, _: CurrentUser, name: str, file: Any, which: Any, *chosen: Any) -> Updates:
-        """An item as a participant sees it."""
         problems = self._items(name, text(file), chosen).problems
         number = text(which)
         if not number.isdecimal() or int(number) >= len(problems):

@@ -17,14 +17,11 @@ from problems.pictures import MOST_BYTES, MOST_PIXELS
 
 
 class DraftPictures:
-    """The part of the tab Items with a draft's pictures."""
-
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The upload, and the list."""
         self._upload = gr.HTML(elem_id="pictures", padding=False, apply_default_css=False)
         self.sent = gr.Button("Uploaded", visible="hidden", elem_id="pictures-sent")
         """Pressed by the page once the chosen pictures were sent."""
@@ -35,12 +32,10 @@ class DraftPictures:
         self.outputs = [self._upload, self._list, self._removal, self._which]
 
     def wire(self) -> None:
-        """Wire the events; only owners may change a draft."""
         on, study = self._desk.bind, self._place.study
         on(self._remove.click, self._discard, [study, self._which], self.outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, name: str) -> Updates:
-        """The pictures of a draft."""
         limits = {"endings": ENDINGS, "largest": MOST_BYTES, "pixels": MOST_PIXELS, "most": MOST_PICTURES}
         found = self._files(name).all()
         names = [one.name for one in found]
@@ -63,5 +58,4 @@ class DraftPictures:
 
 
 def _written(name: str) -> str:
-    """What a text says that shows a picture."""
     return f"![what it shows]({quote(name)})"

@@ -26,15 +26,12 @@ START = ("The beginning", "")
 
 
 class PreviewSection:
-    """The tab that creates preview links."""
-
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self._walks = PreviewLinks(desk.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The choice of version, step, condition and language; and the link."""
         self._about = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False, elem_classes="asks", elem_id="walk-form") as self._form:
             self._which = gr.Radio(
@@ -51,14 +48,12 @@ class PreviewSection:
         self.outputs = [self._about, self._form, self._which, self._step, self._where, self._language, self._link]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; only owners may create a preview."""
         place, on = self._place.study, self._desk.bind
         chosen = [self._which, self._step, self._where, self._language]
         on(self._which.input, self._choose, [place, self._which], [self._step, self._where, self._language], owner=True)
         on(self._go.click, self._walk, [place, *chosen], [self._link], owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """The choices for this study."""
         study = seen.written if seen.changed else seen.study
         both = seen.changed and seen.study is not None
         return {

@@ -38,15 +38,12 @@ CLOSED = "The study is closed. New participants cannot start; sessions in progre
 
 
 class RecruitmentSection:
-    """The tab that shows a study's status and changes it."""
-
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self._trials = TrialLinks(desk.secret)
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The status with its buttons, the participant links, the quotas and the flow."""
         self._head = gr.HTML(elem_id="study-head", padding=False, apply_default_css=False)
         with gr.Row(elem_classes="actions"):
             self._buttons = {
@@ -72,7 +69,6 @@ class RecruitmentSection:
         self.outputs = [*shown, self._form, self._where, self._most, self._tree]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the events; only owners may decide."""
         on, study = self._desk.bind, self._place.study
         for kind, button in self._buttons.items():
             on(button.click, self._decides(kind, repaint), [study], outputs, owner=True)
@@ -84,7 +80,6 @@ class RecruitmentSection:
         on(self._lift.click, self._caps(repaint, lift=True), [study, self._where, self._most], outputs, owner=True)
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """The current status, links and quotas."""
         # Of a study that no server offers nothing is to be decided, and no link leads anywhere.
         study = seen.study if seen.state != UNPUBLISHED else None
         fitting = seen.operations.allowed if study and visitor.owner else ()
@@ -122,8 +117,6 @@ class RecruitmentSection:
         return [(label, link, None if "%" in link else as_svg(link, f"QR code: {label}")) for label, link in found]
 
     def _decides(self, kind: Decision, repaint: Refresh) -> Callable[..., Updates]:
-        """The handler of a decision's button."""
-
         def decide(visitor: CurrentUser, name: str) -> Updates:
             study = self._desk.studies.newest(name)
             data = {"why": kind} if kind in ("paused", "closed") else {}

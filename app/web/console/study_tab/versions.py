@@ -19,26 +19,21 @@ SIGNS = {"+": "added", "-": "removed", "@": "place"}
 
 
 class VersionsSection:
-    """The tab that shows the versions."""
-
     def __init__(self, desk: ConsoleContext, place: TabLocation) -> None:
         self._desk, self._place = desk, place
         self.outputs: list[Component] = []
         self._drawn = lru_cache(maxsize=32)(self._draw)
 
     def build(self) -> None:
-        """The table of versions, and the changes and the file of one of them."""
         self._table = gr.HTML(elem_id="versions", padding=False, apply_default_css=False)
         self._which = dropdown(label="Version", visible=False, elem_id="version")
         self._one = gr.HTML(elem_id="version-shown", padding=False, apply_default_css=False)
         self.outputs = [self._table, self._which, self._one]
 
     def wire(self, outputs: Sequence[Component], repaint: Refresh) -> None:
-        """Wire the choice of a version."""
         self._desk.bind(self._which.input, self._show, [self._place.study, self._which], [self._one])
 
     def paint(self, visitor: CurrentUser, seen: StudyView) -> Updates:
-        """All versions, and the current one in full."""
         found = [(f"{version.version} ({version.hash[:HASH_CHARS]})", version.hash) for version in seen.versions]
         hash_ = found[0][1] if found else seen.study.hash if seen.study else ""
         return {

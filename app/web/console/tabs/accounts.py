@@ -18,7 +18,6 @@ from storage.accounts.roles import ROLES
 from storage.errors import AccountError
 
 PAGE = 30
-"""Entries of the audit log per page."""
 EVERYBODY = ("all accounts", "")
 """The value is empty, which no account's name can be."""
 
@@ -35,7 +34,6 @@ class AccountsTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         self._people = gr.HTML(elem_id="people", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="people-forms") as self._for_owners:
             self._make_inviting()
@@ -97,7 +95,6 @@ class AccountsTab:
         desk.bind(self._older.click, self._audit_entries, [self._who, self._before], self._audit_parts)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
-        """The accounts that the user may see, and the newest entries of the audit log."""
         return {
             **self._list(visitor),
             self._for_owners: gr.update(visible=visitor.owner),

@@ -29,13 +29,10 @@ from storage.datasets.exports.session_filter import SessionFilter, moment_of
 from storage.registers.origins import Origin
 
 ASK_S = 1.0
-"""How often the page asks for an export's progress."""
 MOST_CHARS = 160
-"""The most characters of a cell that a preview shows."""
 
 
 SCREENED = (("Leave as it is", ""), ("Find, and list the rows", "mark"), ("Find, and mask it", "mask"))
-"""The ways to screen free text for personal data."""
 
 
 PEEKED = (
@@ -45,8 +42,6 @@ PEEKED = (
 
 
 class ExportTab:
-    """Exports."""
-
     name = "export"
     label = "Export"
 
@@ -56,7 +51,6 @@ class ExportTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         self._none = gr.HTML(padding=False, apply_default_css=False)
         with gr.Column(visible=False) as self._all:
             self._make_form()
@@ -119,7 +113,6 @@ class ExportTab:
         desk.bind(self._timer.tick, self._progress, (), self._made, quiet=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
-        """The form for a study with its default choices."""
         found = export_options(self._desk.database, at.study)
         if not found.schemas:
             notice = self._desk.html("data_none.html.j2")
@@ -154,7 +147,6 @@ class ExportTab:
         return {self._preview: self._first_rows(visitor, request, preview(self._desk.database, request, text(file)))}
 
     def _make(self, visitor: CurrentUser, *values: Any) -> Mapping[Any, Any]:
-        """Start an export."""
         request = _export_request(*values)
         said = about(request, files(self._desk.database, request))
         desk = self._desk
@@ -172,7 +164,6 @@ class ExportTab:
         return self._progress(visitor)
 
     def _progress(self, visitor: CurrentUser) -> Mapping[Any, Any]:
-        """The progress of the running export, and the links to finished ones."""
         downloads = self._desk.downloads
         job, links = downloads.job(visitor), downloads.links(visitor)
         busy = job is not None and not job.done
@@ -184,7 +175,6 @@ class ExportTab:
         }
 
     def _offer(self, found: ExportOptions, origin: str, schema: str) -> dict[Any, Any]:
-        """The choices of origin and schema."""
         schemas = found.schemas.get(origin, ())
         named = [(f"{schema_title(name)} ({name})", name) for name in schemas]
         origins, origin_value = [(WHOSE[name], name) for name in found.schemas], origin if schemas else None
@@ -239,7 +229,6 @@ def _mode(screen: Any) -> Literal["", "mark", "mask"]:
 
 
 def _first(found: ExportOptions) -> tuple[str, str]:
-    """The default schema and origin."""
     origin, schemas = next(iter(found.schemas.items()))
     return schemas[0], origin
 
@@ -249,7 +238,6 @@ def _conditions(found: ExportOptions) -> list[str]:
 
 
 def _cells(found: FilePreview) -> list[list[str]]:
-    """The cells of a preview as shortened texts."""
     return [["" if cell is None else _short(str(cell)) for cell in row] for row in found.rows]
 
 

@@ -30,9 +30,7 @@ from storage.reports.analysis_data import data_version, origins_of
 from storage.reports.sessions import read_session
 
 LOOK_S = 4
-"""How often the open tab checks for newer evidence."""
 MOST = 200
-"""The most sessions that are listed."""
 WHY = "integrity"
 """How the reason of an exclusion begins, so that a plan with `exclude: [integrity]` foresees it."""
 CHOSEN = tuple(origin for origin in ORIGINS if origin != Origin.IMPORT)
@@ -40,14 +38,12 @@ DONE: Mapping[Kind, str] = {
     "excluded": "excluded a session on evidence of integrity",
     "included": "included a session again on evidence of integrity",
 }
-"""The action in the audit log."""
 NOTED: Mapping[Kind, str] = {
     "excluded": "Session {number} is excluded: the decision and its reason are recorded.",
     "included": "Session {number} is included again.",
 }
 PICKED = "(study, origin, every, _) => [study, origin, every, window.parleyConsole.picked ?? '']"
 Key = tuple[str, str]
-"""A study and an origin."""
 Updates = Mapping[Component, Any]
 
 
@@ -67,7 +63,6 @@ class IntegrityTab:
         )
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         with gr.Row(elem_id="integrity-bar"):
             choices = [(WHOSE[origin], origin) for origin in CHOSEN]
             self._origin = gr.Radio(choices, label="Session origin", elem_id="integrity-origin", container=False)
@@ -118,7 +113,6 @@ class IntegrityTab:
         return {**self._listed(visitor, study, origin, every), **self._no_session()}
 
     def _again(self, visitor: CurrentUser, study: str, origin: str, every: bool, tab: str, shown: str) -> Updates:
-        """Newer evidence than the page shows; nothing if another tab is open."""
         if tab != self.name:
             return {self._timer: gr.update(active=False)}
         seen = self._evidence(study, origin)
@@ -227,12 +221,10 @@ def _alarms(found: IntegrityFindings, whose: str, name: str) -> tuple[str, str]:
 
 
 def _number(number: Any) -> int:
-    """A session's number from the browser; 0, which no session has, for anything else."""
     return (
         int(number) if isinstance(number, str) and number.isascii() and number.isdecimal() and len(number) < 10 else 0
     )
 
 
 def _mark_of(study: str, origin: str, seen: CachedResult[IntegrityFindings]) -> str:
-    """Identifies what the tab shows."""
     return f"{study} {origin} {seen.as_of_us} {seen.busy}"

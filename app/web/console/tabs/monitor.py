@@ -57,7 +57,6 @@ class MonitorTab:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         self._origin = gr.Radio(
             label="Session origin",
             choices=[(WHOSE[name], name) for name in ORIGINS],
@@ -143,7 +142,6 @@ class MonitorTab:
         return {self._most: gr.update(value=next((quota.max for quota in held if quota.where == where), None))}
 
     def _limit(self, visitor: CurrentUser, study: str, origin: Any, cell: Any, most: Any) -> Mapping[Component, Any]:
-        """Set the quota of a condition."""
         found = self._desk.studies.newest(str(study))
         where = where_of(found, cell)
         wanted = _count(most)
@@ -193,7 +191,6 @@ def _outcomes(seen: StudyMonitor) -> list[tuple[str, int]]:
 
 
 def _origin_of(desk: ConsoleContext, study: Study) -> str:
-    """The default origin; pilot sessions only while the study is in pilot, a rehearsal never."""
     if operations_of(desk.database, study.name).pilot:
         return Origin.PILOT
     found = first_origin(desk.database, study.name, ORIGINS)

@@ -32,16 +32,12 @@ from storage.reports.analysis_data import data_version, origins_of
 
 MOST_REASON = 500
 LOOK_S = 4
-"""How often the open tab checks for newer results."""
 MOST = 14
 """The number of figures of a study that records every schema, without those of its surveys."""
 Key = tuple[str, str]
-"""A study and an origin."""
 
 
 class ResultsTab:
-    """The results of a study, by session origin."""
-
     name = "results"
     label = "Results"
 
@@ -88,7 +84,6 @@ class ResultsTab:
         self._wire()
 
     def _figure(self, number: int) -> tuple[gr.HTML, gr.Plot, gr.HTML]:
-        """A heading, a plot and a table."""
         heading = gr.HTML(elem_id=f"results-title-{number}", visible=False, padding=False, apply_default_css=False)
         with gr.Row(elem_classes="results-figure"):
             plot = gr.Plot(elem_id=f"results-plot-{number}", visible=False, show_label=False, container=False)
@@ -207,7 +202,6 @@ class ResultsTab:
 
 
 def _valid_origin(origin: str | None) -> str:
-    """A valid origin, whatever the browser sent."""
     return origin if origin and origin in WHOSE else ORIGINS[0]
 
 
@@ -217,5 +211,4 @@ def _origins(found: Collection[str]) -> tuple[str, ...]:
 
 
 def _mark_of(study: str, origin: str, seen: CachedResult[Results]) -> str:
-    """Identifies what the tab shows."""
     return f"{study} {origin} {seen.as_of_us} {seen.busy}"

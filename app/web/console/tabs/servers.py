@@ -40,7 +40,6 @@ class ServersTab:
         self.outputs: list[Any] = []
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         self._list = gr.HTML(elem_id="servers", padding=False, apply_default_css=False)
         with gr.Row(visible=False, elem_classes="people-forms") as self._forms:
             with gr.Column(elem_classes="sheet"):
@@ -81,7 +80,6 @@ class ServersTab:
         desk.bind(self._remove.click, self._drop, [self._old, self._sure], changed, owner=True)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Mapping[Any, Any]:
-        """The servers, and empty forms."""
         return {**self._shown(visitor), self._forms: gr.update(visible=visitor.owner)}
 
     def _shown(self, visitor: CurrentUser) -> dict[Any, Any]:
@@ -145,7 +143,6 @@ class ServersTab:
 
 
 def _line(server: SavedServer) -> str:
-    """A model of a study on a server, in YAML."""
     provider = PROVIDERS.get(server.kind)
     model = (
         {"model": provider.model} | ({"options": dict(provider.options)} if provider.options else {})

@@ -40,7 +40,6 @@ from storage.reports.sessions import SessionQuery, SessionRecord, cells_of, coun
 from storage.schemas.registry import released
 
 MOST_ROWS = 100
-"""The most rows of an imported table that are shown."""
 MOST_CELL_CHARS = 300
 HOW: Mapping[str, str] = {
     "missed": "Did not pass, and tried again or was warned.",
@@ -55,7 +54,6 @@ DONE: Mapping[Kind, str] = {
     "excluded": "excluded a session",
     "included": "included a session again",
 }
-"""The action in the audit log."""
 NOTED: Mapping[Kind, str] = {
     "noted": "The note on session {number} is saved.",
     "excluded": "Session {number} is excluded.",
@@ -66,8 +64,6 @@ Updates = Mapping[Component, Any]
 
 
 class SessionsTab:
-    """The sessions of a study, and the one that is open."""
-
     name = "sessions"
     label = "Sessions"
 
@@ -78,7 +74,6 @@ class SessionsTab:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """Create the components and wire their events."""
         self._build_filters()
         with gr.Row(elem_id="sessions-columns"):
             with gr.Column(elem_id="sessions-left", min_width=380, scale=5):
@@ -172,7 +167,6 @@ class SessionsTab:
             on(pressed, act, [*here, self._said, *filters], after)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
-        """The newest sessions of a study, and the one that is open."""
         cells = cell_choices(cells_of(self._desk.database, at.study))
         return {
             **self._list_all(visitor, at.study),
@@ -299,7 +293,6 @@ class SessionsTab:
         }
 
     def _export_person(self, visitor: CurrentUser, study: str, number: str) -> Updates:
-        """A link to all that is stored of the person of a session."""
         desk, entry = self._desk, self._read(study, _number(number) or 0).entry
         found = person_of_session(desk.database, desk.participants, entry.stream)
         data = person_data(desk.database, desk.participants, found, desk.clock.now_us())
@@ -347,10 +340,8 @@ def _first_filters() -> tuple[str, ...]:
 
 
 def _mark(sent: Sequence[Any]) -> str:
-    """The filters of the list that is shown, as the page keeps them."""
     return json.dumps(sent)
 
 
 def _number(text: str) -> int | None:
-    """A session's number from the browser; None for anything else."""
     return int(text) if isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) < 10 else None

@@ -93,7 +93,6 @@ class StudiesTab:
         self.outputs: list[Component] = []
 
     def build(self) -> None:
-        """The list with the form for a new study, and the tabs for the chosen study."""
         load_study(FIRST)  # loads the modules now, so that the first keystroke in the editor is not delayed
         with gr.Row(elem_id="studies"):
             with gr.Column(scale=1, min_width=240, elem_id="studies-list"):
@@ -169,7 +168,6 @@ class StudiesTab:
         return self._desk.html("study_title.html.j2", seen=seen)
 
     def paint(self, visitor: CurrentUser, at: LocationValues) -> Updates:
-        """The list, and the chosen study."""
         seen = load_view(self._desk, at.study) if at.study in self._desk.names() else None
         shown: dict[Component, Any] = {
             **self._head(visitor, at.study, seen),
@@ -184,7 +182,6 @@ class StudiesTab:
         return shown
 
     def _head(self, visitor: CurrentUser, name: str, seen: StudyView | None) -> dict[Component, Any]:
-        """The list, the templates and the title."""
         listed = self._listed(self._desk.names())
         return {
             self._list: self._desk.html("studies.html.j2", listed=listed, chosen=name, owner=visitor.owner),
@@ -234,7 +231,6 @@ class StudiesTab:
         return {**self.paint(visitor, LocationValues(name, "")), **front}
 
     def _begin(self, visitor: CurrentUser, name: Any, like: Any) -> Updates:
-        """Create a study from a template and choose it."""
         name, like = new_name(text(name), self._desk.drafts.names()), text(like)
         desk, (kind, _, own) = self._desk, like.partition(":")
         if kind == DRAFT and own:
@@ -248,7 +244,6 @@ class StudiesTab:
         return self._created(visitor, name)
 
     def _created(self, visitor: CurrentUser, name: str) -> Updates:
-        """Choose a new draft."""
         return {
             **self._repaint(visitor, name, tab="Edit"),
             self._place.study: gr.update(choices=self._desk.names(), value=name),

@@ -61,11 +61,8 @@ class FieldView:
     ends: tuple[str, ...] = ()
     """The labels at the left and right end of a slider."""
     matrix: str = ""
-    """The heading of the table in which the field is a row; empty if it is in none."""
     paste: str = ""
-    """What pasting does, for text fields."""
     unit: str = ""
-    """The unit of a number."""
 
 
 @dataclass(frozen=True, slots=True)
