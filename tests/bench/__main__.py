@@ -27,7 +27,6 @@ GROWTH = ["--facts", "1000000", "--rounds", "1"]
 
 @contextmanager
 def timed(into: list[float]) -> Iterator[None]:
-    """Note how many seconds the block takes."""
     begun = time.perf_counter()
     yield
     into.append(time.perf_counter() - begun)
@@ -51,12 +50,7 @@ def main() -> int:
     fact_us, rows_us = engine()
     Console().print(f"Engine: {fact_us:.0f} us for a fact with its screen, {rows_us:.0f} us for all rows of a session")
     return max(
-        load.main([]),
-        page.main([]),
-        growth.main(GROWTH),
-        trials.main([]),
-        alone.main(["--rivals"]),
-        exports.main([]),
+        load.main([]), page.main([]), growth.main(GROWTH), trials.main([]), alone.main(["--rivals"]), exports.main([])
     )
 
 

@@ -60,7 +60,6 @@ def speed(calls: int) -> tuple[Row, float]:
 
 
 def rival(rate: float, calls: int) -> Row:
-    """inspect-ai doing this work; our speed is given as a multiple of its own."""
     try:
         theirs = harnesses.inspect_ai(calls)
     except harnesses.NotThere as missing:

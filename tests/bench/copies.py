@@ -24,7 +24,6 @@ NUMBERS = """CREATE TEMP TABLE copy AS WITH RECURSIVE upwards(nth) AS
 
 
 def multiply(path: Path, streams: Iterable[str], copies: int) -> None:
-    """Copy each of these sessions so many times; the copies are a person's."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
         for pragma in QUICK:
             database.execute(f"PRAGMA {pragma}")
@@ -43,7 +42,6 @@ def multiply(path: Path, streams: Iterable[str], copies: int) -> None:
 
 
 def _take_away(database: sqlite3.Connection) -> list[str]:
-    """Drop indexes and triggers; gives how they are made again."""
     asked = "SELECT type, name, sql FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL"
     found = database.execute(asked).fetchall()
     for kind, name, _ in found:
@@ -52,14 +50,12 @@ def _take_away(database: sqlite3.Connection) -> list[str]:
 
 
 def _tables(database: sqlite3.Connection) -> dict[str, list[str]]:
-    """The tables that hold sessions' rows, each with its columns."""
     names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     columns = {name: [told[1] for told in database.execute(f'PRAGMA table_info("{name}")')] for name in names}
     return {name: some for name, some in columns.items() if name != ONCE and {"stream", "_session"} & {*some}}
 
 
 def _copying(table: str, columns: list[str], sessions: int) -> str:
-    """A statement that copies a session's rows."""
     stream = "_session" if "_session" in columns else "stream"
     made = {name: f'"{name}" - (nth - 1) * {EARLIER_US}' for name in TIMES}
     made |= {stream: f"substr(\"{stream}\", 1, 30) || printf('%06x', nth)", "origin": "'person'"}

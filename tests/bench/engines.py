@@ -28,7 +28,6 @@ ORDERS = {
     ),
     "plain": "",
 }
-AT_ONCE = 2_000
 AT_THE_SAME_TIME = 50
 """How many live-like sessions take turns, as rows of people who are there at once lie between each other."""
 
@@ -42,7 +41,6 @@ def peak_mb() -> float:
 
 
 def import_(database: Path, *paths: str) -> int:
-    """Our import of files of the release."""
     from storage.datasets.imports.importer import import_files
     from storage.db.engine import open_database
 
@@ -51,7 +49,6 @@ def import_(database: Path, *paths: str) -> int:
 
 
 def ours(database: Path, origin: str, file: str, to: str) -> int:
-    """Our export of a file."""
     from storage.datasets.exports.exporter import stream
     from storage.datasets.exports.plan import ExportRequest
     from storage.db.engine import open_database
@@ -62,7 +59,6 @@ def ours(database: Path, origin: str, file: str, to: str) -> int:
 
 
 def adbc(database: Path, order: str, to: str) -> int:
-    """The answers by pyarrow's writer over an ADBC stream, the fastest that we know."""
     import adbc_driver_sqlite.dbapi as driver
     import pyarrow.csv  # type: ignore[import-untyped]
 
@@ -79,7 +75,6 @@ def adbc(database: Path, order: str, to: str) -> int:
 
 
 def lines(database: Path, order: str, to: str) -> int:
-    """The conversations as JSON lines, by orjson a row."""
     import orjson
 
     names = [column.name for column in CONVERSATION_COLUMNS]
@@ -137,7 +132,6 @@ NEEDS = {
 
 
 def main() -> None:
-    """Do one task."""
     task, database, *rest = sys.argv[1:]
     for name in NEEDS[task]:
         importlib.import_module(name)

@@ -44,7 +44,6 @@ class Run:
 
     @property
     def speed(self) -> float:
-        """Rows a second."""
         return self.rows / self.seconds
 
 
@@ -61,7 +60,6 @@ class Line:
 
     @property
     def ratio(self) -> float | None:
-        """Our speed against the rival's."""
         return self.ours.speed / self.rival.speed if self.rival else None
 
     @property
@@ -71,7 +69,6 @@ class Line:
         return (self.barred and self.ratio is not None and self.ratio < BAR) or grows
 
     def cells(self) -> tuple[str, ...]:
-        """The line as texts."""
         ratio = "" if self.ratio is None else f"{self.ratio:.2f}"
         rival = "" if self.rival is None else f"{self.rival.speed:,.0f} ({self.rival.mb:.0f})"
         memory = f"{self.small.mb:.0f} → {self.ours.mb:.0f}"
@@ -83,14 +80,12 @@ HEADER = ("what", "rows/s", "peak MB at N/10 → N", "against", "rows/s (peak MB
 
 
 def run(task: str, *given: object) -> Run:
-    """Do a task in a process of its own."""
     command = [sys.executable, "-m", "tests.bench.engines", task, *map(str, given)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return Run(**json.loads(done.stdout.splitlines()[-1]))
 
 
 def best(tasks: dict[str, tuple[object, ...]], runs: int = RUNS) -> dict[str, Run]:
-    """The fastest run of each, where they take turns; the most memory of any."""
     found: dict[str, list[Run]] = {name: [] for name in tasks}
     for _ in range(runs):
         for name, (task, *given) in tasks.items():
@@ -113,13 +108,9 @@ def imports(folder: Path, rows: int) -> dict[str, Run]:
 
 
 def exports(folder: Path, rows: int, runs: int = RUNS) -> dict[str, Run]:
-    """Export each file of each origin, and let the rivals do it."""
     out = folder / "out"
     found: dict[str, Run] = {}
-    for origin, database in (
-        ("import", folder / f"imported-{rows}.db"),
-        ("person", folder / f"live-{rows}.db"),
-    ):
+    for origin, database in (("import", folder / f"imported-{rows}.db"), ("person", folder / f"live-{rows}.db")):
         answers: dict[str, tuple[object, ...]] = {
             "ours": ("ours", database, origin, FILES["answers"], out),
             "ordered": ("adbc", database, origin, out),
@@ -135,7 +126,6 @@ def exports(folder: Path, rows: int, runs: int = RUNS) -> dict[str, Run]:
 
 
 def lines(folder: Path, rows: int) -> list[Line]:
-    """Everything that is measured."""
     few_in, few_out = imports(folder, rows // SHARE), exports(folder, rows // SHARE, 1)
     many_in, many_out = imports(folder, rows), exports(folder, rows)
     found = [Line(f"import, {name}", many_in[name], few_in[name]) for name in FILES]
@@ -153,7 +143,6 @@ def lines(folder: Path, rows: int) -> list[Line]:
 
 
 def page(found: list[Line], rows: int) -> str:
-    """Its part of the docs."""
     return f"""Measured on {report.measured_on()}, SQLite on a local disk:
 a made-up release of ChatBench with {rows:,} answers of workers with 13 to 22 answers each, and
 {rows // release.ROWS_A_CONVERSATION:,} conversations of {release.MESSAGES} messages with as many words as real ones.

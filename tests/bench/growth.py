@@ -63,7 +63,6 @@ def grown(facts: int, people: int) -> Path:
 
 
 def multiply_to(path: Path, facts: int) -> None:
-    """Copy the sessions that ended until there are so many facts."""
     with closing(sqlite3.connect(path)) as file:
         ended = [stream for (stream,) in file.execute("SELECT stream FROM seat WHERE outcome IS NOT NULL")]
         asked = "SELECT count(*) FROM event JOIN seat USING (stream) WHERE outcome IS NOT NULL"
@@ -77,7 +76,6 @@ def multiply_to(path: Path, facts: int) -> None:
 
 
 def sizes(folder: Path) -> str:
-    """How much is in a database."""
     path = folder / "parley.db"
     with closing(sqlite3.connect(path)) as database:
         facts, sessions = (database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in ("event", "seat"))
@@ -85,7 +83,6 @@ def sizes(folder: Path) -> str:
 
 
 def compared(empty: list[Run], many: list[Run]) -> list[tuple[str, float, float, str]]:
-    """Each figure's median on both, and what that means."""
     lines = []
     for what, (figure, least) in FIGURES.items():
         little, much = (statistics.median(map(figure, runs)) for runs in (empty, many))

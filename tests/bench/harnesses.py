@@ -48,7 +48,6 @@ def installed(name: str, wanted: Sequence[str], needed: Sequence[str]) -> Path:
 
 
 def inspect_ai(calls: int) -> float:
-    """Calls a second of inspect-ai."""
     python = installed("venv", WANTED, ("inspect",)) / "python"
     return _measured(calls, lambda folder, url: [str(python), "-c", INSPECT, url, str(calls), QUESTION])
 

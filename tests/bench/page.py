@@ -60,7 +60,6 @@ class Load:
 
     @property
     def kib(self) -> float:
-        """How much came over the line."""
         return self.size / 1024
 
 
@@ -83,7 +82,6 @@ class Watched:
         page.add_init_script(WATCH)
 
     def open(self, url: str) -> Load:
-        """Open an address and wait until it is usable and all is there."""
         self._load = load = Load()
         self._open.clear()
         self._page.goto(url)
@@ -120,14 +118,12 @@ class Watched:
 
 
 def opened(browser: Browser, url: str, *lines: Mapping[str, float]) -> tuple[Load, ...]:
-    """The page by somebody who has just come, over each of these lines."""
     with browser.new_context() as context:
         context.request.post(f"{url}/s/{STUDY}", data=servers.button(STUDY), max_redirects=0, headers={"origin": url})
         return tuple(Watched(context.new_page(), line).open(url + "/") for line in lines)
 
 
 def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load, Load]]:
-    """Cold, warm, and cold over the slow line, so often."""
     port = servers.free_port()
     with (
         servers.parley(folder, port, STUDY, address_rate_multiplier=1_000, sessions_per_address_per_hour=1_000),
@@ -139,7 +135,6 @@ def loads(folder: Path, where: str, times: int) -> list[tuple[Load, Load, Load]]
 
 
 def verdicts(found: list[tuple[Load, Load, Load]]) -> list[tuple[str, str, str, bool]]:
-    """What, how much, the bar, and whether it is missed."""
     colds, warms, slows = zip(*found, strict=True)
     slow = statistics.median(load.usable_ms / 1e3 / (load.size / SLOW["downloadThroughput"]) for load in slows)
     cold, warm = (sorted(load.usable_ms for load in some) for some in (colds, warms))

@@ -57,7 +57,6 @@ def write(folder: Path, rows: int) -> None:
 
 
 def _answers(chance: random.Random) -> Iterator[Answer]:
-    """The answers of one worker after another, without end."""
     levels = tuple(CONFIDENCE)
     while True:
         subject, dataset = chance.choice(tuple(COLLECTIONS.items()))

@@ -16,7 +16,6 @@ END = "<!-- end of {name} -->"
 
 
 def add_docs(parser: ArgumentParser) -> None:
-    """The option that writes."""
     parser.add_argument("--docs", action="store_true", help="write the bench's part of docs/benchmarks.md")
 
 
@@ -31,12 +30,10 @@ def write(name: str, text: str, docs: Path = DOCS) -> None:
 
 
 def drawn(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, ("---",) * len(header), *rows))
 
 
 def drawn_as(table: Table) -> str:
-    """A table of rich in Markdown."""
     columns = table.columns
     return drawn([str(one.header) for one in columns], zip(*(map(str, one.cells) for one in columns), strict=True))
 

@@ -47,13 +47,11 @@ class Row:
 
 
 def trials(assumed: Assumptions, design: Design, judge: Monitor, effect: float, runs: int) -> list[SimulatedTrial]:
-    """Simulated trials; those without an estimate at any look are none."""
     random = np.random.default_rng(20261126)
     return [simulate_with(random, assumed, design, PEOPLE, effect, judge) for _ in range(runs)]
 
 
 def measure(name: str, assumed: Assumptions, design: Design, judge: Monitor, runs: int, *, planned: bool = True) -> Row:
-    """A row of the table."""
     effect = EFFECT * (1 if assumed.sd is None else 4)
     null = trials(assumed, design, judge, 0.0, runs)
     there = trials(assumed, design, judge, effect, runs)
@@ -68,14 +66,12 @@ def measure(name: str, assumed: Assumptions, design: Design, judge: Monitor, run
 
 
 def unplanned(judge: Monitor) -> Monitor:
-    """The same looks, each as if it were the only one."""
     bounds = judge.bounds
     assert bounds is not None
     return replace(judge, bounds=replace(bounds, nominal=(ALPHA,) * len(AT)))
 
 
 def rows(runs: int) -> list[Row]:
-    """All designs."""
     found = []
     for outcome, assumed in (("yes or no", ANSWERS), ("numbers", SCORES)):
         found.append(measure(f"{outcome}, one look", assumed, PLAIN, monitor_of(PLAIN, PEOPLE), runs))

@@ -12,13 +12,11 @@ from tests.fakes.sessions import NAMES
 
 @pytest.fixture(scope="session")
 def mould(tmp_path_factory: pytest.TempPathFactory) -> Mould:
-    """A database that can be had empty again and again."""
     return Mould(tmp_path_factory.mktemp("mould"))
 
 
 @pytest.fixture
 def database(mould: Mould) -> Database:
-    """An empty database."""
     return mould.cast()
 
 

@@ -22,7 +22,6 @@ Votes = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Database:
-    """So many sessions that some vote more than once."""
     fill_it = lambda database: asyncio.run(fill(database, ["arena"], 12, "1"))  # noqa: E731
     return database_of(tmp_path_factory, "arena-votes", fill_it)
 

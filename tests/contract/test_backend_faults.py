@@ -143,7 +143,6 @@ def settings(server):
 
 @pytest.fixture
 def by_proxy(server, monkeypatch):
-    """The settings of a machine that reaches servers by a proxy only."""
     monkeypatch.setenv("http_proxy", server.base_url.removesuffix("/v1"))
     monkeypatch.setenv("no_proxy", "")
     return settings_at("http://models.example/v1")

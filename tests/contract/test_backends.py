@@ -51,7 +51,6 @@ def test_every_backend_is_under_the_contract():
 
 @pytest.mark.parametrize("name", PIECEWISE)
 def test_a_reply_comes_in_pieces_and_ends_once(name, settings):
-    """While the model types; what has come at once is one piece."""
     deltas = ask(settings, PIECEWISE[name], **({} if name in LOCAL else {"model": "fault:typing"}))
     assert len(deltas) > 5
     assert [type(delta) for delta in deltas] == [TextDelta] * (len(deltas) - 1) + [StreamEnd]

@@ -67,7 +67,6 @@ MATHS_CSV, ANSWERS_CSV, TALKS_JSON = "mathconverse_parsed_interactions.csv", "us
 
 
 def table(*rows: Mapping[str, str], header: list[str] | None = None, delimiter: str = ",") -> str:
-    """A csv of rows that all have the first one's columns."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n", delimiter=delimiter)
     writer.writerows([header or list(rows[0]), *(row.values() for row in rows)])
@@ -75,7 +74,6 @@ def table(*rows: Mapping[str, str], header: list[str] | None = None, delimiter: 
 
 
 def maths(**changed: str) -> bytes:
-    """A right row of MathConverse, and a second with some cells changed."""
     return table(MATHS, MATHS | {"": "1"} | changed).encode()
 
 
@@ -177,7 +175,6 @@ BAD = {
 
 
 def everything(database: Database) -> Any:
-    """The released tables, and all that stands in those of the log."""
     with database.connect() as connection:
         names = connection.execute(text("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")).scalars()
         return read_tables(database), {

@@ -47,7 +47,6 @@ print(held() - before)
 
 
 def long(path: Path, characters: int) -> Path:
-    """A file with a line that long, which is never ended."""
     with path.open("w") as file:
         file.write(BEGUN[path.name])
         for _ in range(characters // MOST):

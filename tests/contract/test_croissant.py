@@ -58,7 +58,6 @@ def _plain(item: Any) -> Any:
 
 
 def rows(folder: Path, file: ExportedFile) -> list[dict[str, Any]]:
-    """The rows of a file, read without mlcroissant."""
     with (folder / file.path).open(encoding="utf-8-sig", newline="") as opened:
         if file.path.endswith(".json"):
             return [{column.sql: row[column.name] for column in file.columns} for row in json.load(opened)]
@@ -70,7 +69,6 @@ def rows(folder: Path, file: ExportedFile) -> list[dict[str, Any]]:
 
 
 def reads_the_same(found: ExportManifest) -> None:
-    """mlcroissant reads every row of an export."""
     dataset = valid(found.folder)
     for file in found.files:
         there = rows(found.folder, file)

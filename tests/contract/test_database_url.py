@@ -58,10 +58,7 @@ def test_a_password_that_is_not_quoted_is_read_as_it_is_or_refused_with_how_to_q
         (f"postgresql://ada:x@y?{SECRET}@host/name", "write @ as %40"),
         (f"postgresql://ada:{SECRET}@host:82x/name", "its port is not a number"),
         (f"mysql://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
-        (
-            f"postgresql+nothing://ada:{SECRET}@host/name",
-            "allowed: sqlite, or postgresql with psycopg",
-        ),
+        (f"postgresql+nothing://ada:{SECRET}@host/name", "allowed: sqlite, or postgresql with psycopg"),
         ("sqlite://", "it has no file"),
         ("sqlite:///:memory:", "it has no file"),
         ("parley.db", "it cannot be parsed"),

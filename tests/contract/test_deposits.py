@@ -42,7 +42,6 @@ def deposited(folder: Path, there: There, *, publish: bool = False) -> Deposit:
 
 
 def public(there: There) -> list[bool]:
-    """For each deposit that there is whether it is public."""
     match there.fake:
         case HubFake(repositories=found):
             return [not one.private for one in found.values()]

@@ -36,7 +36,6 @@ def text(folder: Path, name: str) -> str:
 
 
 def changed(original: Study, old: str, new: str) -> Study:
-    """Another version of a study, in which some words are others."""
     assert old in original.document
     return restore(original.document.replace(old, new).replace('"version":1', '"version":2', 1))
 

@@ -24,7 +24,6 @@ def server():
 
 
 def ask(server, model, *, way="openai", whole=False, times=1, **options):
-    """The ends of replies, one after another by one backend."""
     request = asking(WAYS[way], model=model, messages=MESSAGES, temperature=0.5, max_tokens=20, options=options)
 
     async def several():

@@ -58,7 +58,6 @@ def broken(edition: str, values: Mapping[str, Any]) -> list[str]:
 
 
 def rated(talks: Sequence[Problem], edition: str, **keys: str) -> tuple[Study, State]:
-    """A session that rates some conversations, and nothing else."""
     step = {"step": "rate_dialogue", "edition": edition, **keys}
     raw = {
         "study": "small",
@@ -161,7 +160,6 @@ def file_of(folder: Path, edition: str, changes: Mapping[int, Mapping[str, str]]
 
 
 def validated(folder: Path, edition: str, changes: Mapping[int, Mapping[str, str]]) -> list[tuple[int, str]]:
-    """The row and column of each deviation."""
     found = deviations(edition, [file_of(folder, edition, changes)])
     return [(one.row, one.column) for one in found if isinstance(one, CellDeviation)]
 

@@ -22,7 +22,6 @@ CHATBENCH = ExportRequest("chatbench", "chatbench", "bot")
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
@@ -84,7 +83,6 @@ WHOLE = replace(CHATBENCH, selection=SessionFilter(complete=True))
 
 
 def checked(folder: Path) -> None:
-    """The checksums are right."""
     subprocess.run([*SUMS, "-c", "SHA256SUMS"], cwd=folder, capture_output=True, check=True)
 
 

@@ -24,7 +24,6 @@ REASON = "Q2_harmful_content_medical_legal_financial_or_relationship_advice"
 
 
 def rows(found: ExportManifest, path: str) -> list[dict[str, Any]]:
-    """The rows of a copy in JSON Lines."""
     return [json.loads(line) for line in (found.folder / path).read_text(encoding="utf-8").splitlines()]
 
 

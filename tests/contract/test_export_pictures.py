@@ -30,8 +30,6 @@ REQUEST = ExportRequest("charts", "tidy", "bot")
 
 
 def played(database: Database, study: Study) -> None:
-    """Simulated sessions of a study."""
-
     async def play() -> None:
         clock = VirtualClock(START_US)
         runtime = SessionService(database, Settings(), clock)

@@ -69,7 +69,6 @@ def answers(url: str) -> bool:
 
 @contextmanager
 def llmock(*given: str) -> Iterator[str]:
-    """The fault injector. Its verdict on a client is at `/_llmock/verdict`."""
     port = free_port()
     command = [str(BIN / "llmock"), "serve", "--port", str(port), "--log-level", "error", *given]
     with running(command, port, "/_llmock/requests", {}) as url:
@@ -77,7 +76,6 @@ def llmock(*given: str) -> Iterator[str]:
 
 
 def asked(url: str, name: str, *, form: str, limits: Patience = CALM, **changes: Any) -> tuple[str, StreamEnd]:
-    """The text and the end of a reply, streamed or whole."""
     way = WAYS[name]
 
     async def once() -> tuple[str, StreamEnd]:
@@ -163,7 +161,6 @@ RESILIENT = {"PARLEY_RETRY_WAIT_S": "0.2", "PARLEY_MODEL_ATTEMPTS": "4", "PARLEY
 
 
 def queue(url: str, *behaviours: Mapping[str, Any]) -> None:
-    """Let the fault injector do these, one a request."""
     body = json.dumps({"behaviors": behaviours}).encode()
     request = urllib.request.Request(f"{url}/_llmock/scenario", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=30):
@@ -171,7 +168,6 @@ def queue(url: str, *behaviours: Mapping[str, Any]) -> None:
 
 
 def verdict(url: str) -> dict[str, Any]:
-    """What the fault injector found wrong with the client."""
     with urllib.request.urlopen(f"{url}/_llmock/verdict", timeout=30) as answer:
         found: dict[str, Any] = json.load(answer)
     return found
@@ -232,7 +228,6 @@ def test_a_proxy_gives_what_it_was_given(form: str, litellm: str) -> None:
 @pytest.mark.parametrize("form", ["stream", "whole"])
 @pytest.mark.parametrize("name", ["openai", "openai-responses"])
 def test_thoughts_that_a_proxy_translates_are_no_part_of_the_reply(name: str, form: str, litellm: str) -> None:
-    """Of Claude's thinking LiteLLM makes an item `reasoning` with `output_text` in it."""
     text, end = asked(litellm, name, form=form, model="thinking")
     assert (text, end.finish_reason) == ("Hello", "stop")
 
@@ -244,8 +239,6 @@ def test_a_reply_that_breaks_behind_a_proxy_is_none(name: str, litellm: str) -> 
 
 
 def test_many_at_once_right_after_a_stream(sound: str) -> None:
-    """Each with a connection that was kept, or a new one; none fails."""
-
     async def many() -> list[str]:
         way, texts = WAYS["openai"], []
         backend = create(settings_at(f"{sound}/v1", key=KEY), way)

@@ -27,7 +27,6 @@ def metadata(folder: Path) -> dict[str, Any]:
 
 
 def origin(folder: Path) -> str:
-    """The mark of origin of an export."""
     (found,) = (item["value"] for item in metadata(folder)["additionalProperty"] if item["name"] == "origin")
     return str(found)
 
@@ -40,7 +39,6 @@ def again(database: Database, folder: Path, study: str) -> Path:
 
 @pytest.fixture
 def simulated(filled: Database, tmp_path: Path) -> Path:
-    """An export of simulated sessions."""
     return export(filled, ExportRequest("chatbench", "chatbench"), tmp_path / "own").folder
 
 

@@ -62,7 +62,6 @@ PUBLISHED = {"license", "citeAs", "url", "version", "datePublished", "creator", 
 
 
 def made(folder: Path, name: str = "chatbench", origin: str = "person", **more: Any) -> ExportManifest:
-    """An export with its describing files."""
     found = replace(exported(folder, name, origin), **more)
     describe(found)
     return found
@@ -78,7 +77,6 @@ def card(folder: Path) -> str:
 
 
 def header(folder: Path) -> dict[str, Any]:
-    """The header of the card."""
     found: dict[str, Any] = YAML(typ="safe").load(card(folder).split("---\n")[1])
     return found
 

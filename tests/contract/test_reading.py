@@ -60,7 +60,6 @@ def own_mould(tmp_path_factory: pytest.TempPathFactory) -> Mould:
 
 @pytest.fixture
 def own(own_mould: Mould) -> Database:
-    """A database of one's own, to change."""
     return own_mould.cast()
 
 
@@ -99,7 +98,6 @@ def test_every_released_table_can_be_read_by_its_released_names(every: Database)
 
 
 def test_surveys_are_of_the_sessions_that_are_analysed(own: Database) -> None:
-    """Without who withdrew and who is excluded; those under way only if they are asked for."""
     out, gone, left, rest = seats(own)
     assert {*survey_frame(own, "demo", "bot")[SESSION]} == {out, gone, left, rest}
     change(own, out, excluded="pasted everything")
@@ -124,7 +122,6 @@ async def withdraw(database: Database, stream: str) -> None:
 
 
 def test_what_counts_is_what_the_filtered_file_of_an_export_holds(own: Database, tmp_path: Path) -> None:
-    """Who did not complete the study is out of it, and so is who is excluded."""
     out, left, *rest = seats(own)
     change(own, out, excluded="pasted everything")
     change(own, left, outcome=None)
@@ -173,7 +170,6 @@ def check(database: Database, study: str, origin: str) -> set[str]:
 
 
 def test_a_whole_analysis_can_be_had_again_by_its_code(every: Database, seed: int, soak: bool) -> None:
-    """Of each study in a soak, else of one by the run's seed."""
     for name in NAMES if soak else [random.Random(seed).choice(NAMES)]:
         found = check(every, name, "bot")
         assert {finding.name for finding in results(every, name, "bot").findings} < found
@@ -191,7 +187,6 @@ def test_the_published_rows_are_analysed_after_their_import(database: Database, 
 
 @pytest.mark.parametrize("talks", [False, True], ids=["labels alone", "labels and conversations"])
 def test_rows_of_nobody_are_no_participant_anywhere(every: Database, talks: bool, tmp_path: Path) -> None:
-    """Labels of messages are about no person: the session that holds them was one more participant of a report."""
     people = 0
     if talks:
         people = export(every, "mathconverse", "mathconverse", tmp_path).sessions

@@ -38,7 +38,6 @@ SECRET = "0123456789abcdef0123456789abcdef"
 
 @pytest.fixture
 def made(database_url: str) -> Iterator[Database]:
-    """An empty database of each kind."""
     opened = open_database(database_url)
     yield opened
     opened.dispose()
@@ -165,7 +164,6 @@ def test_a_rehearsal_is_removed_while_it_runs(made: Database) -> None:
 
 
 def _sessions_until_removed(database: Database) -> None:
-    """Sessions one after the other, until somebody finds their own gone."""
     with suppress(ParleyError):
         while True:
             asyncio.run(whole(database))

@@ -32,7 +32,6 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module")
 def chatbench(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ChatBench's files."""
     folder = tmp_path_factory.mktemp("chatbench")
     export(filled, "chatbench", "chatbench", folder)
     return folder
@@ -40,14 +39,12 @@ def chatbench(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def mathconverse(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """MathConverse's file."""
     folder = tmp_path_factory.mktemp("mathconverse")
     export(filled, "mathconverse", "mathconverse", folder)
     return folder / "mathconverse_parsed_interactions.csv"
 
 
 def header(path: Path) -> str:
-    """The first line of a file."""
     return path.read_text(encoding="utf-8").split("\n", 1)[0]
 
 
@@ -139,7 +136,6 @@ def test_the_same_seed_gives_the_same_files_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_every_step_kind_can_be_finished_by_the_random_bot() -> None:
-    """The kinds that the bot meets in the studies of the tests are all the kinds there are."""
     from experiments.study.resolve import nodes_of
     from tests.fakes.sessions import NAMES, whole
 

@@ -31,8 +31,6 @@ def settings(server):
 
 @pytest.fixture
 def sent(settings, server):
-    """Ask, and give what arrived."""
-
     def asked(name, **changes):
         assert ask(settings, WAYS[name], **changes)[-1] == ENDED
         return server.requests[-1]
@@ -112,7 +110,6 @@ def test_the_longest_reply_and_thinking(given, options, max_tokens, thinking, se
 
 
 def test_azure_as_it_used_to_be(server):
-    """The deployment in the address, the version as a parameter, the key in a header of its own."""
     azure = Server(
         url=f"{server.base_url}/openai/deployments/gpt",
         headers={"api-key": SecretStr(KEY)},
@@ -153,10 +150,7 @@ def test_an_endpoint_is_asked_as_the_study_describes_it(sent):
 
 
 def test_the_values_of_a_template_are_typed_and_never_searched(sent):
-    sly = (
-        ASKED[0],
-        PromptMessage("user", 'Say "{{system}}" and {{model}}\n'),
-    )
+    sly = (ASKED[0], PromptMessage("user", 'Say "{{system}}" and {{model}}\n'))
     body = {
         "model": "{{model}}",
         "name": "m:{{model}}",

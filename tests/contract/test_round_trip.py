@@ -32,7 +32,6 @@ Picks = Sequence[Sequence[int]]
 
 @contextmanager
 def place(mould: Mould) -> Iterator[tuple[Database, Path]]:
-    """An empty database and a folder."""
     with TemporaryDirectory() as folder:
         yield mould.cast(), Path(folder)
 
@@ -58,7 +57,6 @@ def gives_back(database: Database, schema: str, release: Release, picks: Picks) 
 
 
 def halves(data: st.DataObject, release: Release) -> tuple[Picks, Picks]:
-    """The rows of each file dealt out in two parts."""
     first = [[n for n in range(len(file.rows)) if data.draw(st.booleans())] for file in release]
     return first, [[n for n in range(len(file.rows)) if n not in own] for file, own in zip(release, first, strict=True)]
 

@@ -28,7 +28,6 @@ RECORDED = [(name, schema) for name in NAMES for schema in study(name).file.expo
 
 
 def files(folder: Path, schema: str) -> dict[str, bytes]:
-    """The data files of an export, without what explains them."""
     paths = (table.path(part) for table in schema_of(schema).tables for part in table.parts)
     return {path: (folder / path).read_bytes() for path in paths if (folder / path).is_file()}
 
@@ -94,7 +93,6 @@ def test_what_a_study_exports_is_valid_and_comes_back(
 
 
 def test_nan_in_json_is_unknown_and_labels_may_be_missing(database: Database, tmp_path: Path) -> None:
-    """As Python writes a frame's records; a pilot's conversations may not be annotated."""
     fields = [c.name for c in schema_of("chatbench").tables[2].columns[:14]]
     cells = ["w1", "gpt-4o", None, "math", 1, 1, 0, "user-AI", "d", "q", float("nan"), "A", 1]
     row = dict(zip(fields, [*cells, [{"role": "You", "content": "Hi"}]], strict=True))

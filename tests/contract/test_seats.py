@@ -35,7 +35,6 @@ def url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="module")
 def streams(url: str) -> list[str]:
-    """The sessions that it holds: ended, stopped, withdrawn, excluded."""
     made = open_database(url)
     found = asyncio.run(busy(made))
     made.dispose()

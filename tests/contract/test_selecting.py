@@ -52,7 +52,6 @@ def _fill_lab(database: Database) -> None:
 
 @pytest.fixture(scope="module")
 def everything(lab: Database) -> Mapping[str, list[dict[str, Any]]]:
-    """The rows of each file with nobody left out."""
     return {path: rows(lab, EVERYBODY, path) for path in FILES}
 
 
@@ -93,13 +92,11 @@ def rows(database: Database, request: ExportRequest, path: str) -> list[dict[str
 
 
 def workers(database: Database) -> dict[str, str]:
-    """Sessions by the id under which the data know them."""
     with database.connect() as connection:
         return dict(connection.execute(text("SELECT DISTINCT worker_id, _session FROM user_answers")).all())
 
 
 def passes(seat: Sitting, asked: SessionFilter) -> bool:
-    """Whether a session passes, by other means than SQL."""
     wanted: dict[str, set[str]] = {}
     for name, value in asked.where:
         wanted.setdefault(name, set()).add(value)

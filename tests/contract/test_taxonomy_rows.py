@@ -37,7 +37,6 @@ def cell(column: Column, written: str) -> Any:
 
 @pytest.fixture
 def labelling() -> Study:
-    """A study in which two conversations are labelled."""
     raw = {
         "study": "small",
         "title": "Small",

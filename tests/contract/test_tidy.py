@@ -61,7 +61,6 @@ def released(folder: Path, file: str) -> Rows:
 
 @pytest.fixture(scope="module")
 def folders(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """A tidy export of each study there is."""
     folder = tmp_path_factory.mktemp("tidy")
     for name in STUDIES:
         export(filled, name, NAME, folder / name)
@@ -75,7 +74,6 @@ def manifests(filled: Database, tmp_path_factory: pytest.TempPathFactory) -> Map
 
 
 def check_cells(done: ExportManifest) -> None:
-    """Each cell is one that its column allows."""
     for file in done.files:
         rows = read(done.folder, file.table.name)
         assert len(rows) == file.rows
@@ -206,7 +204,6 @@ def test_psych_ds_finds_what_it_requires(name: str, folders: Mapping[str, Path])
 
 
 def validator() -> list[str]:
-    """The command of psychds-validator: of PSYCHDS_VALIDATOR, or as `make psychds` installs it."""
     if given := os.environ.get("PSYCHDS_VALIDATOR"):
         return shlex.split(given)
     installed = ROOT / "build/psychds/node_modules/.bin/validate"
@@ -252,7 +249,6 @@ async def _withdraw(database: Database, stream: str) -> None:
 
 
 def test_nothing_in_it_identifies_anybody_and_every_id_leads_back(database: Database, tmp_path: Path) -> None:
-    """Neither the recruiter's id, nor the seed and stream of the session, nor what a researcher wrote."""
     people = Participants(database, SECRET)
     stream = asyncio.run(_begin_and_note(database, people))
     export(database, "everything", NAME, tmp_path)

@@ -35,8 +35,6 @@ def server():
 
 
 def asked(settings, work, way=CHAT):
-    """What `work` makes of a backend."""
-
     async def once():
         backend = create(settings, way)
         try:
@@ -151,8 +149,6 @@ async def listening(raw, tls=None):
 
 
 def with_raw(raw, work, way=CHAT, **more):
-    """What `work` makes of a backend whose server is `raw`."""
-
     async def once():
         async with listening(raw) as url:
             backend = create(settings_at(url, **more), way)
@@ -165,7 +161,6 @@ def with_raw(raw, work, way=CHAT, **more):
 
 
 def test_a_kept_connection_that_closes_before_the_first_byte_is_one_silent_new_try():
-    """llama.cpp's server announces that it keeps a connection, and closes it after a stream."""
     raw = Raw(STREAM)
 
     async def at_once(backend):
@@ -196,8 +191,6 @@ class Lines(Raw):
 
 @pytest.mark.parametrize(("answer", "connections", "requests"), [(b"", 2, 3), (http(COMPLETION)[:-5], 1, 2)])
 def test_a_request_is_made_twice_at_most_and_only_where_no_byte_came(answer, connections, requests):
-    """The second try is on a new connection, and what becomes of it counts."""
-
     async def twice(backend):
         await ask_whole(backend)
         with pytest.raises(BackendUnavailable) as raised:
@@ -215,7 +208,6 @@ def test_a_request_is_made_twice_at_most_and_only_where_no_byte_came(answer, con
 
 
 def zeros(size, head):
-    """A body that unpacks to `size` bytes of space."""
     packed = gzip.compress(b" " * size)
     return head + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
 
@@ -391,7 +383,6 @@ def test_the_variables_of_the_sdk_decide_nothing(server, monkeypatch):
 
 
 def test_a_reply_of_thoughts_alone_is_none():
-    """A reasoning model's thoughts come as items of their own, on some servers with the same kind of text."""
     thought = {"type": "reasoning", "id": "r", "content": [{"type": "output_text", "text": "Let me think."}]}
     told = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Twelve."}]}
     answer = {"object": "response", "status": "completed", "model": "m", "output": [thought, told]}
@@ -436,7 +427,6 @@ def test_thoughts_in_a_stream_are_no_part_of_the_reply(known_by):
 
 @pytest.mark.parametrize("listens", ["127.0.0.1", "::1"])
 def test_localhost_is_a_server_of_either_family(listens):
-    """Some machines have only one of the two in /etc/hosts, and a server may listen at one only."""
     way = WAYS["openai"]
 
     async def once():

@@ -39,7 +39,6 @@ def trial_of(report: Report) -> TrialReport:
 
 
 def _heading(text: str, title: str) -> int:
-    """Where a heading is, after its entry in the table of contents."""
     return [found.start() for found in re.finditer(title, text)][1]
 
 

@@ -84,7 +84,6 @@ def test_an_outcome_that_can_be_needs_a_code(flow: list[dict[str, Any]], keys: d
 
 @pytest.mark.parametrize(("more", "advised"), [({}, True), ({"minimum": 0}, False)])
 def test_a_number_in_a_screening_needs_a_range(more: dict[str, Any], advised: bool) -> None:
-    """A slip such as -4 screened the participant out for good."""
     age = {"type": "number", "name": "age", "text": "Age?", **more}
     screening = {"step": "check", "kind": "screening", "questions": [age], "correct_answers": {"age": {"minimum": 18}}}
     found = advice(study_of(CONSENT, screening, by="lab"), 20)

@@ -48,7 +48,6 @@ def weighed(*given: tuple[str, str, float, float, float]) -> pd.DataFrame:
 
 
 def test_weight_of_advice() -> None:
-    """Weights 0.5, 0, 1, -0.2 and 1.5, and one undefined; cut they are 0.5, 0, 1, 0 and 1."""
     rows = weighed(
         ("a", "p1", 100, 200, 150),
         ("a", "p2", 100, 200, 100),
@@ -134,7 +133,6 @@ def chosen(*given: tuple[str, str, str, int, str, int, str, int]) -> pd.DataFram
 
 
 def test_reliance_and_complementary_performance_by_hand() -> None:
-    """B is right. Wrong alone and right advice: 2, one became right. Right alone and wrong advice: 2, one stayed."""
     rows = chosen(
         ("a", "p1", "A", 0, "B", 1, "B", 1),
         ("a", "p2", "A", 0, "B", 1, "A", 0),

@@ -36,7 +36,6 @@ def advised(
 
 
 def taken(study: Study, first: str, second: str) -> tuple[State, str]:
-    """The state after both answers, and the texts of the second screen."""
     state = begun(study)
     assert "Recommendation" not in repr(screen(study, state).panel)
     state = act(study, state, answer=first, answer_confidence="40")

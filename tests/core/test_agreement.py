@@ -13,14 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.dices.agreement import (
-    ORDER,
-    Metric,
-    alpha,
-    alpha_interval,
-    counts_of,
-    marks_of,
-)
+from app.analysis.dices.agreement import ORDER, Metric, alpha, alpha_interval, counts_of, marks_of
 from app.analysis.intervals import student
 
 Ratings = list[list[int]]
@@ -35,7 +28,6 @@ items = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=1
 
 
 def by_definition(ratings: Ratings, metric: Metric, values: int = 3) -> float | None:
-    """Alpha from the definition, pair by pair; None where there is none."""
     paired = [given for given in ratings if len(given) > 1]
     every = [value for given in paired for value in given]
     often = [every.count(value) for value in range(values)]
@@ -95,7 +87,6 @@ def alpha_of(rows: list[tuple[int, int, int]]) -> float:
 
 @given(rows=rated)
 def test_the_interval_is_the_jackknife_over_raters_and_over_items(rows: list[tuple[int, int, int]]) -> None:
-    """Alpha again without each rater and each item in turn, in loops."""
     often = Counter(item for _, item, _ in rows)
     rows = [row for row in rows if often[row[1]] > 1]
     raters, items_, values = zip(*rows, strict=True) if rows else ([], [], [])
@@ -116,7 +107,6 @@ def test_the_interval_is_the_jackknife_over_raters_and_over_items(rows: list[tup
 
 
 def test_the_interval_of_the_published_alpha_counts_raters(shared: Path) -> None:
-    """On these 150 conversations: standard errors of .0127 over raters and .0176 over conversations."""
     wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
     rows = wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
     marks, _, _ = marks_of(rows["item_id"], rows["rater_id"], rows["Q_overall"])

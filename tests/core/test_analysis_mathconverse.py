@@ -54,7 +54,6 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def rows(shared: Path) -> list[dict[str, Any]]:
-    """The published rows that are there, read without pandas."""
     return rows_of(shared / "mathconverse_part.csv")
 
 

@@ -39,7 +39,6 @@ from tests.fakes.sessions import study
 
 @cache
 def chatbench() -> tuple[Finding, ...]:
-    """The findings of a planted study with models alone."""
     planted = drawn(Planted(participants=60), np.random.default_rng(4)).assign(subject="x", batch=0)
     data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
     easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")
@@ -54,7 +53,6 @@ def chatbench() -> tuple[Finding, ...]:
 
 @cache
 def published(shared: Path) -> tuple[Finding, ...]:
-    """MathConverse's published conversations with CheckMate's labels."""
     talks = pd.read_csv(shared / "mathconverse_part.csv", keep_default_na=False)
     queries = pd.read_csv(shared / "annotated_taxonomy_part.csv", keep_default_na=False)
     tables = {

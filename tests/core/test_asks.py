@@ -21,7 +21,6 @@ def steps(whole: Study) -> Iterator[Step]:
 
 
 def asked_here(place: Location) -> tuple[Field, ...]:
-    """Every field on the screen, with those that rate a reply."""
     assert isinstance(place.node, Step)
     chat = place.node.panel(place).chat
     return (*place.node.fields(place), *(chat.rating if chat else ()))
@@ -56,7 +55,6 @@ def options(field: Field) -> Any:
 
 
 def has_options_of_its_own(step: Step) -> bool:
-    """Those of the problem, or as many ranks as there are models."""
     return step.step in ("answer", "chat", "rank") or bool(getattr(step, "ask_problem", False))
 
 

@@ -29,13 +29,11 @@ CRAMER = 0.05
 
 
 def by_rule(free: Sequence[Cell], number: Sequence[int], seed: str) -> int:
-    """The cell that the rule gives, by its position."""
     counts = [(cell.values, n) for cell, n in zip(free, number, strict=True) if n]
     return free.index(balanced(free, counts, seed))
 
 
 def arrivals(free: Sequence[Cell], count: int, seed: str, assign: Assigner = by_rule) -> Sequence[list[int]]:
-    """How many are in each cell, after each of so many arrivals."""
     number, seen = [0] * len(free), []
     for arrival in range(count):
         number[assign(free, number, f"{seed}:{arrival}")] += 1
@@ -52,13 +50,11 @@ def off(free: Sequence[Cell], number: Sequence[int], names: Sequence[str]) -> fl
 
 
 def pairs_of(factors: Factors) -> list[tuple[str, ...]]:
-    """Each factor, and each two of them."""
     return [*combinations(factors, 1), *combinations(factors, 2)]
 
 
 @st.composite
 def designs(draw: st.DrawFn, *, weighted: bool, most: int = 3) -> Factors:
-    """Some factors, of two to four values each."""
     found: dict[str, Factor] = {}
     for name in "xyzw"[: draw(st.integers(1, most))]:
         values = VALUES[: draw(st.integers(2, 4))]
@@ -80,7 +76,6 @@ def test_equal_cells_are_filled_evenly_round_by_round(factors: Factors, seed: st
 @given(designs(weighted=True, most=4), st.text(max_size=4))
 @examples(6)
 def test_weighted_cells_stay_strictly_within_one_of_their_targets(factors: Factors, seed: str) -> None:
-    """As both quotas are held: the cell to come is chosen such that every later deadline can be met (see `assign`)."""
     free = cells(factors, {})
     for number in arrivals(free, 60, seed):
         assert off(free, number, list(factors)) < 1 + ROUNDING
@@ -98,7 +93,6 @@ HARD: Sequence[tuple[Sequence[float], ...]] = (
 
 
 def hard(weights: Sequence[Sequence[float]]) -> Sequence[Cell]:
-    """The cells of factors with these weights."""
     return cells({f: dict(zip(VALUES, each, strict=False)) for f, each in zip("xyzw", weights, strict=False)}, {})
 
 
@@ -111,7 +105,6 @@ def test_designs_that_ask_for_foresight_are_within_one_too(weights: Sequence[Seq
 @given(designs(weighted=False), st.lists(st.integers(0, 6), min_size=64, max_size=64), st.text(max_size=4))
 @examples(20)
 def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held: list[int], seed: str) -> None:
-    """Whatever is left in the cells, the next arrivals go to the emptiest until all are level again."""
     free = cells(factors, {})
     number = held[: len(free)]
     for arrival in range(max(number) * len(free) - sum(number)):
@@ -122,7 +115,6 @@ def test_holes_that_drop_outs_have_torn_are_filled_first(factors: Factors, held:
 
 
 def study_of(factors: Mapping[str, Any]) -> Study:
-    """A study with these factors."""
     raw = {"study": "s", "title": "S", "factors": factors, "flow": [{"step": "finish", "text": "Bye."}]}
     return resolve(raw, {}, {})
 
@@ -141,7 +133,6 @@ TWO = study_of({"x": ["a", "b"], "y": {"a": 2, "b": 1, "c": 1, "never": 0}})
 
 
 def counts_of(held: Mapping[tuple[str, str], int]) -> list[list[Any]]:
-    """Counts as a recorded assignment has them."""
     return [[{"x": x, "y": y}, number] for (x, y), number in held.items()]
 
 
@@ -218,7 +209,6 @@ def test_factors_tell_nothing_of_each_other(factors: Factors) -> None:
 
 @pytest.mark.parametrize("listed", ["abcd", "dcba", "bdac"])
 def test_no_value_is_preferred_for_where_it_is_listed(listed: str) -> None:
-    """Over 2,000 seeds each of 8 cells comes first as often as another, within 4 standard errors; so do second ones."""
     free = cells({"x": tuple(listed), "y": ("a", "b")}, {})
     for held in ((), ((free[0].values, 1),)):
         seen = Counter(free.index(balanced(free, held, f"{listed}:{n}")) for n in range(2_000))

@@ -116,7 +116,6 @@ def test_who_has_not_completed_it_earns_nothing(met: list[Turn], rule: dict[str,
 
 @pytest.mark.parametrize("seed", ["1", "2", "3", "4", "5"])
 def test_chatbench_pays_as_its_authors_did(seed: str) -> None:
-    """$0.10 for each question with acc 1 in any of its rows, the attention check's among them, at most $1.30."""
     of, state = known("chatbench"), fold(whole("chatbench", seed))
     rows = [row.values for row in rows_of(of, state).values() if row.table == "user_answers"]
     best: dict[str, int] = {}

@@ -102,7 +102,6 @@ ANSWERS = st.builds(
 
 
 def plain(value: Any) -> Any:
-    """What a file says, with numbers as numbers."""
     if isinstance(value, dict):
         return {str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -264,10 +263,7 @@ def test_what_is_offered_is_what_there_is() -> None:
     assert {name for _, _, name in (one.value.partition("@") for one in choices.server_choices()) if name} == {
         *PROVIDERS
     }
-    for labels, kind in (
-        (choices.RECRUITERS, Recruiter),
-        (choices.BONUSES, Bonus.model_fields["per"].annotation),
-    ):
+    for labels, kind in ((choices.RECRUITERS, Recruiter), (choices.BONUSES, Bonus.model_fields["per"].annotation)):
         assert set(labels) == set(get_args(kind)), "no label is stale, and none is lacking"
     assert {one.value for one in choices.outcomes()} == set(get_args(OutcomeName))
     assert {one.value for one in choices.orders()} == set(choices.ORDERS)

@@ -18,6 +18,4 @@ def test_every_module_is_in_the_script_once_and_after_what_it_imports():
 
 
 def test_no_module_has_an_import_or_an_export_in_another_form():
-    """They would stand in the middle of the script, where neither is allowed; what can be assigned anew would be
-    exported as it was at first."""
     assert not re.search(r"^(import|export)\b|\bimport\(", bundle.script("page"), re.MULTILINE)

@@ -12,15 +12,7 @@ import pytest
 
 from app.analysis.estimates import Finding, Scatter, ScatterPoint, Unit
 from app.analysis.intervals import Interval
-from app.analysis.report.charts import (
-    Spec,
-    accuracy_chart,
-    forest_chart,
-    power_chart,
-    scatter_chart,
-    svg,
-    turns_chart,
-)
+from app.analysis.report.charts import Spec, accuracy_chart, forest_chart, power_chart, scatter_chart, svg, turns_chart
 from app.analysis.report.published_comparison import PublishedPaper, compare_with_published
 from app.analysis.trial.power import PowerPoint
 from tests.fakes.reports import ANSWERS, DATASETS, MODELS, NASTY, Printed, accuracy, by_turn, crossed, figure, finding

@@ -33,7 +33,6 @@ MATHS, MORAL = "elementary_mathematics", "moral_scenarios"
 
 
 def answers(*rows: tuple[object, ...]) -> pd.DataFrame:
-    """Rows of worker, model, condition, answer type, dataset, question and acc."""
     full = [(worker, model, "math", 0, *rest) for worker, model, *rest in rows]
     data = pd.DataFrame(
         full,
@@ -141,7 +140,6 @@ def test_correlations_and_the_linear_models_r_are_those_of_plain_arithmetic(rows
 
 @cache
 def many() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """A planted study with models alone that find the same questions easy."""
     planted = drawn(Planted(participants=60), np.random.default_rng(4)).assign(subject="x", batch=0)
     data = planted[list(COLUMNS)].astype("object").astype({"acc": "Int64"})
     easy = data.groupby(["model", "dataset", "question_id"])["acc"].mean().astype("float64")

@@ -15,22 +15,15 @@ from tests.fakes.checked import CHOICE, PROBLEMS, check, study_of
     [
         ({"attempts": 1}, "needs `attempts: 2` or more: Prolific requires at least two tries"),
         ({"kind": "screening", "attempts": 2}, "a screening check has one try"),
-        ({"kind": "screening", "after_failures": 2}, "`after_failures` counts attention checks"),
         ({"ask_problem": True}, "needs either `questions` or `ask_problem: true`"),
         ({"questions": [], "ask_problem": True}, "`correct_answers` does not go with `ask_problem`"),
-        ({"questions": [], "ask_problem": True, "correct_answers": {}}, "must be inside an `each`"),
         ({"correct_answers": {}}, "needs `correct_answers`"),
         (
             {"correct_answers": {"tools": "yess"}},
             "`correct_answers.tools`: 'yess' is not an option of this question; allowed: no, yes.",
         ),
-        (
-            {"correct_answers": {"tools": None}},
-            "flow[0].correct_answers.tools: null: needs an answer, a list of answers, or",
-        ),
         ({"correct_answers": {"age": "old"}}, "Please enter a whole number."),
         ({"correct_answers": {"age": {"minimum": 18.2, "maximum": 18.8}}}, "is a number in this range"),
-        ({"correct_answers": {"age": {"minimum": 5, "maximum": 4}}}, "minimum 5 is above maximum 4"),
         ({"correct_answers": {"any": "{{study}}"}}, "names in it are not filled in"),
         ({"questions": [CHOICE, CHOICE]}, "two questions are called 'tools'"),
         ({"questions": [{**CHOICE, "name": "passed"}]}, "'passed', which is reserved by the check"),

@@ -19,7 +19,6 @@ MODELS = ("canary-one", "canary-two", "canary-three")
 
 
 def battle(known: Sequence[str] = MODELS[:2], **keys: Any) -> Study:
-    """A study of one comparison."""
     raw = {
         "study": "small",
         "title": "Small",
@@ -64,7 +63,6 @@ class Playing:
             self.do("vote", **vote)
 
     def asked(self) -> Mapping[str, list[str]]:
-        """What each model would be told now, after one more message."""
         self.do("say", text="more")
         return {
             job.slot: [said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)

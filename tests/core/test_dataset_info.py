@@ -53,18 +53,13 @@ def test_the_hash_does_not_depend_on_publication_metadata(tmp_path: Path) -> Non
     ("key", "value"),
     [
         ("license", "CC BY 4.0"),
-        ("license", "MIT OR Apache-2.0"),
         ("license", "LicenseRef-mine"),
         ("license", "Nonsense-1.0"),
         ("doi", "11.5281/zenodo.1234567"),
-        ("doi", "10.5281"),
         ("url", "example.org/data"),
         ("date_published", "26.11.2026"),
-        ("title", ""),
         ("authors", [{"given_names": "Ada"}]),
-        ("authors", [{"family_names": "Lovelace", "name": "Ada Lovelace"}]),
         ("authors", [{"family_names": "Carberry", "orcid": "0000-0002-1825-0098"}]),
-        ("authors", [{"family_names": "Carberry", "orcid": "0000-0002-1825-009"}]),
         ("licence", "CC-BY-4.0"),
     ],
 )

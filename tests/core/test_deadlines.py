@@ -59,7 +59,7 @@ def test_whatever_is_no_reply_is_broken(items, reason):
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from((TextDelta, ReasoningDelta)), st.text(st.characters() | st.sampled_from(HARD)))),
+    st.lists(st.tuples(st.sampled_from((TextDelta, ReasoningDelta)), st.text(st.characters() | st.sampled_from(HARD))))
 )
 def test_a_reply_is_its_text_cleaned_however_it_comes_in_pieces(pieces):
     said, thought = ("".join(text for kind, text in pieces if kind is one) for one in (TextDelta, ReasoningDelta))

@@ -75,11 +75,6 @@ DECODERS = {
 }
 
 
-@pytest.fixture(params=DECODERS)
-def protocol(request):
-    return DECODERS[request.param]
-
-
 def parse(framing, decoder, chunks):
     """What is made of a body: it stops at the End, and asks for it when the body is over."""
     deltas = []
@@ -104,7 +99,6 @@ def test_wherever_the_network_cuts_the_deltas_are_the_same(data, places):
 
 @given(st.data())
 def test_what_is_cut_off_is_never_a_reply(data):
-    """Every protocol says that it is over; up to there its beginnings are errors, not replies."""
     framing, make, stream, parsed = DECODERS[data.draw(st.sampled_from(sorted(DECODERS)))]
     whole = stream.encode()
     place = data.draw(st.integers(0, len(whole) - 1))

@@ -34,7 +34,6 @@ def embedded(embed: dict[str, Any] | None, *flow: dict[str, Any]) -> Study:
 
 
 def messages(study: Study, *clicks: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the page around it has been sent after these forms."""
     state = begun(study)
     for values in clicks:
         state = act(study, state, "submit", **values)
@@ -55,19 +54,14 @@ def test_an_origin_is_taken_as_browsers_write_it(origin: str) -> None:
     ("origin", "words"),
     [
         (f"{HOST}/", f"without a path or a slash at the end; write {HOST}"),
-        (f"{HOST}/jfe/form/SV_1?x=2", f"write {HOST}"),
         (HOST.upper(), f"write {HOST}"),
         (f"{HOST}:443", f"write {HOST}"),
         ("brand.eu.qualtrics.com", f"write {HOST}"),
         ("https://user@a.example", "write https://a.example"),
         ("http://a.example", "https:// (http:// only for localhost)"),
         ("*", "without `*`, which would admit pages of others; list each host"),
-        ("https://*.qualtrics.com", "without `*`"),
-        ("null", "such as https://brand.eu.qualtrics.com"),
         ("https://a.example; script-src *", "without `*`"),
-        ("https://a.example; sandbox", "must be an origin"),
         ("https://a.example\r\nx: y", "must be an origin"),
-        ("https://[::1", "must be an origin"),
         ("", "must be an origin"),
     ],
 )

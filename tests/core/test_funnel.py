@@ -37,15 +37,11 @@ def group_of(study: Study, state: State, live: bool) -> SessionGroup:
 
 
 def came_to(study: Study, state: State) -> set[str]:
-    """Every step that a session ever came to, by its folded path."""
     return {without_indices(place.path) for place in visited(study, state) if isinstance(place.node, Step)}
 
 
 @examples(15)
-@given(
-    name=st.sampled_from(NAMES),
-    cuts=st.lists(CUTS, max_size=12),
-)
+@given(name=st.sampled_from(NAMES), cuts=st.lists(CUTS, max_size=12))
 def test_the_funnel_is_what_folding_every_session_gives(name: str, cuts: Sequence[tuple[int, float]]) -> None:
     own = study(name)
     states = [cut(name, str(seed), share) for seed, share in cuts]

@@ -49,7 +49,6 @@ def apart(one: int, other: int, metric: Metric) -> float:
 
 
 def slow_xrr(one: Ratings, other: Ratings, metric: Metric = "nominal") -> float:
-    """Wong et al.'s formula, loop by loop; NaN where there is none."""
     shared = [(xs, ys) for xs, ys in zip(one, other, strict=True) if xs and ys]
     xs, ys = ([value for pair in shared for value in pair[side]] for side in (0, 1))
     observed = 0.0
@@ -64,7 +63,6 @@ def slow_xrr(one: Ratings, other: Ratings, metric: Metric = "nominal") -> float:
 
 
 def slow_alpha(ratings: Ratings, metric: Metric = "nominal") -> float:
-    """The package's, from a table of raters who are merely places."""
     widest = max(map(len, ratings))
     table = [[given[place] if place < len(given) else np.nan for given in ratings] for place in range(widest)]
     return float(krippendorff.alpha(np.asarray(table, float), level_of_measurement=metric, value_domain=[0, 1, 2]))
@@ -79,7 +77,6 @@ def first_of_most(given: Sequence[int]) -> int:
 
 
 def published(shared: Path) -> pd.DataFrame:
-    """The published ratings in rows, each rater with a made-up profile."""
     wide = pd.read_csv(shared / "dices350_q_overall_part.csv", dtype=str)
     long = wide.melt(["item_id", "safety_gold"], var_name="rater_id", value_name="Q_overall")
     number = long["rater_id"].str[-3:].astype(int)
@@ -88,7 +85,6 @@ def published(shared: Path) -> pd.DataFrame:
 
 
 def columns(rows: pd.DataFrame, wanted: Sequence[bool]) -> Ratings:
-    """By conversation: what the raters that are wanted said."""
     kept = rows[np.asarray(wanted)]
     found = {item: [] for item in sorted(rows["item_id"].unique())}
     for item, answer in zip(kept["item_id"], kept["Q_overall"], strict=True):
@@ -198,7 +194,6 @@ def test_p_is_adjusted_as_by_benjamini_and_hochberg(values: list[float]) -> None
 
 
 def test_permutations_are_those_of_whole_profiles_one_by_one() -> None:
-    """As slow as can be: deal the profiles by hand, measure anew, count."""
     rows = sparse(8, 15, seed=3)
     raters, deals, seed = pool(rows), 40, 7
     ids = list(raters.profiles.index)
@@ -238,7 +233,6 @@ def deals(path: Path, numbers: Iterable[int], permutations: int) -> Iterator[tup
 
 
 def test_where_groups_are_random_intervals_hold_1_as_often_as_they_say(shared: Path, soak: bool) -> None:
-    """An interval over conversations alone holds it in 27 to 38 %."""
     held = defaultdict[str, list[bool]](list)
     for measure, holds in deals(shared / "dices350_q_overall_part.csv", range(100 if soak else 10), 200):
         held[measure].append(holds)

@@ -23,7 +23,6 @@ TRUTH = dict(zip(MODELS, OPTIONS, strict=True))
 
 
 def asking(**keys: Any) -> Study:
-    """A study of one conversation side by side, and a guess."""
     raw = {
         "study": "small",
         "title": "Small",
@@ -38,7 +37,6 @@ def asking(**keys: Any) -> Study:
 
 
 def act(study: Study, state: State, kind: str, **values: Any) -> State:
-    """A participant's act, and the replies that follow it."""
     seen = screen(study, state)
     state = fold(decide(study, state, Action(kind, seen.path, values, 0, seen=seen.seen)), state)
     for job in pending_tasks(study, state):
@@ -49,7 +47,6 @@ def act(study: Study, state: State, kind: str, **values: Any) -> State:
 
 
 def arrived(study: Study, seed: str = "1") -> State:
-    """A session at its guess."""
     state = act(study, fold(decide(study, State(), enrolment(seed))), "say", text="Hello")
     return act(study, act(study, state, "vote", winner="a"), "submit")
 

@@ -24,7 +24,6 @@ def test_a_row_is_the_same_after_the_log(table: ReleasedTable, data: st.DataObje
 
 
 def test_events_of_earlier_versions_name_their_values() -> None:
-    """And leave out blanks, as the columns that were added since."""
     table = TABLES[0]
     first, *others = (column.sql for column in table.columns)
     row = row_of({"table": table.name, "row": 3, "values": {first: "a"}})

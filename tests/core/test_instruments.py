@@ -124,7 +124,6 @@ def test_a_faulty_instrument_is_an_error_with_its_name_and_place(
 
 
 def test_sus_counts_odd_items_up_and_even_items_down() -> None:
-    """Brooke 1996: the scale position minus 1, or 5 minus the position; the sum times 2.5."""
     given = dict(zip(map(str, range(1, 11)), [4, 2, 5, 1, 3, 3, 4, 2, 5, 1], strict=True))
     contributions = [3, 3, 4, 4, 2, 2, 3, 3, 4, 4]
     assert values("sus", given) == {"usability": pytest.approx(2.5 * sum(contributions))}

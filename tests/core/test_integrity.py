@@ -5,12 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.views.integrity import (
-    WrittenScreen,
-    WrittenSession,
-    WrittenText,
-    dossiers,
-)
+from experiments.views.integrity import WrittenScreen, WrittenSession, WrittenText, dossiers
 from experiments.views.screen_measures import ClientMeasures
 from experiments.views.text_likeness import containment, resemblance, runs
 

@@ -10,14 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.analysis.intervals import (
-    codes,
-    mean_of,
-    one_way,
-    share_of,
-    student,
-    two_way,
-)
+from app.analysis.intervals import codes, mean_of, one_way, share_of, student, two_way
 
 TABLE = {1: 12.7062047364, 2: 4.30265272991, 3: 3.18244630528, 9: 2.26215716280, 30: 2.04227245630, 120: 1.97993040505}
 """Student's t at 97.5 %, from printed tables."""
@@ -68,7 +61,6 @@ def test_students_t_is_that_of_printed_tables(freedom: int, t: float) -> None:
 
 
 def test_the_interval_of_a_share_covers_the_truth_as_often_as_it_says() -> None:
-    """Participants and questions that differ: 300 studies of 30 people, each with 6 to 9 of 40 questions."""
     chance = np.random.default_rng(11)
     truth = NormalDist().cdf(0.4 / sqrt(1 + 0.6**2 + 0.6**2))
     covered = naive = 0

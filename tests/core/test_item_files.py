@@ -71,7 +71,6 @@ def test_a_file_that_unpacks_to_too_much_is_not_unpacked(files: ItemFiles) -> No
 
 
 def test_what_a_killed_console_left_is_deleted(tmp_path: Path) -> None:
-    """But not what another console is at work with."""
     draft = tmp_path / "sums"
     killed, busy, part, young = (draft / name for name in (".upload-killed", ".upload-busy", ".old.part", ".new.part"))
     for folder in (killed, busy):

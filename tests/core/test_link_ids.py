@@ -18,12 +18,10 @@ ANY = Recruitment()
 
 
 def read(query: str, **wanted: object) -> LinkIds:
-    """What a link gives."""
     return read_ids(parse_qsl(query, keep_blank_values=True), Recruitment.model_validate(wanted))
 
 
 def spellings(words: list[str]) -> list[str]:
-    """A name in the forms that links have it in."""
     first, *rest = words
     camel = first + "".join(word.capitalize() for word in rest)
     joined = [mark.join(words) for mark in ("_", "-", ".", "")]

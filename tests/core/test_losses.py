@@ -108,8 +108,6 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join), st.sampled_from(["blocks", "line"]))
 @example("x^2\\foo{y}", "blocks")
 def test_what_is_accepted_is_shown_without_loss(text: str, form: Form) -> None:
-    """Outside of code nothing on the page looks like markup that was not drawn, no formula is its source, and every
-    link leads somewhere."""
     if losses(text, form) or re.search(r"\\[\\$]", text):  # an escaped backslash or $ is meant to be seen
         return
     page = shown(text, form)
@@ -127,7 +125,6 @@ def test_what_is_accepted_is_shown_without_loss(text: str, form: Form) -> None:
 
 
 def faults_of(folder: Path, **more: Any) -> list[ValidationIssue]:
-    """The errors of a study file."""
     raw = {"study": "s", "title": "T", "flow": [{"step": "finish", "code": "X"}], **more}
     path = folder / "study.yaml"
     path.write_text(yaml_text(raw), encoding="utf-8")
@@ -155,10 +152,7 @@ DOORS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "phase": ({"flow": [{"phase": BAD, "flow": [{"step": "info", "text": "a"}]}, FINISH]}, "flow[0].phase"),
     "outcome": ({"outcomes": {"no_consent": {"text": BAD}}}, "outcomes.no_consent.text"),
-    "translation": (
-        {"languages": ["de"], "translations": {"de": {"T": BAD}}},
-        "translations.de.T",
-    ),
+    "translation": ({"languages": ["de"], "translations": {"de": {"T": BAD}}}, "translations.de.T"),
     "item of the study file": (
         {"problems": {"q": {"items": [{"question": "a", "answer": "b"}, {"question": BAD, "answer": "b"}]}}},
         "problems.q.items[1]",

@@ -85,21 +85,14 @@ LETTERS = {
     "B": (ANSWERED, "B", True),
     "C": (ANSWERED, "C", False),
     " B": (ANSWERED, "B", True),
-    "\n\nB. 13": (ANSWERED, "B", True),
     "B) since 156 / 12": (ANSWERED, "B", True),
-    "Because of that": (ANSWERED, "B", True),  # ChatBench's rule, to the letter
+    "Because of that": (ANSWERED, "B", True),
     "b": (UNPARSED, "b", False),
-    "E": (UNPARSED, "E", False),
     "(B)": (UNPARSED, "(B)", False),
-    "**B**": (UNPARSED, "**B**", False),
     "The answer is B": (UNPARSED, "The answer is B", False),
-    "I can't help with that.": (UNPARSED, "I can't help with that.", False),  # no server calls it a refusal
-    "Ｂ": (UNPARSED, "Ｂ", False),  # noqa: RUF001
-    "В": (UNPARSED, "В", False),  # noqa: RUF001  (a Cyrillic one)
-    "\u202eB": (UNPARSED, "\u202eB", False),
+    "I can't help with that.": (UNPARSED, "I can't help with that.", False),
     "\x00B": (UNPARSED, "B", False),
     "": (UNPARSED, "", False),
-    "  ": (UNPARSED, "", False),
     "1" * 5000: (UNPARSED, "1" * 200, False),
 }
 
@@ -119,32 +112,18 @@ def reading(attempted="true", value='"13"', letter='"B"'):
 READINGS = {
     reading(): (ANSWERED, "B", True),
     reading(letter='"C"'): (ANSWERED, "C", False),
-    reading(letter='"b"'): (ANSWERED, "B", True),
     reading(letter='" (B). "'): (ANSWERED, "B", True),
     f"Sure!\n```json\n{reading()}\n```\nAnything else?": (ANSWERED, "B", True),
     reading("false"): (ANSWERED, None, False),
-    reading(letter="null"): (ANSWERED, None, False),
     reading(letter='"E"'): (ANSWERED, None, False),
-    reading(letter='"AB"'): (ANSWERED, None, False),
-    reading(letter='""'): (ANSWERED, None, False),
     reading(letter='["B"]'): (ANSWERED, None, False),
-    reading(letter="true"): (ANSWERED, None, False),
-    '{"attempted_answer": false}': (ANSWERED, None, False),
     "{}": (UNPARSED, None, None),
     reading('"true"'): (UNPARSED, None, None),
-    reading("null"): (UNPARSED, None, None),
-    reading("1"): (UNPARSED, None, None),
     f"[{reading()}, {reading()}]": (UNPARSED, None, None),
     f"{reading()} or {reading()}": (UNPARSED, None, None),
-    f"{{set}} {reading()}": (UNPARSED, None, None),
     reading()[:-1]: (UNPARSED, None, None),
-    "}{": (UNPARSED, None, None),
-    "B": (UNPARSED, None, None),
     "": (UNPARSED, None, None),
-    reading(value="NaN"): (UNPARSED, None, None),
     '{"a": ' * 3000 + "1" + "}" * 3000: (UNPARSED, None, None),
-    "{'attempted_answer': True}": (UNPARSED, None, None),
-    '{"attempted_answer": true, "answer_letter": "B"} \ud800': (ANSWERED, "B", True),
     '{"attempted_answer": true, "answer_letter": "\ud800"}': (UNPARSED, None, None),
 }
 

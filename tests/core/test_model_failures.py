@@ -47,7 +47,6 @@ class Talk:
         self.state = self.settled(fold(decide(self.study, State(), enrolment("1"))))
 
     def settled(self, state: State) -> State:
-        """The state once all is done but for replies."""
         while (due := world(self.study, state, 0)) is not None and due.by == "system":
             state = fold(decide(self.study, state, due), state)
         return state
@@ -72,15 +71,12 @@ class Talk:
         return self
 
     def fails(self, reason: str, slot: str = "") -> Talk:
-        """A pending reply fails, of that column if there are several."""
         return self.do("fail", "model", reason=reason, model="one", **({"slot": slot} if slot else {}))
 
     def say(self, text: str, reason: str) -> Talk:
-        """A message that gets no reply."""
         return self.do("say", text=text).fails(reason)
 
     def prompts(self) -> list[list[str]]:
-        """The texts that models are asked with."""
         return [[said["text"] for said in job.data["messages"]] for job in pending_tasks(self.study, self.state)]
 
     @property
@@ -181,7 +177,6 @@ failing = st.fixed_dictionaries(
 
 
 def some_of(talk: Talk, moves: st.DataObject, most: int) -> None:
-    """Some of what can be done where models always fail."""
     for _ in range(moves.draw(st.integers(0, most))):
         if talk.screen.ended:
             return

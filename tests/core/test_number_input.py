@@ -9,7 +9,6 @@ from experiments.study.number_input import read_number
 
 
 def digits(zero: int) -> dict[int, str]:
-    """A translation into the digits of a script that begin at `zero`."""
     return {ord("0") + value: chr(zero + value) for value in range(10)}
 
 

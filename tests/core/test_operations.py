@@ -38,18 +38,13 @@ def after(kinds: Sequence[str]) -> StudyStatus:
     [
         ([], "open", None),
         (["published"], "draft", "draft"),
-        (["published", "published"], "draft", "draft"),
-        (["published", "capped", "budgeted"], "draft", "draft"),
         (["published", "piloted"], "pilot", None),
         (["published", "opened"], "open", None),
         (["opened", "published"], "open", None),
-        (["paused", "published"], "paused", "lunch"),
         (["published", "piloted", "paused"], "paused", "lunch"),
-        (["published", "opened", "closed"], "closed", "enough"),
         (["closed", "published"], "closed", "enough"),
         (["opened", "closed", "paused"], "closed", "enough"),
         (["paused", "closed", "opened"], "open", None),
-        (["closed", "piloted"], "pilot", None),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, list) else "",
 )

@@ -30,7 +30,6 @@ def moments(name: str, seed: str) -> Iterator[tuple[State, Screen]]:
 
 
 def refused(name: str, state: State, action: Action) -> str:
-    """Why an action is refused; empty if it is taken."""
     try:
         decide(study(name), state, action)
     except Refused as found:

@@ -29,11 +29,7 @@ def test_a_flow_has_the_path_the_condition_and_the_count_of_each_part() -> None:
     assert (phase.kind, phase.path) == ("phase", "phase-2")
     assert (loop.kind, loop.text, loop.note, loop.path) == ("each", "question", "9 of questions", "phase-2/question")
     alone = next(part for part in loop.children if part.note == "alone")
-    assert (alone.text, alone.only, alone.path) == (
-        "answer",
-        "condition is answer-first",
-        "phase-2/question[*]/alone",
-    )
+    assert (alone.text, alone.only, alone.path) == ("answer", "condition is answer-first", "phase-2/question[*]/alone")
 
 
 @pytest.mark.parametrize("name", NAMES)

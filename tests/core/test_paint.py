@@ -12,14 +12,7 @@ from app.rendering import markdown
 from app.rendering.maths import mathml
 from app.web.participant.view import PageUpdate, StudyContext, render_page
 from experiments.study.fields import Checkbox, MultipleChoiceField, Number, Scale, ShortText, SingleChoice
-from experiments.study.screen import (
-    ChatMessage,
-    ChatView,
-    Panel,
-    ProgressView,
-    Screen,
-    TranscriptBlock,
-)
+from experiments.study.screen import ChatMessage, ChatView, Panel, ProgressView, Screen, TranscriptBlock
 from tests.fakes.hostile.plain import plain
 
 LOOK = StudyContext("A study", "en", "team@example.org")
@@ -250,7 +243,6 @@ def test_a_formula_that_cannot_be_drawn_is_shown_as_its_source(latex: str) -> No
 
 
 def test_a_reply_that_is_not_whole_says_so() -> None:
-    """Beside the reply's own words, never in them; in a chat, and where it is looked back on."""
     for ended, mark in (("cut_off", "This reply was cut off."), ("stopped", "You stopped this reply.")):
         cut = ChatMessage("Bot", "hi", ended)  # type: ignore[arg-type]
         painting = painted(screen_of(Panel(chat=replace(CHAT, messages=(cut,)))))

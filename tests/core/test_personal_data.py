@@ -106,7 +106,6 @@ COLUMNS = (
 
 @given(st.lists(st.tuples(TEXTS, TEXTS, st.lists(TEXTS, max_size=3)), max_size=4))
 def test_only_free_text_is_touched_and_keeps_its_type(made: list[tuple[str, str, list[str]]]) -> None:
-    """The same rows whether the export marks or masks; only the masked cells differ."""
     rows = [
         (id_, text, json.dumps([{"role": "You", "content": one} for one in talk]), repr(talk), json.dumps(talk))
         for id_, text, talk in made

@@ -23,7 +23,6 @@ ORIENTATION = 0x0112
 
 
 def exif(orientation: int = 1) -> Image.Exif:
-    """Everything that a phone writes, with this orientation."""
     made = Image.Exif()
     made[0x010F] = made[0x0110] = made[0x013B] = made[0x8298] = SECRET
     made[ORIENTATION] = orientation
@@ -33,7 +32,6 @@ def exif(orientation: int = 1) -> Image.Exif:
 
 
 def photo(format_: str, orientation: int = 1) -> bytes:
-    """A picture with all metadata that its format may hold."""
     image = Image.open(BytesIO(drawn(48, 32))).convert("RGB")
     text, out = PngInfo(), BytesIO()
     text.add_text("Author", SECRET)

@@ -108,7 +108,6 @@ def test_a_name_of_any_letters_reads_nothing_outside(tmp_path_factory: pytest.Te
 
 
 def _forbidden(factory: pytest.TempPathFactory) -> Path:
-    """A folder without a file, beneath one with pictures of many names."""
     root = factory.getbasetemp() / "forbidden"
     (root / "study").mkdir(parents=True, exist_ok=True)
     for name in ("a", "b", "c", "ab", "a.b", "abc"):
@@ -142,7 +141,6 @@ def test_a_model_reads_the_alternative_text_and_never_an_address() -> None:
 
 
 def found_in(folder: Path, text: str, **more: Any) -> list[str]:
-    """The errors of a study with this text."""
     raw = {
         "study": "s",
         "title": "T",

@@ -126,10 +126,7 @@ def test_every_bad_row_is_named_by_the_line_it_begins_on() -> None:
         ((*COLUMNS, "answer"), ["line 1: the column answer is there twice"]),
         (
             ["questoin" if name == "question" else name for name in COLUMNS],
-            [
-                "line 1: the column question is missing",
-                "line 1: 'questoin' is not a column. Did you mean 'question'?",
-            ],
+            ["line 1: the column question is missing", "line 1: 'questoin' is not a column. Did you mean 'question'?"],
         ),
     ],
     ids=["one too few", "one too many", "one twice", "one misspelt"],

@@ -22,16 +22,7 @@ def test_a_dollar_without_partner_is_refused_with_its_line(source: str, line: in
 
 
 def test_the_number_gives_order_and_topic_and_the_rest_of_the_name_the_id(tmp_path: Path) -> None:
-    names = [
-        "p60_z.md",
-        "p10_a^n+1.md",
-        "p9_b-c_d.md",
-        "p11_e.md",
-        "p21_f.md",
-        "p31_g.md",
-        "p41_h.md",
-        "p51_i.md",
-    ]
+    names = ["p60_z.md", "p10_a^n+1.md", "p9_b-c_d.md", "p11_e.md", "p21_f.md", "p31_g.md", "p41_h.md", "p51_i.md"]
     for name in names:
         (tmp_path / name).write_text("\nShow that $x$.\n", encoding="utf-8")
     problems = load(tmp_path)

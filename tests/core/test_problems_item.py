@@ -64,10 +64,7 @@ def test_a_problem_that_breaks_the_rules_is_refused(change: dict[str, object], f
         ({"text": 5}, "text must be a string, not 5"),
         ({"answer": 4}, "answer must be a string or null, not 4"),
         ({"tags": {"level": 3}}, "tags must be an object of strings, not {'level': 3}"),
-        (
-            {"options": "AB"},
-            "options must be a list of objects with the strings key, text and plain, not 'AB'",
-        ),
+        ({"options": "AB"}, "options must be a list of objects with the strings key, text and plain, not 'AB'"),
         ({"options": [{"key": "A", "text": "1"}]}, "options must be a list of objects"),
         ({"dialogue": [{"role": "System", "text": "", "name": ""}]}, "dialogue must be a list of objects with role"),
         ({"dialogue": {}}, "dialogue must be a list of objects with role"),

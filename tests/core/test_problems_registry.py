@@ -22,11 +22,7 @@ def _sources_of_this_test_only(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "says"),
     [
-        (
-            "chatbnch",
-            "sample",
-            r"no problem source 'chatbnch'; allowed: chatbench, .*Did you mean 'chatbench'\?",
-        ),
+        ("chatbnch", "sample", r"no problem source 'chatbnch'; allowed: chatbench, .*Did you mean 'chatbench'\?"),
         ("chatbench", "sample/devs.csv", r"ships no 'devs.csv'; allowed: .*Did you mean 'dev.csv'\?"),
         ("chatbench", "sample/../../item.py", "ships no"),
         ("jsonl", "onw.jsonl", r"no such file .*Did you mean 'own.jsonl'\?"),

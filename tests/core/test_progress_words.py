@@ -13,7 +13,6 @@ EVERYTHING = str(STUDIES / "everything.yaml")
 
 
 def told(name: str) -> list[str]:
-    """The words, each once as long as they stay."""
     words = (str(screen(study(name), state).progress.words) for state, _ in play(study(name), "1"))
     return [one for one, _ in groupby(word for word in words if word)]
 

@@ -33,7 +33,6 @@ PICK = {"by": "tone", "pick": {"warm": "Be warm.", "cold": "Be cold."}}
 
 
 def small(system: Any = "", flow: list[Any] | None = None, **keys: Any) -> Study:
-    """A study of a survey and a talk about a problem."""
     raw = {
         "study": "small",
         "title": "Small",
@@ -56,7 +55,6 @@ def owed_replies(study: Study, seed: str = "1") -> Iterator[tuple[State, Pending
 
 
 def systems(study: Study, seed: str = "1") -> set[tuple[str, str]]:
-    """The tones and the system prompts that went with them."""
     found = set()
     for state, job in owed_replies(study, seed):
         request = request_for(study, job.data, job.data["model"], "")
@@ -112,7 +110,6 @@ FAULTY = {
         "For {{backgruond.age}}",
         ["models.tutor.system: {{backgruond.age}} is not defined at flow[1].flow[0]"],
     ),
-    "a name with the one that was meant": ("Of {{itm.topic}}", ["Did you mean 'item.topic'?"]),
     "an unknown name in one of several": (
         {**PICK, "pick": {"warm": "Be {{tonne}}.", "cold": ""}},
         ["models.tutor.system.pick.warm: {{tonne}} is not defined", "Did you mean 'tone'?"],
@@ -133,7 +130,6 @@ FAULTY = {
         {"by": "tone", "pikc": {}},
         ["models.tutor.system.pikc: no such key", "Did you mean 'pick'?"],
     ),
-    "no values": ({"by": "tone"}, ["models.tutor.system.pick: is missing"]),
 }
 
 

@@ -33,13 +33,11 @@ json_values = st.recursive(
 
 
 def some_state(name: str, seed: str, share: float) -> State:
-    """A state somewhere on the way through a session."""
     log = whole(name, seed)
     return fold(log[: 1 + round(share * (len(log) - 1))])
 
 
 def attempt(name: str, state: State, action: Action) -> tuple[tuple[Event, ...], Refused | None]:
-    """What became of an action: its facts, or its refusal."""
     try:
         return decide(study(name), state, action), None
     except Refused as refused:
@@ -238,7 +236,6 @@ def test_in_mathconverse_every_set_has_three_models_in_an_order_of_ones_own(seed
 
 
 def test_factors_are_drawn_with_their_weights_and_independently() -> None:
-    """4,000 draws: each share within 4 standard errors, each pair of values as often as independence says."""
     file, pools = study("chatbench").file, study("chatbench").pools
     got = [drawn_factors(file.factors, pools, f"participant {n}") for n in range(4_000)]
     n = len(got)

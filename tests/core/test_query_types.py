@@ -20,7 +20,6 @@ NAMES = {**HEADERS, "other": WRITE_IN_HEADER}
 
 
 def labelled(*rows: tuple[str, str, str]) -> pd.DataFrame:
-    """Messages: what was said before, the message, and its label."""
     cells = [
         {"": n, "problem_declaration": "", "previous_interactions": before, "user_query": f"User: {query}"}
         | {header: "y" if name == label else "0" for name, header in NAMES.items()}
@@ -30,7 +29,6 @@ def labelled(*rows: tuple[str, str, str]) -> pd.DataFrame:
 
 
 def conversations(*rows: tuple[str, str, list[str], list[str]]) -> pd.DataFrame:
-    """Conversations: model, participant, messages and replies."""
     cells = [
         {
             "model": model, "uid": uid, "human_interactions": repr([f"User: {text}" for text in people]),

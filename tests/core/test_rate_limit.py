@@ -135,7 +135,6 @@ class Play:
         return self.refused / self.answers
 
     def rate(self, first: float = 0.0) -> float:
-        """Answers a second, after that share of them."""
         skipped = int(first * len(self.came_s))
         begun = self.came_s[skipped - 1] if skipped else 0.0
         return (len(self.came_s) - skipped) / (self.came_s[-1] - begun)

@@ -33,7 +33,6 @@ TALKS = tuple(Problem(f"canary-{n}", "Well.", "canary", "canary", tags=TAGS, dia
 
 
 def rating(step: str, **changes: object) -> Study:
-    """A study that is one loop over three conversations."""
     raw = {
         "study": "small",
         "title": "Small",
@@ -107,7 +106,6 @@ def test_each_message_of_the_person_has_labels_and_a_write_in() -> None:
 
 
 def test_the_time_on_an_item_is_from_its_screen_to_its_answer() -> None:
-    """Acts of `play` are a second times the number of facts and acts before them, so 2 s apart, after a draw too."""
     dices = study("dices-350")
     log = [event for _, events in play(dices, "1") for event in events]
     state = fold(log)

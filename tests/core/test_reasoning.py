@@ -22,7 +22,6 @@ def pieces(text: str, cuts: list[int]) -> list[str]:
 
 
 def divided(text: str, cuts: list[int], until: str = "") -> tuple[str, str]:
-    """Reasoning and reply as a listener would have them at the end."""
     splitter, reasoning, reply = ReasoningSplitter(until), "", ""
     for delta in [TextDelta(one) for one in pieces(text, cuts)] + [StreamEnd("stop")]:
         for given_ in splitter.split(delta):
@@ -67,7 +66,6 @@ def test_where_replies_are_known_to_begin_with_thoughts_none_is_given_as_text(th
 
 @given(TAGS, SOUND, SOUND, CUTS, st.sampled_from(["", "\n\n", "\n", " "]), st.sampled_from(["stop", "length", None]))
 def test_where_nothing_is_known_no_reasoning_is_ever_given_as_text(tags, thoughts, reply, cuts, between, reason):
-    """Whatever stands before an unopened closing tag, and wherever the reply ends or fails."""
     text = f"{thoughts}{tags[1]}{between}{reply}"
     for shown in range(len(text) + 1):
         splitter = ReasoningSplitter(hold=True)
@@ -92,7 +90,6 @@ def test_where_nothing_is_known_a_complete_reply_is_given_whole_and_with_signs_o
 
 
 def replied(dialect: Dialect, deltas: list[Delta], reason: str = "stop") -> str:
-    """The text that one reply gave before its end."""
     splitter = dialect.splitter(hold=True)
     found = [given_ for one in deltas for given_ in splitter.split(one)]
     [*splitter.split(StreamEnd(reason))]
@@ -144,7 +141,6 @@ def test_examples(text, reasoning, reply, cuts):
 
 @pytest.mark.parametrize("rest", ["", "\n", " \n\n", "\n<th", "<thi"])
 def test_what_is_not_decided_when_a_reply_is_cut_off_is_no_text(rest: str) -> None:
-    """After an end of reasoning come blanks, and perhaps another block: neither is a beginning of the reply."""
     splitter = ReasoningSplitter()
     for piece in ("0", "</think>\n", *rest):
         assert not any(isinstance(one, TextDelta) for one in splitter.split(TextDelta(piece)) if piece != "0")

@@ -44,7 +44,6 @@ def test_alpha_is_that_of_the_formula_by_hand() -> None:
 
 
 def test_omega_of_three_items_is_that_by_hand() -> None:
-    """Three covariances determine three loadings: l1^2 = s12 s13 / s23, and so on."""
     loadings = [sqrt(1 * 0.5 / 1), sqrt(1 * 1 / 0.5), sqrt(0.5 * 1 / 1)]
     common = sum(loadings) ** 2
     unique = 6 - sum(loading**2 for loading in loadings)
@@ -91,7 +90,6 @@ def test_who_left_an_item_out_or_was_asked_again_counts_once_or_not_at_all() -> 
 
 
 def test_sessions_with_another_form_of_the_instrument_are_not_put_together() -> None:
-    """Earlier versions of a study had three items, and items from 0 to 6."""
     items = answers(40, [0.8, 0.7])
     earlier = [frame(answers(30, [0.8, 0.7, 0.6]), title="Old"), frame(items - 1, low=0, high=6)]
     every = pd.concat([*earlier, frame(items)]).assign(value=3.0, arms=[{}] * 110)

@@ -39,7 +39,6 @@ Triple = tuple[str, str | None, str]
 
 
 def tables(triples: list[Triple], *, stated: bool, model: str = "m") -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Answers, conversations and questions of a participant each, all about one question."""
     answers, talks = [], []
     for number, (own, advice, final) in enumerate(triples):
         key = (f"p{number}", "math", 0, model, "answer-first", "q")
@@ -56,7 +55,6 @@ def tables(triples: list[Triple], *, stated: bool, model: str = "m") -> tuple[pd
 
 @pytest.mark.parametrize("stated", [True, False])
 def test_each_measure_is_what_is_counted_by_hand(stated: bool) -> None:
-    """The right option is found in the table of questions, or from an answer that is right."""
     findings = reliance(*tables(list(HAND), stated=stated))
     found = {one.name: one for finding in findings for one in finding.estimates}
     for measure, (share, of) in COUNTED.items():
@@ -70,7 +68,6 @@ def test_each_measure_is_what_is_counted_by_hand(stated: bool) -> None:
 
 
 def test_every_case_of_own_answer_advice_and_final_answer() -> None:
-    """All of them, each decided by itself."""
     for own, advice, final in product(LETTERS, repeat=3):
         rows = advised(*tables([(own, advice, final)], stated=True))
         found = {measure: list(hits(rows, measure)) for measure in MEASURES}

@@ -93,7 +93,6 @@ def test_a_text_is_shown_the_same_everywhere(case: str, place: str) -> None:
 
 
 def persons(text: str) -> dict[str, str]:
-    """A person's message in each place that shows one."""
     said = (ChatMessage("You", text),)
     rounds = (RoundView(text, (ReplyView("a", "A", "x"), ReplyView("b", "B", "x"))),)
     return {
@@ -119,7 +118,6 @@ TYPED = (
 
 @pytest.mark.parametrize("text", TYPED)
 def test_what_a_person_typed_is_shown_as_typed(text: str) -> None:
-    """With its signs, blanks and lines, in each place that shows it."""
     shown = f'<p class="typed">{escape(text)}</p>'
     places = persons(text)
     assert {place: shown in html for place, html in places.items()} == dict.fromkeys(places, True)
@@ -295,7 +293,6 @@ SHOWS: Mapping[str, Callable[[str], str]] = {
 @settings(max_examples=150)
 @given(st.lists(st.sampled_from(WORDS) | st.sampled_from(MARKUP), max_size=25).map("".join), st.sampled_from([*SHOWS]))
 def test_the_page_holds_every_visible_character_in_order(text: str, form: str) -> None:
-    """All but marks are there in order; and a mark is only missing where the page has what it asks for."""
     page = PageText(SHOWS[form](text))
     text = text.replace("&", "") if form == "blocks" else text
     assert (signs_of(page.text), page.open) == (signs_of(text), [])
@@ -319,7 +316,6 @@ def test_no_letter_of_a_bomb_is_lost(bomb: Payload) -> None:
 
 @pytest.mark.parametrize("size", [1, 7, 50])
 async def test_what_streams_is_rendered_block_by_block_and_never_changes(size: int) -> None:
-    """All but the last block is there as HTML when the stream ends, just as the whole reply is rendered afterwards."""
     blocks = [text for text, *_ in CASES.values()]
     whole = "\n\n".join([*blocks, "The end."])
 

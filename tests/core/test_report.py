@@ -65,7 +65,6 @@ def test_the_page_is_whole_and_needs_nothing_from_elsewhere() -> None:
 
 
 def test_the_flow_leaves_out_sessions_that_were_not_completed_unless_they_are_analysed() -> None:
-    """Of 9 who started 6 completed, of whom a researcher excluded one, as well as one of the others."""
     people = ParticipantFlow("person", 9, "", {}, {"complete": 6, "": 3}, {"bot": 2}, {"bot": 1})
     known = replace(report(), flow=people)
     for unfinished, analysed, out in ((False, 5, 1), (True, 7, 2), (False, 3, 3)):

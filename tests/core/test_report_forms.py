@@ -17,16 +17,7 @@ from app.analysis.intervals import Interval
 from app.analysis.report import FORMATS, as_csv, as_json, html, markdown
 from app.analysis.report.published_comparison import PublishedPaper, published_paper
 from app.errors import PublishedUnknown
-from tests.fakes.reports import (
-    NASTY,
-    Printed,
-    accuracy,
-    by_turn,
-    crossed,
-    figure,
-    finding,
-    hostile,
-)
+from tests.fakes.reports import NASTY, Printed, accuracy, by_turn, crossed, figure, finding, hostile
 from tests.fakes.reports import report as made_up
 
 PAPER = PublishedPaper(
@@ -91,7 +82,6 @@ def test_the_page_shows_what_people_wrote_as_text_in_its_drawings_too() -> None:
 
 
 def test_models_called_otherwise_are_compared_with_those_that_they_stand_for() -> None:
-    """Also where the names' order turns a gap between models round."""
     plain = published_paper("chatbench").figures
     paper = published_paper("chatbench", ["zoe=gpt-4o", "v1.5=llama-3_1-8b"])
     assert len(paper.figures) == len(plain)

@@ -57,7 +57,6 @@ def test_any_bytes_are_settings_or_refused(tmp_path, content):
 
 @pytest.mark.parametrize("quote", ["'", '"'])
 def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
-    """As `docker run --env-file` passes them."""
     values = {
         "public_url": "https://study.example.org", "openai_api_key": "sk-test-1234567890abcdef", "port": "7870",
         "model_servers": '{"lab": {"url": "http://gpu:8000/v1", "key": "sk-or-abcdefgh"}}', "secret": "x" * 40,
@@ -73,10 +72,7 @@ def test_quotes_around_a_whole_value_are_taken_off(monkeypatch, quote):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("value", "read"),
-    [('"https://a.example"  ', "https://a.example"), ('""', None)],
-)
+@pytest.mark.parametrize(("value", "read"), [('"https://a.example"  ', "https://a.example"), ('""', None)])
 def test_blanks_around_a_value_and_its_quotes_are_taken_off(monkeypatch, value, read):
     monkeypatch.setenv("PARLEY_PUBLIC_URL", value)
     assert settings.load().public_url == read
@@ -84,7 +80,6 @@ def test_blanks_around_a_value_and_its_quotes_are_taken_off(monkeypatch, value, 
 
 @pytest.mark.parametrize("name", ["database_url", "secret", "smtp_host"])
 def test_a_comment_behind_a_value_is_refused_and_a_secret_is_not_shown(monkeypatch, name):
-    """`docker run --env-file` and systemd's EnvironmentFile pass it; Parley's own .env does not."""
     value = f"{'x' * 40} # where it is"
     monkeypatch.setenv(f"PARLEY_{name.upper()}", value)
     with pytest.raises(SettingsError, match=f"PARLEY_{name.upper()} has a comment") as refused:
@@ -119,13 +114,7 @@ def test_all_wrong_variables_are_named_at_once_and_secrets_are_not_shown(monkeyp
     with pytest.raises(SettingsError) as refused:
         settings.load()
     message = str(refused.value)
-    for said in (
-        "PARLEY_PORT='99999'",
-        "PARLEY_REPLY_TIMEOUT_S",
-        "PARLEY_OPENAI_BASE_URL",
-        "http://",
-        "PARLEY_SECRET",
-    ):
+    for said in ("PARLEY_PORT='99999'", "PARLEY_REPLY_TIMEOUT_S", "PARLEY_OPENAI_BASE_URL", "http://", "PARLEY_SECRET"):
         assert said in message
     assert "hunter2" not in message
     assert refused.value.__context__ is None or refused.value.__suppress_context__

@@ -46,7 +46,6 @@ class Scripted:
 
 
 def after(turns: int, *actions: str) -> Screen:
-    """The screen after so many messages, each with a reply."""
     said = tuple(ChatMessage(role, f"{role} {n}") for n in range(turns) for role in ("You", "Bot"))
     chat = replace(SCREEN.panel.chat, messages=said, remaining=20 - turns)
     return replace(SCREEN, panel=replace(SCREEN.panel, chat=chat), actions=actions or ("say", "submit"))

@@ -8,14 +8,7 @@ from math import exp, log, sqrt
 import pandas as pd
 import pytest
 
-from app.analysis.simulator_quality import (
-    ALL,
-    SimulationData,
-    alike,
-    fit,
-    quality,
-    text_scores,
-)
+from app.analysis.simulator_quality import ALL, SimulationData, alike, fit, quality, text_scores
 
 
 def answers(rows: list[tuple[str, str, int, str]], answer_type: str = "user-AI") -> pd.DataFrame:
@@ -25,7 +18,6 @@ def answers(rows: list[tuple[str, str, int, str]], answer_type: str = "user-AI")
 
 
 def talks(rows: list[tuple[str, str, str, str]]) -> pd.DataFrame:
-    """Rows of a question, a model, a first prompt, and a session."""
     found = pd.DataFrame(rows, columns=["question_id", "model", "said", "_session"])
     history = [
         json.dumps([{"role": "You", "content": text}, {"role": "Bot", "content": "Hm."}]) for text in found["said"]

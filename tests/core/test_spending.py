@@ -35,7 +35,6 @@ def act(of: Study, state: State, kind: str, **values: Any) -> State:
 
 
 def begun(of: Study) -> State:
-    """A session with all that is drawn at its start."""
     state = fold(decide(of, State(), enrolment("1")))
     while (owes := world(of, state, 0)) is not None:
         state = fold(decide(of, state, owes), state)
@@ -43,7 +42,6 @@ def begun(of: Study) -> State:
 
 
 def hear(of: Study, state: State, cost: float) -> State:
-    """Every owed reply comes, at a cost."""
     while jobs := [job for job in pending_tasks(of, state) if job.kind == "reply"]:
         data = {"model": jobs[0].data["model"], "text": "So.", "cost": cost, "slot": jobs[0].slot}
         state = fold(decide(of, state, Action("reply", jobs[0].path, data, 0, by="model")), state)

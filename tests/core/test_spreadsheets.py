@@ -20,7 +20,6 @@ HEAD = ["question", "a", "b", "answer"]
 
 
 def saved(folder: Path, **sheets: Sequence[Sequence[Any]]) -> tuple[Workbook, Path]:
-    """A workbook with these rows by the name of their sheet."""
     book = Workbook()
     book.remove(book.active)
     for name, rows in sheets.items():
@@ -32,7 +31,6 @@ def saved(folder: Path, **sheets: Sequence[Sequence[Any]]) -> tuple[Workbook, Pa
 
 
 def edited(path: Path, part: str, pattern: str, new: str) -> None:
-    """Change a part of a workbook that was saved."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     before = parts[part].decode()
@@ -50,7 +48,6 @@ def cells(table: Table) -> list[Mapping[str, Any]]:
 
 
 def test_cells_are_as_the_sheet_shows_them(tmp_path: Path) -> None:
-    """Through the process of its own, too."""
     rows = [["Questions"], [], HEAD, ["Why?", 0.5, 81, True], ["When?", datetime(2026, 3, 1), 1.5, 5e5]]
     rows.append(["How long?", timedelta(hours=30)])
     book, path = saved(tmp_path, Sheet=rows)

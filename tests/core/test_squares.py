@@ -38,7 +38,6 @@ def test_each_stands_equally_often_at_each_place_and_after_each_other(size: int)
 
 
 def study(folder: Path, **loop: Any) -> Study:
-    """Four problems, in squares, for two conditions."""
     items = [{"id": letter, "text": letter, "tags": {"kind": letter}} for letter in LETTERS]
     (folder / "items.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
     each = {"each": "item", "of": "items", "order": "latin_square", "flow": [{"step": "info", "text": "Read."}]}
@@ -54,7 +53,6 @@ def study(folder: Path, **loop: Any) -> Study:
 
 
 def session(found: Study, number: int, others: list[State]) -> State:
-    """Somebody who is assigned by what the others have, and draws."""
     counts = [[dict(cell), n] for cell, n in Counter(tuple(s.factors.items()) for s in others).items()]
     state = fold(decide(found, State(), enrolment(f"{number}")))
     for kind, path, told in (("assign", "", {"counts": counts, "caps": []}), ("draw", "item", {})):

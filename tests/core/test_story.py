@@ -13,14 +13,7 @@ from experiments.session.engine import decide, fold, pending_tasks, screen
 from experiments.session.state import State
 from experiments.study.resolve import resolve
 from experiments.study.study import Study
-from experiments.views.transcript import (
-    PAGES,
-    SessionTranscript,
-    StepVisit,
-    state_at,
-    timeline,
-    transcript_of,
-)
+from experiments.views.transcript import PAGES, SessionTranscript, StepVisit, state_at, timeline, transcript_of
 from tests.fakes.examples import SEEDS, examples
 from tests.fakes.sessions import NAMES, enrolment, study, whole
 
@@ -31,7 +24,6 @@ ASK = {"step": "survey", "id": "ask", "questions": [{"type": "long_text", "name"
 
 
 def remarked(log: Iterable[Event], every: int) -> tuple[Event, ...]:
-    """A log with a researcher's note after every so many facts."""
     found: list[Event] = []
     for number, event in enumerate(log, 1):
         found.append(Event(len(found) + 1, event.at_us, event.by, event.path, event.kind, event.data, event.key))
@@ -84,7 +76,6 @@ def test_nothing_that_was_said_answered_or_remarked_is_lost(name: str, seed: str
 
 
 def _warned(log: tuple[Event, ...]) -> set[str]:
-    """What a check repeats when its warning was read."""
     return {name for event in log if event.kind == "missed" for name in event.data["values"]}
 
 

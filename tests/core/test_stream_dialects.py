@@ -77,7 +77,6 @@ def _pieces(draw, text):
 
 
 def _whole(draw, deltas):
-    """One JSON object, from a server that ignores `stream: true`."""
     message = {"content": [], "reasoning_content": "".join(one.get("reasoning_content") or "" for one in deltas)}
     message["reasoning_content"] += "".join(one.get("reasoning") or "" for one in deltas)
     for content in (one["content"] for one in deltas if one.get("content")):

@@ -37,7 +37,6 @@ def write(folder: Path, raw: dict[str, Any]) -> str:
 
 
 def places(folder: Path, raw: dict[str, Any]) -> list[str]:
-    """Where the errors of a study are."""
     with pytest.raises(StudyError) as error:
         load_study(write(folder, raw))
     return list(dict.fromkeys(issue.where for issue in error.value.found))

@@ -14,15 +14,7 @@ from app.analysis.estimates import Estimate
 from app.analysis.figure_names import patterns
 from app.analysis.results import NAMES
 from app.analysis.survey.survey_results import COLUMNS, survey_results
-from experiments.study.fields import (
-    Field,
-    LongText,
-    MultipleChoiceField,
-    Number,
-    Scale,
-    SingleChoice,
-    Slider,
-)
+from experiments.study.fields import Field, LongText, MultipleChoiceField, Number, Scale, SingleChoice, Slider
 
 COLOURS = SingleChoice(name="colour", text="Which colour?", options={"r": "Red", "b": "Blue", "g": "Green"})
 TRUST = Scale(type="scale", name="trust", text="I trust it.", options=[str(n) for n in range(1, 6)])
@@ -30,7 +22,6 @@ SECRET = "the words of one person"
 
 
 def rows(field: Field | None, values: Sequence[Any], path: str = "survey", **arms: Sequence[str]) -> pd.DataFrame:
-    """One answer of each person, in the arms given."""
     name = field.name if field else "passed"
     given = [
         (path, name, field, value, {factor: some[n] for factor, some in arms.items()}, f"s{n}")
@@ -103,7 +94,6 @@ def test_a_check_has_the_share_that_passed_and_its_questions_their_answers() -> 
 
 
 def test_answers_in_turns_of_a_loop_are_clustered_in_participants() -> None:
-    """With as many answers of each, the interval is that of the participants' means."""
     first, second = [1, 5, 4, 2], [2, 5, 3, 1]
     (one,) = figures(rows(TRUST, first), rows(TRUST, second)).values()
     means = pd.Series([(a + b) / 2 for a, b in zip(first, second, strict=True)])

@@ -120,7 +120,6 @@ def test_a_damaged_workbook_is_one_clear_error(
 
 
 def labelled() -> pa.Table:
-    """As `datasets` writes MMLU: the answer is a class label."""
     features = {
         "question": {"dtype": "string", "_type": "Value"},
         "answer": {"names": ["A", "B"], "_type": "ClassLabel"},
@@ -169,7 +168,6 @@ def as_parquet() -> bytes:
     ("ending", "seed"), [*((".arrow", seed) for seed in (13, 30, 67)), *((".parquet", seed) for seed in (1, 4))]
 )
 def test_a_damaged_file_of_arrow_is_one_clear_error(ending: str, seed: int, tmp_path: Path) -> None:
-    """The three streams end a process that reads them without a check of each offset."""
     draw = random.Random(seed)
     content = bytearray(plain_stream() if ending == ".arrow" else as_parquet())
     for _ in range(draw.randint(1, 4)):
@@ -183,7 +181,6 @@ def repeated(rows: int, text: str) -> pa.Table:
 
 
 def test_what_would_take_all_memory_is_one_clear_error(tmp_path: Path) -> None:
-    """About 1 kB that stands for 10 GB in a thousand rows."""
     content = as_stream(repeated(1_000, "x" * 10_000_000))
     assert len(content) < 2_000
     with pytest.raises(ProblemError, match="memory"):

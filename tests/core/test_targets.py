@@ -38,7 +38,6 @@ def draw(study: Study, seed: str, data: Data) -> Event:
 
 
 def ids(event: Event) -> list[str]:
-    """What was drawn, in order."""
     return [item["item"] for item in event.data["items"]]
 
 
@@ -67,7 +66,6 @@ def test_ratings_differ_by_one_at_most_and_nobody_rates_an_item_twice(
 
 
 def firsts(taken: dict[str, int], take: int) -> Iterator[str]:
-    """Who comes first, for many raters."""
     study = rating(4, take=take, target=5)
     return (ids(draw(study, str(number), {"taken": taken}))[0] for number in range(2_000))
 
@@ -76,7 +74,6 @@ def firsts(taken: dict[str, int], take: int) -> Iterator[str]:
     ("taken", "take"), [({}, 2), ({"i0": 3, "i1": 3}, 4), ({"i0": 9, "i1": 9, "i2": 9, "i3": 9}, 1)]
 )
 def test_equal_ones_are_drawn_by_chance_and_the_order_tells_no_counts(taken: dict[str, int], take: int) -> None:
-    """2,000 draws of 4: each comes first in a quarter of them, within 4 standard errors."""
     seen = Counter(firsts(taken, take))
     assert all(abs(seen[f"i{number}"] - 500) < 4 * (2_000 * 0.25 * 0.75) ** 0.5 for number in range(4))
 

@@ -13,13 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from experiments.session.engine import fold
 from experiments.session.state import State, visited
-from experiments.session.telemetry import (
-    DAY_MS,
-    AnyRecord,
-    TelemetryRecord,
-    records_telemetry,
-    storable_records,
-)
+from experiments.session.telemetry import DAY_MS, AnyRecord, TelemetryRecord, records_telemetry, storable_records
 from experiments.study.step import Step
 from experiments.study.study import Study
 from tests.fakes.examples import examples
@@ -67,7 +61,6 @@ def some_state(name: str, share: float) -> State:
 
 
 def read(raw: dict[str, Any]) -> Iterator[TelemetryRecord]:
-    """A record as the API takes it, or nothing."""
     try:
         yield RECORDS.validate_python(raw)
     except ValidationError:
@@ -75,7 +68,6 @@ def read(raw: dict[str, Any]) -> Iterator[TelemetryRecord]:
 
 
 def strings(value: Any) -> Iterator[str]:
-    """Every text in a value, keys of mappings too."""
     match value:
         case str():
             yield value
@@ -86,7 +78,6 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def names(raw: dict[str, Any]) -> set[str]:
-    """The names that a row's data may have: the record's own keys."""
     fields = {"seen", "keys", "choices", "first_key_ms", "box", "chars", "blocked", "from", "away_ms", "after_ms"}
     assert set(raw) <= fields | set(TIMES)
     return set(raw)
@@ -129,7 +120,6 @@ def record(kind: str, path: str, **more: Any) -> TelemetryRecord:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_page_tells_of_the_present_and_of_earlier_screens_is_kept(name: str) -> None:
-    """From the consent on; also of boxes that a step makes for each turn."""
     found = study(name)
     for state, _ in play(found, "telemetry"):
         there = boxes(found, state)

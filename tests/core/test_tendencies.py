@@ -43,7 +43,6 @@ def test_raters_agree_to_a_degree_on_what_is_unsafe(edition: str) -> None:
 
 
 def test_only_answers_to_problems_and_checks_are_given_in_a_participants_name() -> None:
-    """A guess which model replied has right answers too, but nobody can work them out."""
     everything = study(str(STUDIES / "everything.yaml"))
     given_ = set()
     for state, _ in play(everything, "found", person="found"):

@@ -16,7 +16,6 @@ ANY = st.text(st.characters() | st.sampled_from("\r\n\t\0\x0b\x0c\x1b\x85\ud83d\
 
 
 def unfit(character: str) -> bool:
-    """Whether a character has no place in a text, by Unicode's categories."""
     return character not in "\t\n" and (
         unicodedata.category(character) in ("Cc", "Cs") or character in "\ufeff\ufffe\uffff"
     )

@@ -109,7 +109,6 @@ def enter(door: Door, folder: Path, content: bytes) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it."""
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
@@ -152,7 +151,6 @@ def test_marks_encodings_and_line_ends_change_nothing(name: str, tmp_path: Path)
 
 
 def unhashed(value: Any) -> Any:
-    """Without the sum of the file's bytes, which recordings have."""
     return {**value, "sha256": ""} if isinstance(value, dict) else value
 
 

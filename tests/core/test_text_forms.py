@@ -48,7 +48,6 @@ def test_a_form_reads_any_values_as_clean_ones_or_faults(values: dict[str, Any])
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=3))
 def test_values_of_a_request_are_cleaned(values: dict[str, Any]) -> None:
-    """As a browser sends them, which escapes halves of pairs (ECMA-262, well-formed JSON.stringify)."""
     body = stringified({"kind": "submit", "path": "p", "seen": 1, "key": "12345678", "values": values})
     assert unclean(PerformAction.model_validate_json(clean_json(body)).values) == []
     assert unclean(SaveDraft.model_validate_json(clean_json(body)).values) == []

@@ -40,7 +40,6 @@ READ = {"step": "info", "id": "read", "text": "Read."}
 
 
 def study_of(*flow: Mapping[str, Any], **times: float) -> Study:
-    """A study of these steps, with these times."""
     raw = {
         "study": "s",
         "title": "S",
@@ -65,38 +64,31 @@ class Session:
             self.state = fold(decide(self.study, self.state, job), self.state)
 
     def act(self, at_s: float, kind: str = "submit", **values: Any) -> None:
-        """A click on the present screen."""
         seen = screen(self.study, self.state)
         self._write(Action(kind, seen.path, values, us(at_s), seen=seen.seen))
 
     def note(self, at_s: float) -> None:
-        """A researcher's note."""
         self._write(Action("noted", "", {}, us(at_s), by="researcher"))
 
     def expire(self, at_s: float, **told: Any) -> None:
-        """The clock acts; raises Refused where nothing is due."""
         self._write(Action("expire", self.path, told, us(at_s), by="system"))
 
     @property
     def path(self) -> str:
-        """Where they are."""
         return screen(self.study, self.state).path
 
     @property
     def timing(self) -> Timing:
-        """The times of the present screen."""
         timing = screen(self.study, self.state).timing
         assert timing is not None
         return timing
 
     @property
     def last(self) -> tuple[str, dict[str, Any]]:
-        """The last fact, and what it says."""
         return self.state.events[-1].kind, dict(self.state.events[-1].data)
 
 
 def us(at_s: float) -> int:
-    """A time as the log has it."""
     return START_US + round(at_s * SECOND_US)
 
 
@@ -235,7 +227,6 @@ class TimedTalk(Session):
             self.state = fold(decide(self.study, self.state, due), self.state)
 
     def end_replies(self, at_s: float, kind: str, **data: Any) -> None:
-        """Every reply on its way ends like this."""
         for job in pending_tasks(self.study, self.state):
             slot = {"slot": job.slot} if job.slot else {}
             self._write(Action(kind, job.path, {"model": "one", **data, **slot}, us(at_s), by="model"))
@@ -249,7 +240,6 @@ class TimedTalk(Session):
 def test_a_reply_on_the_screen_when_time_runs_out_is_recorded_before_it_does(
     step: str, then: str, times: dict[str, float]
 ) -> None:
-    """At a step's own limit, at the session's, and where somebody is away too long."""
     session, late_s = TimedTalk(step, then, **times), 60 + GRACE_S + 1
     session.act(1 if "away_after_s" not in times else 0.5, "say", **SAID)
     talk = session.path
@@ -303,7 +293,6 @@ def test_what_is_sent_after_the_time_is_refused_as_late_and_not_as_a_second_tab(
 
 
 def notices(session: Session) -> list[str]:
-    """What the present screen says of what happened before."""
     blocks = screen(session.study, session.state).panel.blocks
     return [block.text.pattern for block in blocks if isinstance(block, NoticeBlock)]  # type: ignore[attr-defined]
 
@@ -330,7 +319,6 @@ def test_a_session_that_times_out_keeps_what_stood_in_the_form(typed: dict[str, 
 
 
 def row_of_limits(count: int = 5, **times: Any) -> Session:
-    """Somebody before so many screens of a minute each."""
     return Session(study_of(*({**READ, "id": f"r{n}", "time_limit": {"after_s": 60}} for n in range(count)), **times))
 
 
@@ -378,7 +366,6 @@ def test_a_sign_of_life_is_what_was_typed_or_done_on_the_screen(sign: str) -> No
 
 
 def test_a_study_of_before_the_rule_keeps_to_having_none() -> None:
-    """Its document says no default of the rule, and its hash stays what it was."""
     document = json.loads(row_of_limits().study.document)
     del document["file"]["session_limits"]["end_after_unattended"]
     old = restore(json.dumps(document))
@@ -396,7 +383,6 @@ moments = st.lists(st.integers(0, 400), max_size=8)
 def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
     notes: list[int], looks: list[int], then: str, extensions: int
 ) -> None:
-    """Looking, a note, a restart that folds the log again: the times of the screen stay as they are."""
     plain, noted = limited(then, extensions=extensions), limited(then, extensions=extensions)
     for at_s in sorted(notes):
         noted.note(10 + at_s)
@@ -410,7 +396,6 @@ def test_nothing_but_an_answer_or_more_time_turns_a_clock_back(
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.booleans()), max_size=20))
 def test_the_clock_acts_at_what_the_screen_has_told_and_never_before(clicks: list[tuple[int, bool]]) -> None:
-    """Answers and more time in any order: what ends is the soonest of what is due, and its time was on the screen."""
     loop = {"each": "turn", "take": 30, "flow": [{**ASK, "time_limit": {"after_s": 60, "extensions": 2}}]}
     session, now_s = Session(study_of(loop, time_limit_s=500)), 0
     for after_s, more in clicks:

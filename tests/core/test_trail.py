@@ -39,7 +39,6 @@ def test_a_trail_that_was_known_at_some_facts_is_the_same_as_one_that_never_was(
 @given(st.sampled_from(NAMES), seeds, shares, st.integers(-(10**9), 10**9))
 @examples(10)
 def test_no_fact_is_dated_before_the_one_before_it(name: str, seed: str, share: float, off_us: int) -> None:
-    """Who writes may have waited for another, whose clock or whose turn was later."""
     log = whole(name, seed)
     state = fold(log[: 1 + round(share * (len(log) - 1))])
     last_us = state.events[-1].at_us

@@ -24,7 +24,6 @@ LONG = "Please read this\ncarefully, and take\nyour time."
 
 
 def small(folder: Path, **more: Any) -> str:
-    """A study of three screens in English and German, unless said otherwise."""
     flow = [
         {"step": "consent", "text": LONG},
         {"step": "info", "id": "hello", "text": "Only for Germans.", "when": {"language": "de"}},

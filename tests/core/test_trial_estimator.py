@@ -83,12 +83,7 @@ def test_a_change_is_the_paired_t_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        ({"arm": "a"}, "treatment"),
-        ({"arm": "control"}, "treatment"),
-        ({"value": 1.0}, "equal"),
-    ],
+    ("change", "part"), [({"arm": "a"}, "treatment"), ({"arm": "control"}, "treatment"), ({"value": 1.0}, "equal")]
 )
 def test_what_cannot_be_estimated_is_refused(change: dict[str, object], part: str) -> None:
     with pytest.raises(TrialError, match=part):

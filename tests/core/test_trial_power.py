@@ -14,14 +14,7 @@ from statsmodels.stats.power import TTestIndPower
 from app.analysis.trial import simulation
 from app.analysis.trial.estimator import Difference
 from app.analysis.trial.outcomes import TrialData, TrialSession, TrialValue, estimated
-from app.analysis.trial.power import (
-    GridPoint,
-    PowerPoint,
-    null_effect,
-    run_grid,
-    run_point,
-    stored,
-)
+from app.analysis.trial.power import GridPoint, PowerPoint, null_effect, run_grid, run_point, stored
 from app.analysis.trial.simulation import Assumptions, Design, observed_correlation, simulate
 from app.errors import TrialError
 from experiments.study.sections.plan import STEP, Hypothesis, Looks, Plan, PlannedContrast
@@ -37,7 +30,6 @@ def point(
 
 
 def near(found: PowerPoint, power: float, slack: float = 0.0) -> bool:
-    """Within Monte Carlo error of four standard errors."""
     return abs(found.power - power) <= 4 * sqrt(power * (1 - power) / found.runs) + slack
 
 
@@ -64,7 +56,6 @@ THIRDS = (1 / 3, 2 / 3, 1.0)
     [(16, None), (24, None), (24, Looks(at=THIRDS, spending="pocock")), (60, Looks(at=THIRDS, spending="pocock"))],
 )
 def test_a_small_trial_keeps_alpha_and_its_interval_holds(people: int, looks: Looks | None, soak: bool) -> None:
-    """Six of 58 questions: with CR1 and as many degrees of freedom as participants, 7.9, 6.0, 12.5 and 7.1 % erred."""
     design, runs = replace(PLAIN, answers=6, questions=58, looks=looks), 10_000 if soak else 700
     judge, random = simulation.monitor_of(design, people), np.random.default_rng(47)
     ends = [simulation.simulate_with(random, FEW, design, people, 0.0, judge) for _ in range(runs)]
@@ -154,8 +145,6 @@ def estimates(design: Design, assumed: Assumptions, participants: int, effect: f
 
 @pytest.mark.parametrize("r2", [0.0, 0.25, 0.6])
 def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
-    """ANCOVA: of the variance of the difference, 4 sd^2/n, 1 - R2 is left, times (n - 3)/(n - 4) as the arms differ in
-    the covariate by chance (Cox and McCullagh 1982, Biometrics 38:541)."""
     n, runs = 60, 600
     found = estimates(replace(PLAIN, covariates=1), replace(SCORES, covariate_r2=r2), n, 1.0, runs)
     expected = 4 * SCORES.spread**2 / n * (1 - r2) * (n - 3) / (n - 4)
@@ -165,7 +154,6 @@ def test_a_covariate_takes_its_share_from_the_variance(r2: float) -> None:
 
 @pytest.mark.parametrize(("answers", "questions", "share"), [(1, 1, 0.3), (4, 6, 0.2)])
 def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: int, share: float) -> None:
-    """The squared correlation of a yes-no answer and the covariate."""
     assumed = Assumptions(0.7, None, 0.25, 0.1 if questions > 1 else 0.0, covariate_r2=share)
     design = replace(PLAIN, answers=answers, questions=questions, covariates=2)
     drawn = simulation.draw(np.random.default_rng(3), assumed, design, 40_000, 0.0)
@@ -175,7 +163,6 @@ def test_covariates_explain_their_share_of_yes_and_no(answers: int, questions: i
 
 @pytest.mark.parametrize("contrast", ["between", "within", "paired"])
 def test_worst_case_is_estimated_as_the_report_does(contrast: simulation.Contrast) -> None:
-    """The same answers as sessions of a trial give the same estimate, error and p."""
     design = replace(PLAIN, contrast=contrast, answers=3, questions=5, covariates=2, missing="worst-case")
     assumed = Assumptions(0.6, None, 0.2, 0.1, dropout=0.5, covariate_r2=0.1)
     drawn = simulation.draw(np.random.default_rng(5), assumed, design, 60, 0.1)

@@ -15,7 +15,6 @@ from app.errors import TrialError
 
 
 def test_variances_by_hand() -> None:
-    """Ten people with two answers each, all of one arm: half of them 1 and 1, the others 0 and 1."""
     rows = pd.DataFrame({
         "participant": np.repeat(np.arange(10), 2), "arm": "control", "value": [1, 1] * 5 + [0, 1] * 5,
     })  # fmt: skip

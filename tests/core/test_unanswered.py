@@ -45,7 +45,6 @@ def test_where_one_is_required_each_question_is_told_and_nothing_is_kept(given: 
 
 @pytest.mark.parametrize("fields", [OPTIONAL, REQUIRED], ids=["optional", "required"])
 def test_nothing_stands_in_a_form_before_somebody_has_put_it_there(fields: list[Field]) -> None:
-    """And whether a question may be left open can be read before the form is sent."""
     screen = Screen("step", 1, Panel("", (), tuple(fields)), ProgressView("", 0.5), ("submit",))
     form = str(render_page(screen, study=StudyContext("A study"), shown=None, draft={}).updates["left"]["value"])
     controls = re.findall(r"<(?:input|textarea)\b[^>]*>", form)

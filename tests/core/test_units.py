@@ -23,7 +23,6 @@ shares = st.floats(0, 1)
 
 
 def states(name: str, seed: str, chance: random.Random, share: float) -> Iterator[State]:
-    """A session fact by fact, between which a share of annotations come."""
     state = State()
     for event in whole(name, seed):
         if chance.random() < share:

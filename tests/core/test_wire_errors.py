@@ -12,15 +12,11 @@ OVERFLOW = "context_length_exceeded"
     ("headers", "seconds"),
     [
         ({"retry-after": "7"}, 7),
-        ({"retry-after": "0.5"}, 0.5),
         ({"retry-after": "7", "retry-after-ms": "250"}, 0.25),
         ({"retry-after": "Sat, 21 Nov 2026 12:01:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 60),
-        ({"retry-after": "Sat, 21 Nov 2026 11:00:00 GMT", "date": "Sat, 21 Nov 2026 12:00:00 GMT"}, 0),
         ({"retry-after": "Wed, 01 Jan 2020 00:00:00 GMT"}, 0),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
-        ({"retry-after": "inf"}, None),
-        ({}, None),
     ],
 )
 def test_how_long_to_wait(headers, seconds):
@@ -31,23 +27,17 @@ def test_how_long_to_wait(headers, seconds):
     ("status", "body", "leaf", "reason"),
     [
         (400, b'{"error": {"code": "context_length_exceeded"}}', BackendRejected, OVERFLOW),
-        (400, b'{"error": {"type": "exceed_context_size_error", "code": 400}}', BackendRejected, OVERFLOW),
         (400, b'{"object": "error", "message": "maximum context length is 8", "code": 400}', BackendRejected, OVERFLOW),
         (402, b'{"type": "error", "error": {"type": "billing_error"}}', BackendDenied, "insufficient_quota"),
         (403, b'{"error": "no"}', BackendDenied, "status_403"),
-        (404, b'{"detail": "Not Found"}', BackendDenied, "status_404"),
-        (401, b"", BackendDenied, "status_401"),
         (403, b'{"error": {"code": "content_filter"}}', BackendRejected, "content_filter"),
-        (413, b"", BackendRejected, "status_413"),
-        (422, b"", BackendRejected, "status_422"),
         (302, b"", BackendRejected, "status_302"),
         (408, b"", BackendUnavailable, "status_408"),
         (429, b'{"error": {"type": "insufficient_quota"}}', BackendDenied, "insufficient_quota"),
         (429, b'{"error": {"code": "tokens", "message": "context limit"}}', BackendUnavailable, "status_429"),
         (502, b"\xff<html>", BackendUnavailable, "status_502"),
-        (529, b'{"type": "error", "error": {"type": "overloaded_error"}}', BackendUnavailable, "status_529"),
     ],
-)  # fmt: skip
+)
 def test_a_status_becomes_whose_move_it_is(status, body, leaf, reason):
     error = refused(status, {}, body)
     assert (type(error), error.reason) == (leaf, reason)
@@ -60,12 +50,9 @@ def test_a_status_becomes_whose_move_it_is(status, body, leaf, reason):
         ({"type": "invalid_request_error", "message": "no"}, BackendRejected, "error_in_stream"),
         ({"type": "authentication_error", "message": "no"}, BackendDenied, "error_in_stream"),
         ({"code": "insufficient_quota", "message": "no"}, BackendDenied, "insufficient_quota"),
-        ({"code": "rate_limit_exceeded", "message": "slowly"}, BackendUnavailable, "error_in_stream"),
         ({"code": "bio_policy", "message": "no"}, BackendRejected, "content_filter"),
         ({"message": "prompt is too long"}, BackendRejected, OVERFLOW),
         ("boom", BackendUnavailable, "error_in_stream"),
-        (None, BackendUnavailable, "error_in_stream"),
-        (7, BackendUnavailable, "error_in_stream"),
     ],
 )
 def test_an_error_in_a_stream_is_read_like_one_with_a_status(error, leaf, reason):

@@ -33,7 +33,6 @@ class Witnessed(Accounts):
         self.told: list[tuple[str, str, str]] = []
 
     def record(self, who: str, what: str, about: str = "") -> None:
-        """Keep it."""
         self.told.append((who, what, about))
 
 
@@ -46,14 +45,12 @@ class Place:
     accounts: Accounts
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Everything in a table."""
         with self.database.connect() as connection:
             return [dict(row._mapping) for row in connection.execute(select(tables.metadata.tables[table]))]
 
 
 @contextmanager
 def a_place(url: str) -> Iterator[Place]:
-    """A database without an account."""
     database, clock = open_database(url), VirtualClock(NOW_US)
     yield Place(database, clock, Accounts(database, clock.now_us, hasher=CHEAP))
     database.dispose()
@@ -61,7 +58,6 @@ def a_place(url: str) -> Iterator[Place]:
 
 @contextmanager
 def ada_and_bob(url: str) -> Iterator[Place]:
-    """A place with an owner, ada, and an analyst, bob."""
     with a_place(url) as place:
         place.accounts.add("Ada", GOOD, "owner", TERMINAL)
         place.accounts.add("bob", BETTER, "analyst", "ada")

@@ -34,18 +34,15 @@ class Posted:
 
     @property
     def texts(self) -> list[str]:
-        """What a chat server would show."""
         return [orjson.loads(content)["text"] for _, content in self.requests]
 
     async def take(self, request: Request) -> Response:
-        """Keep a request."""
         self.requests.append((dict(request.headers), await request.body()))
         return PlainTextResponse("ok" if self.status == 200 else "no_service", self.status, dict(self.headers))
 
 
 @asynccontextmanager
 async def webhook(certificate: Path | None = None) -> AsyncIterator[Posted]:
-    """A webhook on a free port, over TLS with a certificate."""
     posted = Posted()
     app = Starlette(routes=[Route("/{path:path}", posted.take, methods=["GET", "POST"])])
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off", ssl_certfile=certificate))
@@ -74,7 +71,6 @@ class Mailbox:
     async def handle_EHLO(
         self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Keep a connection."""
         session.host_name = hostname
         self.sessions.append(session)
         return responses
@@ -82,14 +78,12 @@ class Mailbox:
     async def handle_RCPT(
         self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
     ) -> str:
-        """Take an address, or refuse it."""
         if any(name in address for name in self.unknown):
             return "550 5.1.1 No such mailbox"
         envelope.rcpt_tos.append(address)
         return "250 Ok"
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:
-        """Keep a message."""
         content = envelope.original_content or b""
         self.messages.append(message_from_bytes(content, policy=default))
         self.recipients.append(envelope.rcpt_tos)

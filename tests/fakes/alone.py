@@ -99,7 +99,6 @@ class Asking:
 
 @contextmanager
 def asking(told: Told = lambda seed: None) -> Iterator[Asking]:
-    """A model that is there meanwhile."""
     model: Any = Asking(told)
     registry.BACKENDS.entries[BACKEND] = registry._Entry(model, "none")
     try:
@@ -109,7 +108,6 @@ def asking(told: Told = lambda seed: None) -> Iterator[Asking]:
 
 
 def database_in(folder: Path) -> Database:
-    """An empty database."""
     return open_database(f"sqlite:///{folder}/parley.db")
 
 
@@ -120,23 +118,19 @@ def ask(
     tell: Callable[[RunProgress], None] = lambda progress: None,
     **settings: Any,
 ) -> RunResult:
-    """Make a run of some cells."""
     there = Settings(_env_file=None, **{**HASTY, **settings})
     return asyncio.run(run(database, there, RunPlan("trial", "alone", cells), limits, tell))
 
 
 def seeds(cells: Sequence[Talk]) -> list[str]:
-    """What a complete run asks: of each cell every sample and step."""
     return [f"{one.key}:{n}:{step}" for one in cells for n in range(one.samples) for step in range(one.steps)]
 
 
 def rows(database: Database, cells: Sequence[Talk]) -> list[tuple[str, str | None, str | None]]:
-    """What is stored of some cells: seed, text and reason."""
     found = stored(database, [cell.key for cell in cells])
     return [(f"{one.cell}:{one.sample}:{one.step}", one.text, one.reason) for one in found]
 
 
 def row(seed: str, reason: str | None = None) -> Row:
-    """A row as an earlier run has left it."""
     key, sample, step = seed.split(":")
     return sampled(key, int(sample), int(step), None if reason else f"reply {sample}.{step}", reason)

@@ -21,7 +21,6 @@ ANSWERS: Sequence[dict[str, Any]] = (
 
 
 def annotation(about: ConversationRef, chance: random.Random) -> Annotation:
-    """What an annotator of the release, or another one, might find."""
     name = chance.choice(["user_effort", "answer", "corrected"])
     values: dict[str, Any] = {
         "user_effort": {"user_effort": chance.choice(EFFORTS)},
@@ -32,7 +31,6 @@ def annotation(about: ConversationRef, chance: random.Random) -> Annotation:
 
 
 def annotating(one: Annotation, at_us: int) -> Action:
-    """The action by which it is written."""
     return Action("annotate", "", one.data, at_us, by="model", key=one.key)
 
 

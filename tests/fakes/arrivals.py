@@ -42,7 +42,6 @@ class Crowd:
         self.going = 0
 
     async def come(self, number: int) -> None:
-        """Somebody comes, and goes through the study or leaves it, one way or another."""
         live = await self._begin()
         if live is None:
             self.told["full"] += 1

@@ -39,7 +39,6 @@ class Line:
 
 
 def main(database: str, server: str, cells: int, samples: int) -> None:
-    """Ask for all, and say why it ended."""
     settings = Settings(_env_file=None, openai_base_url=server, database_url=database)
     plan = RunPlan("lines", "alone", [Line(number, samples) for number in range(cells)])
     opened = open_database(database)

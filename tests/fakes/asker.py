@@ -83,11 +83,9 @@ class Cell:
 
     @cached_property
     def key(self) -> str:
-        """Of the whole request."""
         return key_of(request_parts(self._question))
 
     def next(self, texts: Sequence[str]) -> Prompt | None:
-        """One question."""
         return None if texts else self._question
 
 
@@ -97,7 +95,6 @@ def memory_mb() -> float:
 
 
 def main() -> None:
-    """Ask."""
     told = Told(**json.loads(sys.argv[1]))
     settings = Settings(
         database_url=told.database,
@@ -125,13 +122,11 @@ def main() -> None:
 
 
 def start(told: Told) -> subprocess.Popen[str]:
-    """Start the process."""
     command = [sys.executable, "-m", "tests.fakes.asker", json.dumps(asdict(told))]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def ask(told: Told) -> Took:
-    """Let it ask until the end."""
     with start(told) as process:
         assert process.stdout
         lines = process.stdout.read().splitlines()
@@ -158,7 +153,6 @@ class Killed:
 
     @property
     def stored(self) -> int:
-        """How many replies there are."""
         return sum(self.samples.values())
 
 
@@ -190,7 +184,6 @@ def killed(told: Told, server: FastServer, kills: int, chance: random.Random) ->
 
 
 def _numbers(told: Told) -> set[int]:
-    """Which of the server's replies are stored."""
     if not _file(told).exists():
         return set()
     connection = sqlite3.connect(_file(told))

@@ -103,37 +103,30 @@ def settings_at(url: str, folder: Path | None = None, key: str = KEY) -> Setting
 
 
 def whole_reply(way: Way) -> str:
-    """What REQUEST is answered with."""
     if way.backend == "scripted-user":
         return scripted_user.reply(REQUEST)
     return scripted.reply(REQUEST, 0.25) if way.backend == "scripted" else reply_to(ASKED[-1].text)
 
 
 async def no_time(seconds: float) -> None:
-    """Let others go on, and be back at once."""
     await asyncio.sleep(0)
 
 
 def create(settings: Settings, way: Way) -> Backend:
-    """Make the backend of a way."""
     return registry.create(way.backend, settings, no_time, way.server)
 
 
 def asking(way: Way, **changes: Any) -> Request:
-    """REQUEST in the form of a way, with changes."""
     options = {**way.options, **changes.pop("options", {})}
     return replace(REQUEST, options=options, **changes)
 
 
 async def collect(backend: Backend, request: Request, limits: Patience = PATIENT) -> list[Delta]:
-    """Give all deltas of one reply."""
     async with aclosing(guarded_stream(lambda: backend.stream(request), limits)) as stream:
         return [delta async for delta in stream]
 
 
 def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PATIENT, **changes: Any) -> list[Delta]:
-    """Make a backend, ask it once for REQUEST with changes, close it."""
-
     async def once() -> list[Delta]:
         backend = create(settings, way)
         try:
@@ -145,7 +138,6 @@ def ask(settings: Settings, way: Way = WAYS["openai"], *, limits: Patience = PAT
 
 
 def said(deltas: Iterable[Delta]) -> str:
-    """Give the text of a reply."""
     text = ""
     for delta in deltas:
         text = "" if isinstance(delta, ReasoningEnd) else text + (delta.text if isinstance(delta, TextDelta) else "")

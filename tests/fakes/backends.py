@@ -23,7 +23,6 @@ class Played:
         pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """The next thing that the model does."""
         told = PLAYS.get(request.model) or ["Good."]
         now = told.pop(0)
         if isinstance(now, Exception):
@@ -38,7 +37,6 @@ class Played:
 
 @contextmanager
 def registered(name: str, cls: Any) -> Iterator[None]:
-    """The backend `name` is there meanwhile."""
     registry.backend(name)(cls)
     try:
         yield

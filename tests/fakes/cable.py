@@ -25,7 +25,6 @@ class Cable:
         Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
-        """End every connection, and let nobody connect."""
         self._cut.set()
         with self._adding:
             self.cuts += len(self._open) // 2
@@ -34,11 +33,9 @@ class Cable:
             self._open.clear()
 
     def mend(self) -> None:
-        """Let people connect again."""
         self._cut.clear()
 
     def close(self) -> None:
-        """Be gone."""
         self.cut()
         _end(self._listening)
         self._listening.close()
@@ -77,7 +74,6 @@ def _end(one: socket.socket) -> None:
 
 @contextmanager
 def cable(port: int) -> Iterator[Cable]:
-    """A cable, until the block ends."""
     made = Cable(port)
     try:
         yield made

@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def self_signed(file: Path) -> Path:
-    """Write a key and the certificate that it has signed itself into one file."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.datetime.now(datetime.UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "here")])
     there = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])

@@ -49,7 +49,6 @@ def begun(study: Study) -> State:
 
 
 def settled(study: Study, state: State) -> State:
-    """What is owed, done at once."""
     while jobs := pending_tasks(study, state):
         action = Action(jobs[0].kind, jobs[0].path, {}, 0, by="system")
         state = fold(decide(study, state, action), state)

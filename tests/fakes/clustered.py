@@ -30,13 +30,11 @@ def by_definition(value: Values, d: Values, people: Codes, others: Values) -> tu
 
 
 def indicators(codes: Codes) -> Values:
-    """A column of zeros and ones for each code."""
     found: Values = (codes[:, None] == np.unique(codes)).astype(np.float64)
     return found
 
 
 def _hat(columns: Values) -> Values:
-    """The projection onto columns, which may depend on each other."""
     basis, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     basis = basis[:, sizes > 1e-9 * sizes[0]]
     hat: Values = basis @ basis.T

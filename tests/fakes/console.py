@@ -44,17 +44,14 @@ class Room:
     visitor: CurrentUser = ADA
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request of whoever is at it."""
         await self.app({**scope, VISITOR: self.visitor}, receive, send)
 
     def as_(self, role: Role, name: str = "Ada") -> None:
-        """Let somebody else sit down."""
         self.visitor = CurrentUser(name, role)
 
 
 @contextmanager
 def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterator[Room]:
-    """A console, at which Ada sits, an owner."""
     clock = clock or SystemClock()
     accounts = Witnessed(database, clock.now_us)
     desk = ConsoleContext(settings_for(folder), database, SECRET, clock, accounts)
@@ -64,7 +61,6 @@ def room(folder: Path, database: Database, clock: Clock | None = None) -> Iterat
 
 
 def _close(desk: ConsoleContext) -> None:
-    """What the app does as it ends; these tests do not start it."""
     desk.downloads.close()
     desk.sessions.log.close()
 
@@ -89,14 +85,12 @@ def whole(settings: Settings, database: Database, clock: Clock | None = None) ->
 
 @asynccontextmanager
 async def console(folder: Path, database: Database) -> AsyncIterator[tuple[Room, Researcher]]:
-    """A console, and a researcher's browser at it."""
     with room(folder, database) as made:
         async with Researcher(app=made) as researcher:
             yield made, researcher
 
 
 async def begin_as_canary(database: Database, name: str) -> None:
-    """Somebody whom a recruiter calls by a telling id begins a study."""
     runtime = SessionService(database, Settings(), VirtualClock(START_US))
     identity = Participants(database, SECRET).entry(name, ParticipantId("prolific", CANARY))
     await runtime.enrol(study(name), origin="person", seed="ann", identity=identity)

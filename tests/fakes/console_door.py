@@ -35,11 +35,7 @@ def behind(place: Place, *, secure: bool = False) -> ASGIApp:
         body = await request.body()
         return JSONResponse({"reached": request.url.path, "by": visitor and visitor.name, "bytes": len(body)})
 
-    routes = [
-        *access.routes(),
-        Route("/healthz", healthy),
-        Route("/{path:path}", reached, methods=METHODS),
-    ]
+    routes = [*access.routes(), Route("/healthz", healthy), Route("/{path:path}", reached, methods=METHODS)]
     return ConsoleSecurity(
         Starlette(routes=routes), access.visitor, f"{'https' if secure else 'http'}://console.example:7861"
     )
@@ -52,27 +48,22 @@ class Browser:
     client: httpx2.AsyncClient
 
     async def get(self, path: str, **headers: str) -> httpx2.Response:
-        """Open a page."""
         return await self.client.get(path, headers={"accept": "text/html,*/*;q=0.8", **headers})
 
     async def send(self, path: str, form: dict[str, str] | None = None, **more: Any) -> httpx2.Response:
-        """Send a form from a page of this host."""
         headers = {"origin": str(self.client.base_url).rstrip("/"), **more.pop("headers", {})}
         return await self.client.post(path, data=form or {}, headers=headers, **more)
 
     async def log_in(self, name: str, password: str, path: str = "/login") -> httpx2.Response:
-        """Fill the login's form and send it."""
         return await self.send(path, {"mark": mark(await self.get(path)), "name": name, "password": password})
 
 
 def browser(application: ASGIApp, *, scheme: str = "http", address: str = ADDRESS) -> Browser:
-    """A browser without cookies."""
     transport = httpx2.ASGITransport(app=application, client=(address, 1))
     return Browser(httpx2.AsyncClient(transport=transport, base_url=f"{scheme}://console.example:7861"))
 
 
 def mark(page: httpx2.Response) -> str:
-    """The hidden field of a page's form."""
     found = re.search(r'name="mark" value="([0-9a-f]{64})"', page.text)
     assert found, page.text
     return found[1]

@@ -28,17 +28,14 @@ class Crowd:
 
     @property
     def acts(self) -> int:
-        """How much was acknowledged."""
         return sum(len(bot.acts) for bot in self.arrived)
 
     async def more(self, acts: int) -> None:
-        """Wait until so much more is acknowledged."""
         wanted = self.acts + acts
         while self.acts < wanted:
             await asyncio.sleep(0.02)
 
     async def one(self, seed: str) -> HttpBot:
-        """Somebody who has just come."""
         bot = HttpBot(self.url, seed, canary="words", patience_s=PATIENCE_S)
         await self.stack.enter_async_context(bot)
         await bot.arrive(self.study)
@@ -56,7 +53,6 @@ class Crowd:
 
 @asynccontextmanager
 async def crowd(url: str, study: str, people: int, seed: int) -> AsyncIterator[Crowd]:
-    """People at work until the block ends; then each goes on to the end."""
     found = Crowd(url, study, seed)
     async with found.stack:
         going = [asyncio.create_task(found.take_part(number)) for number in range(people)]

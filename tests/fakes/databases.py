@@ -50,7 +50,6 @@ class Mould:
         self._made = made or self._file.read_bytes()
 
     def cast(self) -> Database:
-        """The database as it was made."""
         self._database.dispose()
         if len([*self._file.parent.iterdir()]) > 1:  # what SQLite lays beside it stays where a test failed within
             self._file = self._file.with_name("again") / self._file.name
@@ -62,7 +61,6 @@ class Mould:
 
 
 def read_tables(database: Database) -> Tables:
-    """Every row of every released table, ordered by key."""
     found = {}
     with database.connect() as connection:
         for schema in schemas().values():
@@ -126,7 +124,6 @@ async def _annotate(runtime: SessionService, beside: Sessions, stream: str, chan
 
 
 async def fill(database: Database, names: list[str], count: int, seed: str) -> None:
-    """Simulated sessions of some studies."""
     clock = VirtualClock(START_US)
     runtime = SessionService(database, Settings(), clock)
     for name in names:
@@ -137,7 +134,6 @@ async def fill(database: Database, names: list[str], count: int, seed: str) -> N
 
 
 async def fill_by(database: Database, name: str, bots: Sequence[RandomBot]) -> None:
-    """A session of a study by each of these participants, one after another."""
     clock = VirtualClock(START_US)
     runtime = SessionService(database, Settings(), clock)
     runtime.studies.register(study(name))
@@ -149,12 +145,10 @@ async def fill_by(database: Database, name: str, bots: Sequence[RandomBot]) -> N
 
 
 def export(database: Database, study: str, schema: str, folder: Path, origin: str | None = None) -> ExportManifest:
-    """A study's files in a schema."""
     return exporter.export(database, ExportRequest(study, schema, origin), folder)
 
 
 def rows(database: Database, table: Table) -> list[dict[str, Any]]:
-    """What a table holds, ordered by key."""
     with database.connect() as connection:
         found = connection.execute(select(table).order_by(*table.primary_key))
         return [row._asdict() for row in found]
@@ -197,5 +191,4 @@ async def busy(database: Database, name: str = "demo", origin: str = "person") -
 
 
 async def note(runtime: SessionService, stream: str, kind: str, data: dict[str, str]) -> None:
-    """What a researcher says about a session."""
     await runtime.act(stream, Action(kind, "", data, runtime.now_us(), by="researcher"))

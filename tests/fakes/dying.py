@@ -21,18 +21,14 @@ ACTS = ("enrolled", "withdrew")
 
 
 def command_that_dies(*words: str) -> None:
-    """A command of Parley's that dies at the first act of each kind."""
     _die(lambda stream, kind, number: kind, *words)
 
 
 def command_that_dies_at_every_act(*words: str) -> None:
-    """A command of Parley's that dies at each act."""
     _die(lambda stream, kind, number: f"{stream}:{number}", *words)
 
 
 def command_without_a_writer(*words: str) -> None:
-    """A command of Parley's whose writer fails as soon as it begins."""
-
     class Clock:
         def monotonic(self) -> float:
             raise OSError("no clock")

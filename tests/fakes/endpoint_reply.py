@@ -43,7 +43,6 @@ class EndpointReply(Reply):
         await self.close()
 
     async def value(self, value: Any) -> None:
-        """Send one value of the stream."""
         await self.raw(f"data: {json.dumps(value, ensure_ascii=False)}\n\n")
 
 
@@ -98,7 +97,6 @@ class WholeReply(EndpointReply):
         await self.close()
 
     async def idle(self) -> None:
-        """Space before the JSON; inside it nothing can be said."""
         await self.raw("" if self.begun else " ")
 
     async def garble(self, text: str = "") -> None:

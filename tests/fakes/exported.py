@@ -19,11 +19,7 @@ from tests.fakes.sessions import STUDIES, study
 ROWS = 3
 SAID = [{"role": "user", "content": "Hm?\n“So”"}, {"role": "assistant", "content": ""}]
 EVERYTHING = str(STUDIES / "everything.yaml")
-RECORDED = {
-    "taxonomy": (EVERYTHING,),
-    "arena": ("arena", EVERYTHING),
-    "arena-2025": ("arena",),
-}
+RECORDED = {"taxonomy": (EVERYTHING,), "arena": ("arena", EVERYTHING), "arena-2025": ("arena",)}
 """The studies that ask what a schema has, where it is not the one of its name."""
 SOURCE = {"part": "full_study", "file": "there.csv", "rows": 3, "sha256": "ab" * 32}
 
@@ -42,7 +38,6 @@ def value(column: Column, row: int) -> Any:
 
 
 def of_shape(shape: Shape | None, row: int) -> Any:
-    """A JSON value of a shape."""
     match shape:
         case None:
             return {"turns": row}
@@ -57,7 +52,6 @@ def of_shape(shape: Shape | None, row: int) -> Any:
 
 
 def write(folder: Path, table: ReleasedTable, part: str) -> ExportedFile:
-    """A file of a table, as exports write it."""
     path = folder / table.path(part)
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [{column.name: value(column, row) for column in table.ours} for row in range(ROWS)]
@@ -72,7 +66,6 @@ def write(folder: Path, table: ReleasedTable, part: str) -> ExportedFile:
 
 
 def exported(folder: Path, name: str, origin: str = "person", studies: Sequence[Study] | None = None) -> ExportManifest:
-    """An export of a schema's every file, with the study that fills it."""
     found = schema(name)
     files = tuple(write(folder, table, part) for table in found.tables for part in table.parts)
     if origin == "import":

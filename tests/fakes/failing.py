@@ -40,7 +40,6 @@ def talk(folder: Path, name: str, models: Mapping[str, Any], screens: Mapping[st
 
 
 def columns(folder: Path, name: str, models: Mapping[str, Any]) -> Path:
-    """A conversation with several models side by side."""
     compare = {"step": "compare", "id": "compare", "text": "Write a message: two assistants answer it."}
     flow = [{"step": "consent", "text": "Do you agree?"}, compare, {"step": "finish", "code": "GOODBYE-42"}]
     return write(folder, {"study": name, "title": "Two talks", "models": dict(models), "flow": flow})

@@ -67,7 +67,6 @@ def _head(status: str, body: str, more: str = "") -> bytes:
 
 
 def _completion(content: str) -> tuple[bytes, bytes]:
-    """A reply, without its id."""
     usage = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": COMPLETION_TOKENS}
     choice = {"index": 0, "message": {"role": "assistant", "content": content, "refusal": None}}
     reply = {
@@ -101,7 +100,6 @@ class State:
         self.findings = [_completion(json.dumps(one)) for one in found]
 
     def fate_of(self) -> str:
-        """What happens to the next request."""
         fate = self.fate
         if fate.limit and not self._let():
             return "limited"
@@ -122,7 +120,6 @@ class State:
         return True
 
     def reply(self, body: bytes) -> bytes:
-        """An answer with the next id, written down."""
         number = self.counts["answered"]
         self.counts["answered"] += 1
         digest = blake2b(body, digest_size=8).digest()
@@ -132,7 +129,6 @@ class State:
         return b"%b%09d%b" % (before, number, after)
 
     def told(self, path: bytes) -> bytes:
-        """What is asked about the server itself."""
         used = resource.getrusage(resource.RUSAGE_SELF)
         about: Any = {**self.counts, "cpu_s": used.ru_utime + used.ru_stime}
         return _head("200 OK", json.dumps(self.answers if path.startswith(b"/ledger") else about))
@@ -147,12 +143,10 @@ class Connection(asyncio.Protocol):
         self.transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody is there."""
         self.transport = transport
         self.state.counts["connections"] += 1
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes until a request is whole."""
         self.read += data
         end = self.read.find(b"\r\n\r\n")
         if end < 0:
@@ -210,11 +204,9 @@ class FastServer:
 
     @property
     def base_url(self) -> str:
-        """Where its API begins."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def counts(self) -> dict[str, float]:
-        """How many requests came, how each ended, connections, and the processor's seconds."""
         return defaultdict(float, self._get("counts"))
 
     def ledger(self) -> list[tuple[int, str, float]]:
@@ -228,7 +220,6 @@ class FastServer:
 
 @contextmanager
 def fast_server(**fate: Any) -> Iterator[FastServer]:
-    """Run a server in a process of its own until the block ends."""
     command = [sys.executable, "-m", "tests.fakes.fast_server", json.dumps(fate)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
@@ -241,7 +232,6 @@ def fast_server(**fate: Any) -> Iterator[FastServer]:
 
 
 def main() -> None:
-    """Serve as the one argument says, which is JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("fate", type=json.loads, help='such as {"latency_ms": 50}')
     fate = Fate(**parser.parse_args().fate)

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 
 
 def pattern_of(name: str, patterns: Iterable[str]) -> list[str]:
-    """The patterns that a name fits; there should be one."""
     return [one for one in patterns if re.fullmatch(re.sub(r"<\w+>", r"[^.]+", one.replace(".", r"\.")), name)]
 
 

@@ -22,7 +22,6 @@ END_S = 300.0
 
 
 def forking() -> ForkServerContext:
-    """How multiprocessing makes such processes; the first who asks has it import."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(IMPORTED))
     return context
@@ -34,24 +33,20 @@ class Forked:
     def __init__(
         self, run: Callable[..., Any], *given: Any, folder: Path, out: Path, env: Mapping[str, str] | None = None
     ) -> None:
-        """Begin; what is printed is added to `out`, complaints as well."""
         self.out = out
         self._process = forking().Process(target=_run, args=(run, given, folder, out, dict(env or {})))
         self._process.start()
 
     @property
     def pid(self) -> int:
-        """Its number."""
         assert self._process.pid is not None
         return self._process.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
         return self._process.is_alive()
 
     def tell(self, how: int) -> None:
-        """Send it a signal, if it runs."""
         if self.alive:
             os.kill(self.pid, how)
 
@@ -61,18 +56,15 @@ class Forked:
         self.wait()
 
     def wait(self, most_s: float = END_S) -> int | None:
-        """Wait for its end; its exit code."""
         self._process.join(most_s)
         return self._process.exitcode
 
     def said(self) -> str:
-        """What it has printed; at its end, all of it."""
         self.wait()
         return self.out.read_text(encoding="utf-8")
 
 
 def command(*words: str) -> None:
-    """A command of Parley's, as the process that it is in."""
     from app.cli import main
 
     sys.argv = ["parley", *words]

@@ -21,13 +21,11 @@ class HostPages:
     """The cookies that came with the last request for a path."""
 
     def origin(self, host: str = "localhost") -> str:
-        """The origin of these pages under a host name."""
         return f"http://{host}:{self.port}"
 
 
 @contextmanager
 def host_pages() -> Iterator[HostPages]:
-    """Serve on a free port of the loopback until the block ends."""
     site = HostPages()
 
     class Handler(BaseHTTPRequestHandler):

@@ -55,7 +55,6 @@ def _json(value: Any) -> bytes:
 
 
 def described() -> st.SearchStrategy[Request]:
-    """What schemathesis makes of the API's description, and of its opposite."""
     schema = schemathesis.openapi.from_dict(openapi())
     ways: list[st.SearchStrategy[Request]] = [
         schema[path][method].as_strategy(generation_mode=mode).map(_sent)
@@ -87,7 +86,6 @@ near = st.fixed_dictionaries(
 
 
 def near_to(screen: Mapping[str, Any], drawn: Mapping[str, Any]) -> Request:
-    """An action or a draft on a screen, right in all but some things."""
     chat = screen["panel"]["chat"] or {"rating": []}
     fields = [*screen["panel"]["fields"], *chat["rating"]]
     names = [one["name"] for one in fields] * 2 + ["text", "answer", "agreed", "stopped", "typed", "seen_us", "x"]
@@ -108,13 +106,11 @@ def near_to(screen: Mapping[str, Any], drawn: Mapping[str, Any]) -> Request:
 
 
 def _keys(one: Mapping[str, Any]) -> list[Any]:
-    """What may be chosen, of a question that has choices."""
     found = one.get("options", ())
     return [key if isinstance(key, str) else key[0] for key in found] if isinstance(found, list) else list(found)
 
 
 def anything() -> st.SearchStrategy[Request]:
-    """Any method at any route with any bytes."""
     named = st.sampled_from(
         ("content-type", "accept-language", "cookie", "x-forwarded-for", "range", "if-none-match", "accept")
     )

@@ -41,7 +41,6 @@ class Act:
 
     @property
     def body(self) -> dict[str, Any]:
-        """The request's body."""
         return {**vars(self), "values": dict(self.values), "view": "screen"}
 
 
@@ -91,19 +90,16 @@ class HttpBot:
 
     @property
     def screen(self) -> Screen:
-        """The screen as it was told last."""
         assert self.answer is not None, "has not looked yet"
         assert self.answer.screen is not None, f"was told no screen: {self.answer}"
         return self.answer.screen
 
     @property
     def stream(self) -> str:
-        """The session, as the cookie says."""
         payload = self.client.cookies["parley"].split(".")[0]
         return str(UUID(json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))))
 
     async def arrive(self, study: str, query: str = "") -> None:
-        """Open the start page, press its button, look."""
         start = await self.send("GET", f"/s/{study}{query}")
         # With it, as a request that got no answer would be somebody else's when it comes again.
         ticket = TICKET.search(start.text)
@@ -113,12 +109,10 @@ class HttpBot:
         await self.look()
 
     async def look(self) -> Screen:
-        """The present screen."""
         await self._ask("/api/look", {"view": "screen"})
         return self.screen
 
     async def do(self, kind: str, values: Mapping[str, Any], **forged: Any) -> Answer:
-        """Act on the screen that was told last; `forged` replaces parts of the request."""
         act = self.intend(kind, values, **forged)
         answer = await self.redo(act)
         if answer.status == 200 and not answer.note:
@@ -132,7 +126,6 @@ class HttpBot:
         return replace(Act(key, kind, screen.path, screen.seen, values, whose), **forged)
 
     async def redo(self, act: Act) -> Answer:
-        """Send an action, perhaps once more."""
         return await self._ask("/api/act", act.body)
 
     async def step(self) -> bool:
@@ -150,7 +143,6 @@ class HttpBot:
         return True
 
     def _signed(self, kind: str, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The canary at the end of everything that is free text."""
         free = (
             {"text"}
             if kind == "say"
@@ -159,7 +151,6 @@ class HttpBot:
         return {name: f"{value} {self.canary}".strip() if name in free else value for name, value in values.items()}
 
     async def finish(self) -> None:
-        """Go on to the end."""
         for _ in range(MOST_STEPS):
             if not await self.step():
                 return
@@ -196,7 +187,6 @@ class HttpBot:
         return heard
 
     async def send(self, method: str, path: str, body: Mapping[str, Any] | None = None, **more: Any) -> httpx2.Response:
-        """One request; again, while the server is away, as long as patience lasts."""
         give_up = time.monotonic() + self._patience_s
         more |= {} if body is None else {"json": body}
         while True:
@@ -220,7 +210,6 @@ class HttpBot:
 
 
 def take(line: str, heard: Heard) -> None:
-    """One line of the event stream."""
     if line == "event: done":
         heard.done = True
     elif line.startswith("data: ") and heard.done:

@@ -28,12 +28,10 @@ class Kept:
     """A page that is made when it is first asked for, and then only given another desk."""
 
     def __init__(self) -> None:
-        """Nothing is made yet."""
         self._rooms: list[Any] = []
         self._routes: list[BaseRoute] | None = None
 
     def routes(self, desk: ConsoleContext) -> list[BaseRoute]:
-        """The page at `/`, as the console's own `routes` has it."""
         if self._routes is None:
             self._desk, self._routes = desk, self._made(desk)
         else:
@@ -41,7 +39,6 @@ class Kept:
         return self._routes
 
     def _made(self, desk: ConsoleContext) -> list[BaseRoute]:
-        """The page; its rooms are known from then on."""
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page, "ROOMS", [self._noted(kind) for kind in ROOMS])
             return ROUTES(desk)
@@ -57,7 +54,6 @@ class Kept:
         return make
 
     def _seat(self, desk: ConsoleContext) -> None:
-        """Let the page's desk be as another one, and its rooms be as new."""
         vars(self._desk).update({name: value for name, value in vars(desk).items() if name != "note"})
         for room in self._rooms:
             new = type(room)(self._desk, getattr(room, "_place", None))

@@ -29,7 +29,6 @@ BROKEN = {
 
 
 def latex(words: int) -> str:
-    """A text of so many words or a few more."""
     paragraphs: list[str] = []
     so_far = 0
     for number in count(1):

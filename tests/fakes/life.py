@@ -72,7 +72,6 @@ FLOW: list[dict[str, Any]] = [
 
 
 def study(folder: Path, again: str) -> Study:
-    """The study, for who may come again in this way."""
     (folder / "items.jsonl").write_text("\n".join(map(json.dumps, ITEMS)), encoding="utf-8")
     raw = {
         "study": NAME,
@@ -94,7 +93,6 @@ class Seeded(SessionService):
     """A runtime in which the same people draw the same: what hypothesis tries again has to be as it was."""
 
     async def enrol(self, study: Study, *, seed: str = "", **known: Any) -> LoadedSession:
-        """Begin a session whose seed is how many were begun before."""
         with self._database.connect() as connection:
             begun = connection.execute(select(func.count()).select_from(tables.sessions)).scalar_one()
         return await super().enrol(study, seed=seed or f"{begun}", **known)
@@ -126,7 +124,6 @@ class Servers:
 
     @property
     def runtime(self) -> SessionService:
-        """That of the process whose turn it is."""
         return self.all[self.turn].runtime
 
     async def restart(self) -> None:
@@ -135,12 +132,10 @@ class Servers:
         self.all[self.turn] = Server(*self._given)
 
     async def close(self) -> None:
-        """Stop both."""
         for server in self.all:
             await server.runtime.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request."""
         await self.all[self.turn].app(scope, receive, send)
 
 

@@ -43,7 +43,6 @@ async def flood(reply: Reply) -> None:
 
 
 async def pieces(reply: Reply, text: str) -> None:
-    """A sound reply as fast as it is read."""
     await reply.open()
     for start in range(0, len(text), PIECE):
         await reply.say(text[start : start + PIECE])

@@ -27,7 +27,6 @@ Fault = Callable[[Reply], Awaitable[None]]
 
 
 def reply_to(asked: str) -> str:
-    """Give the ordinary reply to a message."""
     return f"You said: {asked} – and that is *all* ∑ of it."
 
 
@@ -54,7 +53,6 @@ async def _error(reply: Reply, status: int, message: str, code: str | None = Non
 
 
 async def _quote(reply: Reply) -> None:
-    """Refuse with the whole request's headers, as debug pages do."""
     await reply.answer(401, str(reply.headers), "text/plain")
 
 
@@ -87,7 +85,6 @@ async def _say(reply: Reply, text: str, reason: str = "stop", *, usage: bool = T
 
 
 async def _reset(reply: Reply) -> None:
-    """Break the connection as a crashed machine does: TCP's reset, not its farewell."""
     await reply.open()
     await reply.say("Hel")
     await asyncio.sleep(0.02)
@@ -95,7 +92,6 @@ async def _reset(reply: Reply) -> None:
 
 
 async def _short(reply: Reply) -> None:
-    """Promise more bytes than come."""
     await reply.answer(200, "", reply.content_type, content_length="1000")
     await reply.plain(b"data: {")
     reply.writer.close()
@@ -107,7 +103,6 @@ async def _no_http(reply: Reply) -> None:
 
 
 async def _cut_character(reply: Reply) -> None:
-    """Send bytes that are no characters in the midst of a reply."""
     await reply.open()
     await reply.say("Hel")
     await reply.garble("\udcff")
@@ -115,7 +110,6 @@ async def _cut_character(reply: Reply) -> None:
 
 
 async def _squeezed(reply: Reply, *, sound: bool) -> None:
-    """Compress the stream, though nobody asked for that."""
     reply.squeeze()
     await reply.open()
     if not sound:

@@ -43,46 +43,36 @@ class Reply:
 
     @property
     def asked(self) -> str:
-        """The last message of the request."""
         raise NotImplementedError
 
     def objection(self) -> str | None:
-        """Why the real server would refuse this request; None if it would not."""
         return None
 
     async def error(self, status: int, message: str, code: str | None = None, **headers: str) -> None:
-        """Send an error instead of a reply."""
         raise NotImplementedError
 
     async def say(self, text: str) -> None:
-        """Send a piece of the reply."""
         raise NotImplementedError
 
     async def think(self, text: str) -> None:
         """Send what is no part of the reply; nothing, in protocols without it."""
 
     async def refuse(self, text: str) -> None:
-        """Refuse to reply, and end."""
         raise NotImplementedError
 
     async def finish(self, reason: str = "stop", *, usage: bool = True) -> None:
-        """End the reply as it should end."""
         raise NotImplementedError
 
     async def end_only(self) -> None:
-        """Send the sign of the end and nothing of a reply."""
         raise NotImplementedError
 
     async def fail(self, message: str, code: str | None = None) -> None:
-        """Tell an error in the midst of a reply."""
         raise NotImplementedError
 
     async def idle(self) -> None:
-        """Show that the server is alive."""
         await self.raw(": keep-alive\n\n")
 
     async def garble(self, text: str = "") -> None:
-        """Send a piece that cannot be read."""
         await self.raw(f'data: {{"id": "c{text}", broken\n\n')
 
     async def nothing(self) -> None:
@@ -94,13 +84,11 @@ class Reply:
     # what HTTP says
 
     async def answer(self, status: int, content: str, kind: str = "application/json", **headers: str) -> None:
-        """Send a whole response."""
         data = content.encode()
         await self._head(status, {"content-type": kind, "content_length": str(len(data)), **headers})
         await self._write(data)
 
     async def open(self) -> None:
-        """Begin a stream."""
         packed = {"content-encoding": "gzip"} if self._packer else {}
         kind = {"content-type": self.kind or self.content_type}
         await self._head(200, {**kind, "transfer-encoding": "chunked", **packed})
@@ -108,44 +96,36 @@ class Reply:
         await self.begin()
 
     def squeeze(self) -> None:
-        """Compress what is sent from here on."""
         self._packer = zlib.compressobj(wbits=31)
 
     async def raw(self, text: str) -> None:
-        """Send one piece of the stream as it is."""
         text = re.sub("[\ud800-\udbff]", lambda half: f"\\u{ord(half[0]):x}", text.replace("\n", self.newline))
         await self.send(text.encode(errors="surrogateescape"))
 
     async def send(self, data: bytes) -> None:
-        """Send some bytes of the stream."""
         if self._packer:
             data = self._packer.compress(data) + self._packer.flush(zlib.Z_SYNC_FLUSH)
         for piece in [data[n : n + 1] for n in range(len(data))] if self.bytewise else [data] * bool(data):
             await self.plain_chunk(piece)
 
     async def plain_chunk(self, data: bytes) -> None:
-        """Send a chunk as it is."""
         await self.plain(b"%x\r\n%b\r\n" % (len(data), data))
 
     async def plain(self, data: bytes) -> None:
-        """Send bytes that need not be HTTP."""
         await self._write(data)
 
     async def close(self) -> None:
-        """End the stream properly."""
         if self._packer:
             self._packer, rest = None, self._packer.flush()
             await self.plain_chunk(rest)
         await self._write(b"0\r\n\r\n")
 
     async def reset(self) -> None:
-        """Break the connection with TCP's reset."""
         connection: socket.socket = self.writer.get_extra_info("socket")
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()
 
     async def wait(self, seconds: float) -> None:
-        """Wait, unless the client leaves."""
         try:
             if await asyncio.wait_for(self.reader.read(1), seconds) == b"":
                 raise Left

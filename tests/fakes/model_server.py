@@ -70,7 +70,6 @@ class Server:
     """Whether all faults are gone, and every model gives an ordinary reply."""
 
     def wait_until_dropped(self, count: int = 1, timeout_s: float = 30.0) -> bool:
-        """Wait until the client has left `count` replies early."""
         give_up = time.monotonic() + timeout_s
         while self.dropped < count and time.monotonic() < give_up:
             time.sleep(0.005)
@@ -154,7 +153,6 @@ def _picky(body: dict[str, Any]) -> str:
 
 
 def _fault(body: dict[str, Any], reply: Reply) -> str:
-    """The fault that the model's name or the last message asks for."""
     told = next((text for text in (str(body.get("model")), reply.asked) if text.startswith("fault:")), "")
     return told.removeprefix("fault:")
 

@@ -59,7 +59,6 @@ class Nginx:
 
     @property
     def complaints(self) -> str:
-        """What it said is wrong."""
         return (self.folder / "complaints").read_text(encoding="utf-8")
 
 
@@ -128,7 +127,6 @@ def below(nginx: str, folder: Path, locations: str, *, tls: bool = False) -> Ite
 
 @contextmanager
 def front(nginx: str, folder: Path, behind: Nginx) -> Iterator[Nginx]:
-    """A proxy that does TLS before another, until the block ends."""
     folder.mkdir()
     port, trusted = _free(), _certified(folder)
     found = Nginx(f"https://127.0.0.1:{port}", folder, trusted)
@@ -145,7 +143,6 @@ def _free() -> int:
 
 
 def _certified(folder: Path) -> ssl.SSLContext:
-    """Make a certificate; what trusts it."""
     file = self_signed(folder / "study.pem")
     (folder / "study.key").hardlink_to(file)
     return ssl.create_default_context(cafile=file)

@@ -30,7 +30,6 @@ def file_of(factory: pytest.TempPathFactory, name: str, fill: Fill) -> bytes:
 
 
 def database_of(factory: pytest.TempPathFactory, name: str, fill: Fill) -> Database:
-    """Open it as a database of this process."""
     path = factory.mktemp(name) / "parley.db"
     path.write_bytes(file_of(factory, name, fill))
     return open_database(f"sqlite:///{path}")

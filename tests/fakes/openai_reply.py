@@ -19,7 +19,6 @@ class OpenAIReply(Reply):
         await self.answer(status, json.dumps({"error": error}), **headers)
 
     async def event(self, **values: Any) -> None:
-        """Send one event."""
         await self.raw(f"data: {json.dumps(values, ensure_ascii=False)}\n\n")
 
 

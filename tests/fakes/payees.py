@@ -39,7 +39,6 @@ STUDY = {
         {"step": "finish", "code": "DONE"},
     ],
 }
-MINUTE_US = 60_000_000
 ENDED = ("no_consent", "screened_out", "technical_failure")
 """Outcomes that this study's own steps do not come to."""
 
@@ -55,12 +54,10 @@ class Somebody:
 
 
 def pid(number: int) -> str:
-    """An id as Prolific gives them."""
     return f"5f3a0c6e9d1b2a7c4e8f{number:04d}"
 
 
 async def take_part(folder: Path, *people: Somebody) -> Study:
-    """Let all of them take part, one after another, a minute a screen."""
     study = load_study(str(write(folder, STUDY)))
     database = open_database(f"sqlite:///{folder}/parley.db")
     clock = VirtualClock(START_US)
@@ -93,7 +90,6 @@ async def _end(runtime: SessionService, clock: VirtualClock, live: LoadedSession
 
 
 async def _click(runtime: SessionService, clock: VirtualClock, live: LoadedSession, right: int) -> LoadedSession:
-    """What somebody does on a screen who gets so many questions right."""
     values: dict[str, str | None] = {"agreed": "on"}
     if met := problem_turns(live.study, live.state):
         answer = met[-1].problem.answer
@@ -106,7 +102,6 @@ async def _click(runtime: SessionService, clock: VirtualClock, live: LoadedSessi
 
 
 def erase_id(database: Path, study: str, person: ParticipantId) -> None:
-    """What a withdrawal does to somebody's id."""
     engine = open_database(f"sqlite:///{database}")
     stream = Participants(engine, SECRET).find(study, person)
     with writer(engine) as connection, connection.begin():

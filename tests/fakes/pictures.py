@@ -17,7 +17,6 @@ ASKED = "Where does the line go?\n\n![A line that falls from the left to the rig
 
 
 def drawn(width: int = 480, height: int = 240, format_: str = "PNG", *, rising: bool = False) -> bytes:
-    """A picture of a line, which falls or rises."""
     image = Image.new("RGB", (width, height), "white")
     ends = (0, height - 1, width - 1, 0) if rising else (0, 0, width - 1, height - 1)
     ImageDraw.Draw(image).line(ends, fill="#1b4f9c", width=max(1, height // 40))
@@ -28,7 +27,6 @@ def drawn(width: int = 480, height: int = 240, format_: str = "PNG", *, rising: 
 
 
 def uri(content: bytes, type_: str = "image/png") -> str:
-    """A picture as a data URI."""
     return f"data:{type_};base64,{base64.b64encode(content).decode()}"
 
 

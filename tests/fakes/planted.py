@@ -42,7 +42,6 @@ class Planted:
     ease: float = 1.3
 
     def logit(self, dataset: Ints, model: Ints, way: Ints) -> npt.NDArray[np.float64]:
-        """The fixed effects together."""
         parts = (np.asarray(effects)[of] for effects, of in ((self.datasets, dataset), (self.models, model)))
         return np.asarray(self.intercept + sum(parts) + np.asarray(self.ways)[way], dtype=np.float64)
 

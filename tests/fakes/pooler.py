@@ -48,7 +48,6 @@ class Client(StreamRequestHandler):
     server: Pooler
 
     def handle(self) -> None:
-        """Serve it until it leaves."""
         own, pool = self._begin(), self.server.pool
         while True:
             idle = self._answer(own) == b"I"
@@ -91,6 +90,5 @@ class Client(StreamRequestHandler):
 
 
 def _body(end: BufferedIOBase) -> bytes:
-    """A message's length, and what it has."""
     length = end.read(4)
     return length + end.read(unpack("!i", length)[0] - 4)

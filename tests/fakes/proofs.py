@@ -23,7 +23,6 @@ ISSUER = "https://www.prolific.com"
 
 
 def study(folder: Path, **keys: Any) -> Path:
-    """Consent, a remark, the end; with what a test needs."""
     raw: dict[str, Any] = {
         "study": "small",
         "title": "Small",
@@ -38,7 +37,6 @@ def study(folder: Path, **keys: Any) -> Path:
 
 
 def sessions(served: Served) -> list[str]:
-    """The streams of all sessions, in the order in which they came."""
     with served.database.connect() as connection:
         return list(connection.execute(select(tables.sessions.c.stream).order_by(tables.sessions.c.ordinal)).scalars())
 
@@ -60,7 +58,6 @@ class Prolific:
         self.rotate("one")
 
     def rotate(self, kid: str) -> None:
-        """Sign by another key from now on, and publish it beside those before."""
         self._keys[kid] = generate_private_key(65_537, 2_048)
         algorithm = jwt.get_algorithm_by_name("RS256")
         keys = [
@@ -70,7 +67,6 @@ class Prolific:
         self.file.write_text(json.dumps({"keys": keys}), encoding="utf-8")
 
     def token(self, study: str, id_: str, submission: str = "se1", *, kid: str = "", **forged: Any) -> str:
-        """The token for a participant; `forged` replaces claims, those of the ids by `prolific`."""
         ids = {"PROLIFIC_PID": id_, "STUDY_ID": "st1", "SESSION_ID": submission, "workspace_id": WORKSPACE}
         now = int(time.time())
         claims = {
@@ -87,6 +83,5 @@ class Prolific:
         return jwt.encode(claims, self._keys[kid], "RS256", {"kid": kid})
 
     def link(self, study: str, id_: str, submission: str = "se1", **forged: Any) -> str:
-        """What Prolific puts after the address of a study, with the token."""
         token = self.token(study, id_, submission, **forged)
         return f"?PROLIFIC_PID={id_}&STUDY_ID=st1&SESSION_ID={submission}&{TOKEN}={token}"

@@ -48,14 +48,12 @@ class File:
     indent: int | None = None
 
     def write(self, folder: Path, picks: Sequence[int] | None = None) -> Path:
-        """Write the file, or some of its rows in this order."""
         target = folder / self.path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(self.content(picks))
         return target
 
     def content(self, picks: Sequence[int] | None = None) -> bytes:
-        """The file's bytes, or those of a file of some of its rows."""
         picks = range(len(self.rows)) if picks is None else picks
         if isinstance(self.rows, pd.DataFrame):
             return self.rows.iloc[list(picks)].to_csv(index=False, lineterminator="\n").encode()
@@ -96,7 +94,6 @@ def _either(*values: Any) -> st.SearchStrategy[Any]:
 def _rows(
     cells: Mapping[str, st.SearchStrategy[Any]], about: Sequence[str], least: int = 0, most: int = 5
 ) -> st.SearchStrategy[list[dict[str, Any]]]:
-    """Rows of these cells, no two of them about the same."""
     rows = st.fixed_dictionaries(dict(cells)).map(lambda row: {name: row[name] for name in cells})
     return st.lists(rows, min_size=least, max_size=most, unique_by=lambda row: tuple(row[name] for name in about))
 
@@ -222,7 +219,6 @@ def mathconverse(draw: st.DrawFn) -> Release:
 
 @st.composite
 def taxonomy(draw: st.DrawFn) -> Release:
-    """CheckMate's annotated queries, with the annotators' slips."""
     label = st.none() | _either("0", "0.0", "y", "yy", "xw")
     cells = {"": st.integers(0, 52), "problem_declaration": some, "previous_interactions": texts, "user_query": texts}
     cells |= dict.fromkeys(HEADERS.values(), label)
@@ -231,7 +227,6 @@ def taxonomy(draw: st.DrawFn) -> Release:
 
 
 def _cell(column: Column) -> st.SearchStrategy[Any]:
-    """What may stand in a column of DICES."""
     form = column.form
     if isinstance(form, ChoiceColumn):
         found: st.SearchStrategy[Any] = st.sampled_from(list(form.values))
@@ -244,7 +239,6 @@ def _cell(column: Column) -> st.SearchStrategy[Any]:
 
 @st.composite
 def dices(draw: st.DrawFn, edition: str) -> Release:
-    """One of DICES's two editions; what follows from the reasons follows."""
     (table,) = schema(edition).tables
     cells = {column.name: _cell(column) for column in table.columns}
     cells |= {"id": st.integers(0, 10**6), "item_id": st.integers(0, 350).map(str) | texts.filter(str.strip)}
@@ -266,7 +260,6 @@ judges = _either("a1B2c3D4e5", "0123456789", "arena_user_7")
 
 @st.composite
 def arena(draw: st.DrawFn) -> Release:
-    """The arena's votes, and its pairs with their conversations."""
     winners, seconds = ("model_a", "model_b", "tie", "tie (bothbad)"), st.floats(0, 2e9)
     score = st.none() | st.integers(0, 10)
     cells: dict[str, st.SearchStrategy[Any]] = {"participant": judges, "conversation": texts, "turn": st.integers(1, 9)}

@@ -13,12 +13,10 @@ from tests.fakes.sampled import Row, sampled, write_sampled
 
 
 def row(cell: str, sample: int, step: int, text: str | None, reason: str | None = None) -> Row:
-    """A call and what came of it, at a cost of a hundredth."""
     return sampled(cell, sample, step, text, reason, model="tutor-a", backend="scripted")
 
 
 def keep(database: Database, study: Study, cells: Sequence[AloneCell], rows: Iterable[Row]) -> None:
-    """A plan as a run writes it, with these replies."""
     Studies(database).register(study)
     save_cells(database, study.name, (cell.stored(number) for number, cell in enumerate(cells)))
     write_sampled(database, rows)

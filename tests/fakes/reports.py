@@ -36,7 +36,6 @@ def figure(name: str, label: str, interval: Interval, unit: Unit = "share", **gr
 
 
 def accuracy() -> Finding:
-    """Accuracy by dataset, model and type of answer, as ChatBench's analysis names it."""
     cells = [(d, m, a) for d in DATASETS for m in MODELS for a in ANSWERS]
     found = (
         figure(f"chatbench.accuracy.{d}.{m}.{a}", f"{d}, {m}: {a}", Interval(0.5, 0.4, 0.6), dataset=d, model=m,
@@ -47,7 +46,6 @@ def accuracy() -> Finding:
 
 
 def by_turn() -> Finding:
-    """Mean helpfulness by turn, as MathConverse's analysis names it."""
     found = (
         figure(f"mathconverse.by_turn.helpfulness.{n}", f"turn {n}", Interval(4, 3, 5), "number") for n in (1, 2, 3)
     )
@@ -55,7 +53,6 @@ def by_turn() -> Finding:
 
 
 def crossed(columns: Iterable[str] = MODELS) -> Finding:
-    """A finding whose table has these columns, with a plot of two series."""
     names = tuple(columns)
     found = (
         figure(f"taxonomy.by_model.{n}.{label}", f"{name}: {label}", Interval(0.5, 0.4, 0.6), kind=label, model=name)
@@ -70,12 +67,10 @@ def crossed(columns: Iterable[str] = MODELS) -> Finding:
 def finding(
     name: str, estimates: Iterable[Estimate], unit: Unit = "share", axis: tuple[float, float] = (0, 1)
 ) -> Finding:
-    """A finding of these estimates."""
     return Finding(name, f"The title of {name}", "answers", unit, axis, tuple(estimates), "By hand.", "code()")
 
 
 def hostile() -> Finding:
-    """A group of a nasty name."""
     return finding("arena.win_rate", [figure("arena.win_rate.x", NASTY, Interval(1 / 3, 0.25, 0.5), model=NASTY)])
 
 

@@ -49,7 +49,6 @@ class Researcher:
     """By what Gradio tells one open page from another; of a new one it knows no choices yet, and checks none."""
 
     def __post_init__(self) -> None:
-        """Bring the client."""
         transport = httpx2.ASGITransport(self.app) if self.app else None
         headers = {"origin": self.url}
         self.client = httpx2.AsyncClient(base_url=self.url, timeout=60, headers=headers, transport=transport)
@@ -64,7 +63,6 @@ class Researcher:
         await self.client.aclose()
 
     async def send(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        """One request, kept."""
         begun = time.perf_counter()
         response = await self.client.request(method, path, **more)
         self.waited_ms += 1e3 * (time.perf_counter() - begun)
@@ -72,13 +70,11 @@ class Researcher:
         return response
 
     async def log_in(self, name: str, password: str) -> httpx2.Response:
-        """Fill in the form and send it."""
         form = await self.send("GET", "/login")
         given = {**dict(HIDDEN.findall(form.text)), "name": name, "password": password}
         return await self.send("POST", "/login", data=given)
 
     async def open(self, **place: str) -> Mapping[str, Any]:
-        """Load the page at a place, and paint it."""
         page = await self.send("GET", "/")
         found = CONFIG.search(page.text)
         assert found is not None, page.text[:200]
@@ -90,7 +86,6 @@ class Researcher:
         return await self.fire(loading, dict(self.place))
 
     async def enter(self, room: str, **place: str) -> Mapping[str, Any]:
-        """Open a tab, from another one."""
         self.place |= {"tab": room, **place}
         return await self.on(f"room-{room}", "select", tab="elsewhere")
 
@@ -115,7 +110,6 @@ class Researcher:
         return {name: wanted[word] for name in names if (word := name.rpartition("-")[2]) in wanted}
 
     def sent(self, event: Wired) -> list[str]:
-        """The components whose values an event sends, by elem_id."""
         return [self._name(number) for number in event.inputs]
 
     def typed(self) -> set[str]:
@@ -125,7 +119,6 @@ class Researcher:
         return {one["props"]["elem_id"] for one in fields if one["props"]["visible"] != "hidden"}
 
     def adopt(self, other: Researcher) -> None:
-        """Know the page as another researcher knows it, without having seen it."""
         self._components, self.events = other._components, other.events
 
     def _wired(self, config: Mapping[str, Any]) -> Iterator[Wired]:
@@ -148,15 +141,12 @@ def value(update: Any) -> Any:
 
 
 def draft(update: Any) -> str:
-    """The text that the editor of a draft shows."""
     return str(json.loads(value(update))["text"])
 
 
 def visible(update: Any) -> bool:
-    """Whether a part of the page is to be seen."""
     return bool(update.get("visible", True))
 
 
 def text(update: Any) -> str:
-    """What stands there, without tags."""
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", value(update))).split())

@@ -29,11 +29,9 @@ class ReverseProxy:
     _open: set[asyncio.StreamWriter] = field(default_factory=set)
 
     def url(self, path: str) -> str:
-        """The address of what is served below a path, such as `/study`."""
         return f"http://127.0.0.1:{self.port}{path}"
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request and its response; then the connection is closed."""
         self._open.add(writer)
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
             first, _, rest = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")
@@ -52,7 +50,6 @@ class ReverseProxy:
         await self.close(writer)
 
     async def close(self, *writers: asyncio.StreamWriter) -> None:
-        """Close connections, or all that are open."""
         for writer in writers or [*self._open]:
             self._open.discard(writer)
             writer.close()

@@ -26,7 +26,6 @@ def sampled(cell: str, sample: int, step: int, text: str | None, reason: str | N
 
 
 def write_sampled(database: Database, rows: Iterable[Row]) -> None:
-    """Write some."""
     with writer(database) as connection, connection.begin():
         for row in rows:
             write(connection, AttemptRow(row))

@@ -78,7 +78,6 @@ async def serving(
     clock: Clock | None = None,
     within: ConnectionLimits | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve studies on a free port until the block ends."""
     database = open_database(settings.database_url)
     app = build_app(settings, database, [load_study(str(study)) for study in studies], clock, again=again)
     try:
@@ -90,7 +89,6 @@ async def serving(
 
 @asynccontextmanager
 async def answering(app: ASGIApp, settings: Settings, within: ConnectionLimits | None = None) -> AsyncIterator[str]:
-    """Serve an application on a free port until the block ends; where it answers."""
     server = made(app, settings, 0, within)
     server.config.timeout_graceful_shutdown = 1
     task = asyncio.create_task(server.serve())
@@ -105,7 +103,6 @@ async def answering(app: ASGIApp, settings: Settings, within: ConnectionLimits |
 
 @contextmanager
 def serving_aside(settings: Settings, *studies: Path | str) -> Iterator[Served]:
-    """Serve in a thread of its own, for tests that wait for a browser."""
     loop, stop, up = asyncio.new_event_loop(), asyncio.Event(), Queue[Served | BaseException]()
 
     async def run() -> None:
@@ -153,35 +150,29 @@ class Process:
     _running: subprocess.Popen[bytes] | Forked | None = None
 
     def __post_init__(self) -> None:
-        """Take a port that is free now."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
 
     @property
     def url(self) -> str:
-        """Where it answers."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
     def database_url(self) -> str:
-        """Where it stores."""
         return self.env.get("PARLEY_DATABASE_URL", f"sqlite:///{self.folder}/parley.db")
 
     @property
     def log(self) -> str:
-        """What it has written, over all its lives."""
         return (self.folder / f"{self.command}.log").read_text(encoding="utf-8")
 
     @property
     def pid(self) -> int:
-        """Its number, while it runs."""
         number = self._running.pid if self._running else None
         assert number is not None, "is not running"
         return number
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
         env = {"PARLEY_DATABASE_URL": self.database_url, "PARLEY_SECRET": SECRET}
         env |= {"PARLEY_PORT" if self.command == "serve" else "PARLEY_CONSOLE_PORT": str(self.port)}
         env |= {f"PARLEY_{name.upper()}": str(value) for name, value in FAST.items()} | self.env
@@ -208,7 +199,6 @@ class Process:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
         running = self._running
         return running.alive if isinstance(running, Forked) else running is not None and running.poll() is None
 
@@ -217,7 +207,6 @@ class Process:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Stop it as a service manager does."""
         self._end(signal.SIGTERM)
 
     def _end(self, how: signal.Signals) -> None:

@@ -25,12 +25,10 @@ WORDS = "Let us see."
 
 @cache
 def study(name: str) -> Study:
-    """A study by name or path, read once."""
     return load_study(name)
 
 
 def enrolment(seed: str, at_us: int = 0) -> Action:
-    """The action that begins a session."""
     return Action("enrol", "", {"seed": seed, "origin": "bot", "hash": "", "study": ""}, at_us, by="system")
 
 
@@ -79,5 +77,4 @@ def play(
 
 @cache
 def whole(name: str, seed: str) -> tuple[Event, ...]:
-    """The log of a session played to its end."""
     return tuple(event for _, events in play(study(name), seed) for event in events)

@@ -26,18 +26,15 @@ class Asking:
     ended: bool = False
 
     def release(self, *texts: str) -> None:
-        """Let pieces of the reply come."""
         for text in texts:
             self.released.append(text)
             self.pieces.put_nowait(text)
 
     def end(self) -> None:
-        """Let the reply be whole."""
         self.ended = True
         self.pieces.put_nowait(None)
 
     def fail(self, error: Exception) -> None:
-        """Let the reply fail."""
         self.pieces.put_nowait(error)
 
 
@@ -50,7 +47,6 @@ class Stepping:
         pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """What is released, as it is."""
         asking = Asking(request.model)
         ASKED.append(asking)
         while (piece := await asking.pieces.get()) is not None:
@@ -65,7 +61,6 @@ class Stepping:
 
 @contextmanager
 def stepping() -> Iterator[None]:
-    """As the backend `stepping`, which nobody has asked yet."""
     ASKED.clear()
     with registered("stepping", Stepping):
         yield

@@ -54,7 +54,6 @@ def short(folder: Path, name: str = "short") -> Path:
 
 
 def chat(folder: Path, name: str = "talk", **model: Any) -> Path:
-    """Consent, one question answered beside a chat, the end; with one model."""
     return write(folder, _talk(name, {"backend": "scripted", "options": {"first_ms": 0, "pace_ms": 0}} | model))
 
 
@@ -73,12 +72,7 @@ def timed(folder: Path) -> Path:
     once = {"step": "chat", "id": "once", "model": "only", "max_messages": 1, "rate_each": ["helpfulness"]}
     raw["flow"][1:2] = [
         {"each": "first", "of": "questions", "take": 1, "flow": [once]},
-        {
-            "each": "question",
-            "of": "questions",
-            "take": 2,
-            "flow": [talk],
-        },
+        {"each": "question", "of": "questions", "take": 2, "flow": [talk]},
     ]
     return write(folder, raw)
 
@@ -99,7 +93,6 @@ def _talk(name: str, model: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write(folder: Path, raw: Mapping[str, Any]) -> Path:
-    """A study's file, named after it."""
     path = folder / f"{raw['study']}.yaml"
     path.write_text(yaml_text(raw), encoding="utf-8")
     return path

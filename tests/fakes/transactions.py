@@ -24,7 +24,6 @@ FOUND: list[str] = []
 
 
 def watch() -> None:
-    """Begin to look."""
     event.listen(Engine, "begin", _began)
 
 
@@ -44,7 +43,6 @@ def _look(connection: Connection, where: str) -> None:
 
 
 def _who() -> str:
-    """The place in Parley that began it; empty if a test did."""
     frame: FrameType | None = sys._getframe(1)
     place = ""
     while frame is not None:

@@ -43,7 +43,6 @@ PLAN: dict[str, Any] = {
 
 
 def trial(folder: Path, name: str = "trial", plan: dict[str, Any] | None = None, **more: Any) -> Path:
-    """The trial as a study file."""
     raw = {
         "study": name,
         "title": "A small trial",

@@ -35,7 +35,6 @@ class Visits:
 
     @property
     def url(self) -> str:
-        """The address of the database, with its password."""
         return self.database.url.render_as_string(hide_password=False)
 
     async def take_part(self, id_: str, words: str, *, recruiter: str = "prolific", **known: Any) -> str:
@@ -63,7 +62,6 @@ class Visits:
 
 
 def begin(folder: Path, database: Database, **keys: Any) -> Visits:
-    """Nobody has come yet; `keys` are added to the study's file."""
     file = studies.short(folder)
     study = load_study(str(studies.write(folder, {**read_yaml(file), **keys})))
     clock = VirtualClock(START_US)

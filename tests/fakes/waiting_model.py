@@ -24,7 +24,6 @@ class Waiting:
         pass
 
     async def stream(self, request: Request) -> AsyncGenerator[Delta]:
-        """Two words, and between them what it waits for."""
         ASKED.append(asyncio.Event())
         yield TextDelta("One ")
         await ASKED[-1].wait()
@@ -37,7 +36,6 @@ class Waiting:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """As the backend `waiting`, which nobody has asked yet."""
     ASKED.clear()
     with registered("waiting", Waiting):
         yield

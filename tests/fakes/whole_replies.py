@@ -48,7 +48,6 @@ class _Whole(Reply):
         await self.close()
 
     async def give(self, **values: Any) -> None:
-        """Send the reply."""
         version = {"model": f"{self.body['model']}-2026"}
         await self.raw(json.dumps({**version, **values}))
         await self.close()

@@ -11,17 +11,14 @@ class Held(Executor):
     """Workers that begin when they are told to."""
 
     def __init__(self) -> None:
-        """Nothing waits yet."""
         self.waiting: list[tuple[Future[Any], Callable[[], Any]]] = []
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Put a call aside."""
         future: Future[Any] = Future()
         self.waiting.append((future, lambda: fn(*args, **kwargs)))
         return future
 
     def work(self) -> int:
-        """Do what waits; how much that was."""
         done, self.waiting = self.waiting, []
         for future, call in done:
             try:

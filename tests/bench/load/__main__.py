@@ -28,9 +28,7 @@ class Bars:
     times: float = float("inf")
 
 
-BARS = {
-    400: Bars((("click", 0.95, 100), ("first token", 0.95, 100)), mb=350, times=2),
-}
+BARS = {400: Bars((("click", 0.95, 100), ("first token", 0.95, 100)), mb=350, times=2)}
 REPORTED = (*BARS, 600)
 
 
@@ -46,7 +44,6 @@ def missed(run: Run, times: float | None) -> list[str]:
 
 
 def judged(run: Run, times: float | None) -> str:
-    """A line on how it went."""
     amiss = missed(run, times)
     beside = (
         f"; {times:.2f} times the bare server's processor, with half of the people at each at once" if times else ""

@@ -45,7 +45,6 @@ class Store:
         threading.Thread(target=self._write, args=(folder / "bare.db",), daemon=True).start()
 
     def put(self, *row: Any) -> asyncio.Future[None]:
-        """Done when it is on disk."""
         done = self._loop.create_future()
         self._waiting.put((row, done))
         return done
@@ -80,17 +79,14 @@ class Bare:
         self._model: OpenAI
 
     async def start(self) -> None:
-        """Once the loop runs."""
         self._store = Store(self._folder)
         settings = Settings(_env_file=None, openai_base_url=self._model_url)
         self._model = OpenAI(settings, asyncio.sleep, None)
 
     async def greet(self, _: Request) -> Response:
-        """The start page."""
         return Response(PAGE[:3_000], media_type="text/html")
 
     async def begin(self, _: Request) -> Response:
-        """A session."""
         who = secrets.token_hex(8)
         self._steps[who] = 0
         await self._store.put(who, time.time(), "enrolled", "{}")
@@ -99,11 +95,9 @@ class Bare:
         return response
 
     async def page(self, _: Request) -> Response:
-        """The page."""
         return Response(PAGE, media_type="text/html")
 
     async def look(self, request: Request) -> Response:
-        """The present screen."""
         await request.body()
         return Response(self._screen(request.cookies["who"]), media_type="application/json")
 
@@ -118,13 +112,11 @@ class Bare:
         return Response(self._screen(who), media_type="application/json")
 
     async def draft(self, request: Request) -> Response:
-        """Kept, once it is on disk."""
         who, body = request.cookies["who"], await request.body()
         await self._store.put(who, time.time(), "draft", body.decode())
         return Response(b'{"saved":true}', media_type="application/json")
 
     async def telemetry(self, request: Request) -> Response:
-        """Kept; nobody waits."""
         self._store.put(request.cookies["who"], time.time(), "telemetry", (await request.body()).decode())
         return Response(status_code=204)
 
@@ -148,7 +140,6 @@ class Bare:
         return orjson.dumps(told)
 
     def app(self) -> Starlette:
-        """All routes."""
         return Starlette(
             routes=[
                 Route("/s/{study}", self.greet, methods=["GET"]),
@@ -164,7 +155,6 @@ class Bare:
 
 
 async def main(port: int, folder: Path, model_url: str) -> None:
-    """Serve until killed."""
     bare = Bare(folder, model_url)
     await bare.start()
     config = uvicorn.Config(bare.app(), host="127.0.0.1", port=port, http="h11", log_level="error", access_log=False)

@@ -44,11 +44,9 @@ class Speaker(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Somebody is there."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes until a request is whole."""
         self._read += data
         head, found, rest = self._read.partition(b"\r\n\r\n")
         if not found:
@@ -72,7 +70,6 @@ class Speaker(asyncio.Protocol):
 
 
 async def serve() -> None:
-    """Serve on a free port until the input ends."""
     loop = asyncio.get_running_loop()
     server = await loop.create_server(Speaker, "127.0.0.1", 0, backlog=4_096)
     print(server.sockets[0].getsockname()[1], flush=True)

@@ -51,12 +51,10 @@ class Found:
     measuring: bool = False
 
     def note(self, what: str, seconds: float) -> None:
-        """Something took so long."""
         if self.measuring:
             self.times.setdefault(what, []).append(1e3 * seconds)
 
     def p(self, what: str, share: float) -> float:
-        """The milliseconds below which that share lies."""
         some = sorted(self.times.get(what, [float("nan")]))
         return some[min(len(some) - 1, int(share * len(some)))]
 
@@ -71,7 +69,6 @@ class Participant:
         self._told = time.monotonic()
 
     async def takes_part(self) -> None:
-        """From the link to the last screen."""
         came = time.perf_counter()
         await self._expect(await self._wire.ask("GET", f"/s/{self._study}"), 200)
         await self._expect(await self._wire.ask("POST", f"/s/{self._study}", button(self._study)), 303)
@@ -115,7 +112,6 @@ class Participant:
             raise RuntimeError(f"{kind} {number} was refused: {self._now['note']} {self._now['faults']}")
 
     async def _tell(self) -> None:
-        """What watch.js tells of the screens that were left."""
         records, self._left, self._told = self._left, [], time.monotonic()
         if self._now["telemetry"]:
             key = f"{self._chance.getrandbits(128):032x}"
@@ -123,7 +119,6 @@ class Participant:
             await self._expect(await self._wire.ask("POST", "/api/telemetry", body), 204)
 
     async def _say(self, does: Mapping[str, Any], begun: float) -> None:
-        """Click, see the screen, hear the reply: all in one answer."""
         words: list[float] = []
         pieces: list[bytes] = []
 
@@ -167,8 +162,6 @@ Visit = Callable[[Wire, Found, random.Random], Awaitable[None]]
 
 
 def of_parley(study: str) -> Visit:
-    """How one takes part in a study of Parley, or of the bare server."""
-
     async def visit(wire: Wire, found: Found, chance: random.Random) -> None:
         await Participant(wire, found, study, chance).takes_part()
 
@@ -176,8 +169,6 @@ def of_parley(study: str) -> Visit:
 
 
 async def crowd(visit: Visit, port: int, number: int, found: Found, ramp_s: float) -> None:
-    """So many at once, for ever, coming over `ramp_s`; ends when it is cancelled."""
-
     async def place(index: int) -> None:
         await asyncio.sleep(ramp_s * index / number)
         for nth in range(1_000_000):

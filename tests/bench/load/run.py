@@ -44,27 +44,22 @@ class Run:
 
     @property
     def core(self) -> float:
-        """The share of its core that the server used."""
         return self.used_s / self.seconds
 
     @property
     def request_ms(self) -> float:
-        """Milliseconds of its core for a request."""
         return 1e3 * self.used_s / max(1, self.found.requests)
 
     @property
     def click_ms(self) -> float:
-        """Milliseconds of its core for a click, with all that comes with it."""
         return 1e3 * self.used_s / max(1, len(self.found.times.get("click", [])))
 
 
 def coming_s(people: int) -> float:
-    """Over how many seconds so many come."""
     return max(VISIT_S, people / 60)
 
 
 async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
-    """Let so many come, wait until all are there, measure."""
     found, ramp_s = Found(), coming_s(people)
     coming = asyncio.create_task(crowd(visit, up.port, people, found, ramp_s))
     await asyncio.sleep(ramp_s + 5)
@@ -81,18 +76,12 @@ async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
 
 
 def measure(server: str, people: int, seconds: float) -> Run:
-    """One server under one load, in a folder of its own."""
     with TemporaryDirectory() as at:
         return measure_in(Path(at), server, people, seconds)
 
 
 def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
-    """One server under one load, over what is in the folder."""
-    with (
-        servers.model_server() as model_url,
-        up(folder, server, model_url, people) as there,
-        servers.on_drivers_core(),
-    ):
+    with servers.model_server() as model_url, up(folder, server, model_url, people) as there, servers.on_drivers_core():
         run = uvloop.run(loaded(there, of_parley(servers.STUDY), people, seconds))
     told = (folder / "server.log").read_text(encoding="utf-8")
     if told and server == "parley" and run.found.errors:
@@ -122,14 +111,12 @@ def times_bare(people: int, seconds: float) -> float:
 
 @contextmanager
 def up(folder: Path, server: str, model_url: str, people: int) -> Iterator[Up]:
-    """A server, until the block ends."""
     start, port = servers.bare if server == "bare" else servers.loadable, servers.free_port()
     with start(folder, port, model_url, people) as number:
         yield Up(server, number, port)
 
 
 def table_of(runs: list[Run]) -> Table:
-    """All runs, in a table."""
     table = Table(
         "server", "people", "requests/s", "click p50/95/99", "arrival", "first token over", "whole reply over",
         "errors", "core", "CPU-ms a request", "MB", title="Under load; milliseconds",

@@ -40,13 +40,11 @@ PATHS = os.pathsep.join(map(str, (SHIPPED, ROOT, sysconfig.get_path("purelib")))
 
 
 def button(study: str) -> bytes:
-    """The form of a start page's button."""
     return urlencode({"ticket": Tickets(SECRET).new(study)}).encode()
 
 
 @contextmanager
 def on_drivers_core() -> Iterator[None]:
-    """Let this process work where the servers do not, until the block ends."""
     everywhere = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {DRIVERS_CORE})
     try:
@@ -56,7 +54,6 @@ def on_drivers_core() -> Iterator[None]:
 
 
 def free_port() -> int:
-    """One that is free now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -64,7 +61,6 @@ def free_port() -> int:
 
 @contextmanager
 def model_server() -> Iterator[str]:
-    """The model server's address, on the drivers' core."""
     command = ["taskset", "-c", str(DRIVERS_CORE), sys.executable, "-m", "tests.bench.load.model"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin
@@ -98,7 +94,6 @@ def parley(folder: Path, port: int, study: str, **settings: object) -> Iterator[
 
 @contextmanager
 def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[int]:
-    """Parley with the study of the load, whose participants all come from one address."""
     models = {"openai_base_url": model_url, "openai_api_key": "sk-load"}
     with parley(
         folder,
@@ -113,7 +108,6 @@ def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[i
 
 @contextmanager
 def bare(folder: Path, port: int, model_url: str, _people: int) -> Iterator[int]:
-    """The bare server; gives its number."""
     command = [PYTHON, "-m", "tests.bench.load.bare", str(port), str(folder), model_url]
     with served(command, {"PYTHONPATH": PATHS}, folder, port) as number:
         yield number
@@ -157,13 +151,11 @@ def served_by() -> str:
 
 
 def used_s(number: int) -> float:
-    """Seconds of a processor that a process has used so far."""
     told = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
     user, system = told.rpartition(")")[2].split()[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def peak_mb(number: int) -> float:
-    """The most memory that it held."""
     status = Path(f"/proc/{number}/status").read_text(encoding="utf-8")
     return int(status.partition("VmHWM:")[2].split()[0]) / 1024

@@ -67,26 +67,21 @@ class Wire(asyncio.Protocol):
         return reply
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to read."""
         self._transport = transport
         self._parser = httptools.HttpResponseParser(self)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what came."""
         self._parser.feed_data(data)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Tell who waits."""
         self._transport = None
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(ConnectionResetError("the server has closed the connection"))
 
     def on_message_begin(self) -> None:
-        """Of httptools: an answer begins."""
         self._reply, self._parts = Reply(), []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Of httptools: cookies are kept, and where to go on."""
         if name.lower() == b"set-cookie":
             kept, _, told = value.decode("latin-1").partition(";")[0].partition("=")
             self.cookies[kept] = told
@@ -94,17 +89,14 @@ class Wire(asyncio.Protocol):
             self._reply.location = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
-        """Of httptools."""
         self._reply.status = self._parser.get_status_code()
 
     def on_body(self, body: bytes) -> None:
-        """Of httptools: a piece."""
         self._parts.append(body)
         if self._heard is not None:
             self._heard(body)
 
     def on_message_complete(self) -> None:
-        """Of httptools: the answer is whole."""
         self._reply.body = b"".join(self._parts)
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(self._reply)

@@ -20,5 +20,4 @@ class Payload:
 
 
 def of(kind: str, would: str, texts: Mapping[str, str]) -> tuple[Payload, ...]:
-    """Texts that would do the same."""
     return tuple(Payload(kind, f"{kind}: {name}", text, would) for name, text in texts.items())

@@ -13,5 +13,4 @@ SAYINGS = (
 
 
 def plain(chance: random.Random) -> str:
-    """Some of them in a row."""
     return "Well, " + " ".join(chance.choices(SAYINGS, k=chance.randint(1, 8))) + " so."

@@ -29,7 +29,6 @@ FAKES: Mapping[str, type[RepositoryFake]] = {"huggingface": HubFake, "zenodo": Z
 
 
 def write_export(folder: Path, schema: str = "chatbench", origin: str = "person", **more: object) -> Path:
-    """An export of a schema with a few rows, of authors who are known."""
     folder.mkdir(parents=True)
     describe(replace(exported(folder, schema, origin), dataset=INFO, **more))  # type: ignore[arg-type]
     return folder
@@ -45,7 +44,6 @@ class There:
 
 @contextmanager
 def repository(name: str, token: str = TOKEN) -> Iterator[There]:
-    """A repository by its name, with its fake."""
     with serve(FAKES[name]()) as fake:
         yield There((HuggingFace if name == "huggingface" else Zenodo)(fake.url, token), fake)
 
@@ -53,10 +51,7 @@ def repository(name: str, token: str = TOKEN) -> Iterator[There]:
 def download(fake: RepositoryFake, to: Path) -> ExportFolder:
     """Download the only deposit there is, by the addresses that the repository gives, and open it as an export."""
     to.mkdir()
-    hows: dict[type[RepositoryFake], Callable[..., None]] = {
-        HubFake: _from_hub,
-        ZenodoFake: _from_zenodo,
-    }
+    hows: dict[type[RepositoryFake], Callable[..., None]] = {HubFake: _from_hub, ZenodoFake: _from_zenodo}
     token = {"authorization": f"Bearer {fake.token}"}
     with httpx2.Client(base_url=fake.url, headers=token, trust_env=False, timeout=60) as client:
         hows[type(fake)](fake, client, to)

@@ -31,7 +31,6 @@ class Repository:
 
     @property
     def sha(self) -> str:
-        """The last commit."""
         return sha1(f"{self.id}{self.commits}".encode()).hexdigest()
 
 
@@ -49,7 +48,6 @@ class HubFake(RepositoryFake):
 
     @property
     def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
-        """The routes that the client uses."""
         one = r"/api/datasets/(?P<id>[\w.-]+/[\w.-]+)"
         return [
             ("GET", "/api/whoami-v2", lambda request: Answer(200, {"type": "user", "name": "lab", "orgs": []})),
@@ -68,7 +66,6 @@ class HubFake(RepositoryFake):
         ]
 
     def refusal(self, status: int, message: str) -> Answer:
-        """An error with a code in a header where the Hub has one."""
         code = {"x-error-code": "RepoNotFound"} if status == 404 else {}
         return Answer(status, {"error": message}, {**code, "x-error-message": message})
 
@@ -111,7 +108,6 @@ class HubFake(RepositoryFake):
         return Answer(200, {"transfer": "basic", "objects": [self._object(one) for one in request.json["objects"]]})
 
     def _object(self, one: dict[str, Any]) -> dict[str, Any]:
-        """What to do with an object: nothing if its content is there."""
         if one["oid"] in self.stored:
             return one
         href = f"{self.url}/lfs/{one['oid']}"
@@ -131,7 +127,6 @@ class HubFake(RepositoryFake):
         return Answer(200, {}) if same else self.refusal(404, "Object not found")
 
     def _commit(self, request: Request) -> Answer:
-        """Apply a commit, all of it or nothing."""
         found = self._found(request)
         files, large = dict(found.files), {*found.large}
         for line in map(json.loads, request.body.splitlines()):
@@ -174,5 +169,4 @@ class HubFake(RepositoryFake):
 
 
 def blob(content: bytes) -> str:
-    """The id that Git gives to a file."""
     return sha1(b"blob %d\0" % len(content) + content).hexdigest()

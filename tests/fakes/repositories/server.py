@@ -51,11 +51,9 @@ class Request:
 
     @property
     def json(self) -> Any:
-        """The body as JSON."""
         return json.loads(self.body)
 
     def __getitem__(self, name: str) -> str:
-        """A part of the path."""
         assert self.match is not None
         return unquote(self.match[name])
 
@@ -93,26 +91,21 @@ class RepositoryFake:
 
     @property
     def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
-        """The routes."""
         raise NotImplementedError
 
     def refusal(self, status: int, message: str) -> Answer:
-        """An error in the form of this repository."""
         raise NotImplementedError
 
     def sent(self, method: str, part: str = "") -> list[str]:
-        """The paths of the requests of a method that have this part."""
         return [one.path for one in self.requests if one.method == method and part in one.path]
 
     def fault(self, method: str, path: str) -> Fault | None:
-        """The fault for a request, which is then used up."""
         found = next((one for one in self.faults if one.method == method and one.part in path), None)
         if found:
             self.faults.remove(found)
         return found
 
     def answer(self, request: Request) -> Answer:
-        """The answer to a request."""
         public = request.path.startswith(self.open_paths) if self.open_paths else False
         if not public and request.headers.get("authorization") != f"Bearer {self.token}":
             return self.refusal(401, "The server could not verify that you are authorized.")
@@ -125,7 +118,6 @@ class RepositoryFake:
         return self.refusal(404, "Not found")
 
     def refuse(self, status: int, message: str) -> Refusal:
-        """A refusal to raise."""
         return Refusal(self.refusal(status, message))
 
 
@@ -187,7 +179,6 @@ Fake = TypeVar("Fake", bound=RepositoryFake)
 
 @contextmanager
 def serve(fake: Fake) -> Iterator[Fake]:
-    """Serve a fake on a free port of the loopback until the block ends."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"fake": fake}))
     server.daemon_threads = True
     fake.url = f"http://127.0.0.1:{server.server_address[1]}"

@@ -39,7 +39,6 @@ class ZenodoFake(RepositoryFake):
 
     @property
     def routes(self) -> list[tuple[str, str, Callable[[Request], Answer]]]:
-        """The documented routes."""
         one = r"/api/deposit/depositions/(?P<id>\d+)"
         return [
             ("POST", r"/api/deposit/depositions", self._create),
