@@ -56,7 +56,7 @@ def grown(facts: int, people: int) -> Path:
         making = folder.with_suffix(".making")
         shutil.rmtree(making, ignore_errors=True)
         making.mkdir(parents=True)
-        measure_in(making, "parley", people, RECORDED_S)
+        measure_in(making, people, RECORDED_S)
         multiply_to(making / "parley.db", facts)
         making.rename(folder)
     return folder
@@ -105,8 +105,8 @@ def main(given: list[str] | None = None) -> int:
     there = sizes(folder)
     empty, many = list[Run](), list[Run]()
     for _ in range(wanted.rounds):
-        empty.append(measure("parley", wanted.people, wanted.seconds))
-        many.append(measure_in(folder, "parley", wanted.people, wanted.seconds))
+        empty.append(measure(wanted.people, wanted.seconds))
+        many.append(measure_in(folder, wanted.people, wanted.seconds))
     lines = compared(empty, many)
     table = Table("what", "empty", "grown", "", title=f"{wanted.people} at once beside\n{there}")
     for what, little, much, word in lines:

@@ -52,17 +52,11 @@ class Fate:
     """500."""
     dropped: float = 0.0
     """The connection is closed without a word."""
-    limit: float = 0.0
-    """Calls a second, of which one second's are let through at once; 429 beyond. 0: no limit."""
-    burst: float = 0.0
-    """How many at once instead."""
-    retry_after_s: int | None = None
-    """What 429 says."""
     seed: int = 0
 
 
-def _head(status: str, body: str, more: str = "") -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{more}Content-Length: {len(body.encode())}\r\n\r\n"
+def _head(status: str, body: str) -> bytes:
+    head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body.encode())}\r\n\r\n"
     return head.encode() + body.encode()
 
 
@@ -90,10 +84,7 @@ class State:
         self.counts: Counter[str] = Counter()
         self.answers: list[tuple[int, str, float]] = []
         self.chance = random.Random(fate.seed).random
-        self.burst = fate.burst or max(1.0, fate.limit)
-        self.tokens, self.at_s = self.burst, time.monotonic()
-        wait = "" if fate.retry_after_s is None else f"Retry-After: {fate.retry_after_s}\r\n"
-        self.busy = _head("429 Too Many Requests", BUSY, wait)
+        self.busy = _head("429 Too Many Requests", BUSY)
         self.broken = _head("500 Internal Server Error", BROKEN)
         self.texts = [_completion(f"{letter}. {(WORDS * 20)[:CHARS]}") for letter in LETTERS]
         found = [{"attempted_answer": True, "answer_val": "", "answer_letter": letter} for letter in LETTERS]
@@ -101,23 +92,12 @@ class State:
 
     def fate_of(self) -> str:
         fate = self.fate
-        if fate.limit and not self._let():
-            return "limited"
         drawn = self.chance()
         for name, share in (("busy", fate.busy), ("broken", fate.broken), ("dropped", fate.dropped)):
             if drawn < share:
                 return name
             drawn -= share
         return "answered"
-
-    def _let(self) -> bool:
-        now = time.monotonic()
-        self.tokens = min(self.burst, self.tokens + self.fate.limit * (now - self.at_s))
-        self.at_s = now
-        if self.tokens < 1:
-            return False
-        self.tokens -= 1
-        return True
 
     def reply(self, body: bytes) -> bytes:
         number = self.counts["answered"]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,19 +20,9 @@ VISIT_S = 18.0
 
 
 @dataclass(frozen=True)
-class Up:
-    """A server that is up: its name, the number of its process, its port."""
-
-    server: str
-    number: int
-    port: int
-
-
-@dataclass(frozen=True)
 class Run:
     """What came of it."""
 
-    server: str
     people: int
     found: Found
     seconds: float
@@ -59,66 +47,44 @@ def coming_s(people: int) -> float:
     return max(VISIT_S, people / 60)
 
 
-async def loaded(up: Up, visit: Visit, people: int, seconds: float) -> Run:
+async def loaded(number: int, port: int, visit: Visit, people: int, seconds: float) -> Run:
     found, ramp_s = Found(), coming_s(people)
-    coming = asyncio.create_task(crowd(visit, up.port, people, found, ramp_s))
+    coming = asyncio.create_task(crowd(visit, port, people, found, ramp_s))
     await asyncio.sleep(ramp_s + 5)
     found.errors.clear()
-    before_s, found.measuring = servers.used_s(up.number), True
+    before_s, found.measuring = servers.used_s(number), True
     begun = time.monotonic()
     await asyncio.wait([coming], timeout=seconds)
     found.measuring = False
     took_s = time.monotonic() - begun
-    run = Run(up.server, people, found, took_s, servers.used_s(up.number) - before_s, servers.peak_mb(up.number))
+    run = Run(people, found, took_s, servers.used_s(number) - before_s, servers.peak_mb(number))
     coming.cancel()
     await asyncio.gather(coming, return_exceptions=True)
     return run
 
 
-def measure(server: str, people: int, seconds: float) -> Run:
+def measure(people: int, seconds: float) -> Run:
     with TemporaryDirectory() as at:
-        return measure_in(Path(at), server, people, seconds)
+        return measure_in(Path(at), people, seconds)
 
 
-def measure_in(folder: Path, server: str, people: int, seconds: float) -> Run:
-    with servers.model_server() as model_url, up(folder, server, model_url, people) as there, servers.on_drivers_core():
-        run = uvloop.run(loaded(there, of_parley(servers.STUDY), people, seconds))
+def measure_in(folder: Path, people: int, seconds: float) -> Run:
+    port = servers.free_port()
+    with (
+        servers.model_server() as model_url,
+        servers.loadable(folder, port, model_url, people) as number,
+        servers.on_drivers_core(),
+    ):
+        run = uvloop.run(loaded(number, port, of_parley(servers.STUDY), people, seconds))
     told = (folder / "server.log").read_text(encoding="utf-8")
-    if told and server == "parley" and run.found.errors:
+    if told and run.found.errors:
         print(told[-1_500:], file=sys.stderr)
     return run
 
 
-def times_bare(people: int, seconds: float) -> float:
-    """How many times the bare server's processor time a request takes at Parley. Both have half of the people at once,
-    on the same core: a machine that is slower for a while is so for both."""
-    with (
-        TemporaryDirectory() as one,
-        TemporaryDirectory() as other,
-        servers.model_server() as model_url,
-        up(Path(one), "bare", model_url, people) as bare,
-        up(Path(other), "parley", model_url, people) as parley,
-        servers.on_drivers_core(),
-    ):
-
-        async def both() -> list[Run]:
-            visit = of_parley(servers.STUDY)
-            return await asyncio.gather(*(loaded(there, visit, people // 2, seconds) for there in (bare, parley)))
-
-        of_bare, of_ours = uvloop.run(both())
-    return of_ours.request_ms / of_bare.request_ms
-
-
-@contextmanager
-def up(folder: Path, server: str, model_url: str, people: int) -> Iterator[Up]:
-    start, port = servers.bare if server == "bare" else servers.loadable, servers.free_port()
-    with start(folder, port, model_url, people) as number:
-        yield Up(server, number, port)
-
-
 def table_of(runs: list[Run]) -> Table:
     table = Table(
-        "server", "people", "requests/s", "click p50/95/99", "arrival", "first token over", "whole reply over",
+        "people", "requests/s", "click p50/95/99", "arrival", "first token over", "whole reply over",
         "errors", "core", "CPU-ms a request", "MB", title="Under load; milliseconds",
     )  # fmt: skip
     for run in runs:
@@ -128,7 +94,7 @@ def table_of(runs: list[Run]) -> Table:
             return " / ".join(f"{found.p(what, share):.0f}" for share in (0.5, 0.95, 0.99))
 
         table.add_row(
-            run.server, str(run.people), f"{found.requests / run.seconds:.0f}", three("click"), three("arrival"),
+            str(run.people), f"{found.requests / run.seconds:.0f}", three("click"), three("arrival"),
             three("first token"), three("whole reply"), str(sum(found.errors.values())), f"{100 * run.core:.0f} %",
             f"{run.request_ms:.2f}", f"{run.mb:.0f}",
         )  # fmt: skip

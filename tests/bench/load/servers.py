@@ -1,4 +1,4 @@
-"""The servers of the load bench, each a process of its own: the shipped one, the bare one, and that of the models."""
+"""The servers of the load bench, each a process of its own: the shipped one, and that of the models."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SECRET = "0123456789abcdef0123456789abcdef"
 ROOT = Path(__file__).parents[3]
 SHIPPED = Path(__file__).with_name("shipped")
 PYTHON = os.environ.get("BENCH_PYTHON", sys.executable)
-"""Runs Parley and the bare server with the packages that are installed here. Another one of the same version may be
+"""Runs Parley with the packages that are installed here. Another one of the same version may be
 named: one that is built with optimisation, as Debian's is, takes an eighth less (docs/decisions/0007)."""
 PATHS = os.pathsep.join(map(str, (SHIPPED, ROOT, sysconfig.get_path("purelib"))))
 
@@ -103,13 +103,6 @@ def loadable(folder: Path, port: int, model_url: str, people: int) -> Iterator[i
         address_rate_multiplier=people,
         sessions_per_address_per_hour=1_000_000,
     ) as number:
-        yield number
-
-
-@contextmanager
-def bare(folder: Path, port: int, model_url: str, _people: int) -> Iterator[int]:
-    command = [PYTHON, "-m", "tests.bench.load.bare", str(port), str(folder), model_url]
-    with served(command, {"PYTHONPATH": PATHS}, folder, port) as number:
         yield number
 
 
