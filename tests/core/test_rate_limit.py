@@ -217,3 +217,14 @@ async def test_who_may_not_wait_long_is_told_at_once_and_holds_nobody_up() -> No
     with pytest.raises(BackendUnavailable):
         await limiter.admit(1, longest_s=100)
     waiting.cancel()
+
+
+def test_limits_that_are_set_are_kept_from_the_beginning() -> None:
+    play = Play(Server(20, 2), 400, requests_per_minute=1_170).run()
+    assert play.refused == 0
+    assert play.rate() >= 0.95 * 19.5
+
+
+def test_tokens_are_counted_too_by_what_replies_took() -> None:
+    play = Play(Server(None), 300, tokens_per_minute=60 * 10 * TOKENS).run()
+    assert 9 <= play.rate() <= 11
