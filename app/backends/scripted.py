@@ -30,12 +30,12 @@ ANSWERS = (
     "- The whole works in the same way.\n\nI come to **{}**. A rough estimate is always a good check.",
 )
 REMARKS = (
-    "I am a scripted stand-in for a language model, so I can say only a few fixed things. It often helps to write down "
+    "I stand in for a language model and follow a script, so I can say only a few things. It often helps to write down "
     "what you know and what you are looking for.",
     "I cannot tell, as I am only a script. Have you tried a smaller example?\n\n1. Choose the simplest case.\n"
     "2. See what happens.\n3. Change one thing.",
     "This is a fixed reply: no language model has read your message. It often helps to go through each step again.",
-    "My replies are scripted. You could say in your own words what is asked, and then look for what is missing.",
+    "My replies are fixed. You could say in your own words what is asked, and then look for what is missing.",
 )
 BOLD = re.compile(r"\*\*(.+?)\*\*")
 ONE_LETTER = re.compile(r"single letter\b.*answer:\s*$|\bONLY the letter\b|, the answer is$", re.I | re.S)

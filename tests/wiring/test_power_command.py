@@ -39,17 +39,13 @@ def test_power_is_written_resumed_and_drawn(tmp_path: Path) -> None:
     again = parley(*SMALL, *FLAGS, "--json", "--reward", "2", "--resume", folder=tmp_path)
     assert json.loads(again.stdout) == found
     assert sorted(line for line in store.read_text().splitlines() if line) == sorted(lines)
-    table = parley(*SMALL, *FLAGS, "--resume", folder=tmp_path)
-    assert "effect 0 (null)" in table.stdout
 
 
 def test_the_smallest_size_is_only_a_bound(tmp_path: Path) -> None:
     """With a power far above the wanted one, it stood there as the number of participants for that power."""
     trial(tmp_path)
-    large = (*SMALL[:4], "-n", "80", "--effect", "0.35", *SMALL[6:], *FLAGS)
-    told = parley(*large, folder=tmp_path)
-    assert "power 80 %: at most 40 participants, the smallest number simulated; give a smaller -n." in told.stdout
-    (right,) = json.loads(parley(*large, "--resume", "--json", folder=tmp_path).stdout)["hypotheses"]
+    large = ["80" if word == "30" else word for word in (*SMALL, *FLAGS, "--effect", "0.35", "--json")]
+    (right,) = json.loads(parley(*large, folder=tmp_path).stdout)["hypotheses"]
     assert {(one["participants"], one["at_most"]) for one in right["needed"]} == {(40, True)}
 
 
