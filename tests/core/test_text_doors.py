@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.backends.recordings import read_recording
+from app.backends.replay import read_recording
 from app.bots.user_config import read_personas
 from app.cli.recruit import _ids
 from app.studies.drafts import Drafts, check_text

@@ -19,8 +19,8 @@ from uuid import UUID
 
 import httpx2
 
+from app.bots.http_participant import screen_of
 from app.bots.random_bot import RandomBot
-from app.bots.screen_json import screen_of
 from experiments.study.screen import Screen
 
 AGAIN = (429, 503)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.clock import VirtualClock
-from app.web.console.alert_banner import STALE_S
+from app.web.console.page import STALE_S
 from storage.db.engine import open_database
 from storage.registers.alerts import Alert, AlertKey, change_alerts, open_alerts
 from storage.registers.studies import Studies

@@ -57,7 +57,7 @@ class ConsoleContext:
         self.studies = self.sessions.studies
         self.drafts = Drafts(settings.studies_dir)
         self.participants = Participants(database, secret)
-        self.downloads = Downloads(secret, clock)
+        self.downloads = Downloads(clock)
         self.model_tests = ModelTests()
         self.note = gr.HTML(elem_id="note", padding=False, apply_default_css=False, render=False)
 

@@ -8,14 +8,31 @@ from __future__ import annotations
 
 import secrets
 from hashlib import sha256
+from typing import Any
 
-from itsdangerous import BadSignature, URLSafeTimedSerializer
+from itsdangerous import BadSignature, TimestampSigner, URLSafeTimedSerializer
 from starlette.requests import Request
 from starlette.responses import Response
 
 from app.clock import Clock
-from app.web.console.signed_values import with_expiry
 from storage.accounts.roles import NAME, role_label
+
+SECOND_US = 1_000_000
+
+
+class _Signer(TimestampSigner):
+    def __init__(self, *args: Any, clock: Clock, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._clock = clock
+
+    def get_timestamp(self) -> int:
+        return self._clock.now_us() // SECOND_US
+
+
+def with_expiry(secret: str, salt: str, clock: Clock) -> URLSafeTimedSerializer:
+    """Signs and reads values for one purpose, which the `salt` names."""
+    return URLSafeTimedSerializer(secret, salt=salt, signer=_Signer, signer_kwargs={"clock": clock})
+
 
 KNOWN_S = 365 * 24 * 3600
 LINK_S = 24 * 3600
