@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from app.analysis.report.wording import family
 from app.analysis.results import NAMES
-from docs.tables import table
 
 
 def figures() -> str:
@@ -19,6 +18,6 @@ def figures() -> str:
         "Two figures that would still have the same name are numbered: `_2`.\n"
     )
     for title in dict.fromkeys(family(name) for name in NAMES):
-        rows = ((f"`{name}`", what) for name, what in NAMES.items() if family(name) == title)
-        text += f"\n## {title}\n\n{table(('name', 'meaning'), rows)}"
+        rows = (f"- `{name}`: {what}\n" for name, what in NAMES.items() if family(name) == title)
+        text += f"\n## {title}\n\n{''.join(rows)}"
     return text

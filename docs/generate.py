@@ -12,7 +12,7 @@ import json
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -121,7 +121,6 @@ def files() -> dict[Path, str]:
     }
     makers |= {f"reference/columns/{name}.md": partial(_columns_of, name) for name in schemas()}
     makers |= {f"reference/columns/{tidy.NAME}.md": _tidy_columns}
-    makers |= {f"gallery/{entry['study']}.md": partial(_gallery_page, entry) for entry in studies.entries()}
     made = {DOCS / name: make() for name, make in makers.items()}
     return made | {
         MAP: drawn(MAP.read_text(encoding="utf-8")),
@@ -460,10 +459,6 @@ def decisions_page() -> str:
         heading = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
         text += f"- [{heading}]({path.name})\n"
     return _page("Decisions", text)
-
-
-def _gallery_page(entry: Mapping[str, Any]) -> str:
-    return NOTE + studies.page(entry)
 
 
 def _page(title: str, text: str) -> str:

@@ -42,6 +42,7 @@ REFERRED = {
     "Range": "`{minimum: ..., maximum: ...}`",
     "JsonValue": "anything",
 }
+LONGEST_DEFAULT = 200
 PLAIN = {"string": "text", "boolean": "true or false", "null": ""}
 
 
@@ -129,6 +130,8 @@ def _range(schema: Mapping[str, Any]) -> str:
 
 
 def _default(value: object) -> str:
+    if isinstance(value, str) and len(value) > LONGEST_DEFAULT:
+        return "a text, which the JSON Schema has"
     if value is None or value in ("", (), {}) or isinstance(value, BaseModel):
         return ""
     plain = list(value) if isinstance(value, tuple) else value
