@@ -14,7 +14,6 @@ Actor = Literal["participant", "model", "system", "researcher"]
 Data = Mapping[str, Any]
 
 NOTES = frozenset({"noted", "flagged", "annotated", "excluded", "included", "paid"})
-"""Kinds of facts that say something about a session without changing the participant's screen."""
 
 
 @dataclass(frozen=True, slots=True)

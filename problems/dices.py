@@ -51,7 +51,6 @@ class ContextStyle:
     end: str
 
     def name(self, role: Role) -> str:
-        """What the release calls a role."""
         return next(name for name, its in self.roles.items() if its == role)
 
     def read(self, context: str) -> tuple[DialogueMessage, ...]:
@@ -64,7 +63,6 @@ class ContextStyle:
         return tuple(DialogueMessage(self.roles[name], text.replace(self.after, "\n"), name) for name, text in said)
 
     def write(self, messages: Sequence[DialogueMessage]) -> str:
-        """The context of these messages."""
         names = (said.name if said.name in self.roles else self.name(said.role) for said in messages)
         lines = (f"{name}: {said.text}".replace("\n", self.after) for name, said in zip(names, messages, strict=True))
         return self.after.join(lines) + self.end

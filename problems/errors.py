@@ -28,7 +28,6 @@ class ParleyError(Exception):
 
 
 DISTRIBUTION = "parley-studies"
-"""The name under which Parley is installed."""
 
 
 def install_line(extra: str) -> str:

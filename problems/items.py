@@ -397,7 +397,6 @@ def _parsed(value: Any) -> Any:
 
 
 def _pair(part: object) -> tuple[str, str] | None:
-    """The key and the text of an option that is an object."""
     found = part if isinstance(part, Mapping) else {}
     key = next((found[name] for name in ("key", "label", "id") if name in found), None)
     text = next((found[name] for name in ("value", "text") if name in found), None)

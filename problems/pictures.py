@@ -42,7 +42,6 @@ TYPES: Mapping[str, str] = {
     "GIF": "image/gif",
     "WEBP": "image/webp",
 }
-"""Media types by the name of the format in Pillow."""
 ALLOWED = "PNG, JPEG, GIF or WebP"
 ORIENTATION, TURNED = 0x0112, 5
 """The EXIF tag of the orientation, and its first value with width and height exchanged (EXIF 2.3, 4.6.4)."""
@@ -87,7 +86,6 @@ class Picture:
     height: int
 
     def to_json(self) -> dict[str, object]:
-        """Give the picture as plain JSON values."""
         return asdict(self)
 
 
@@ -308,7 +306,6 @@ def _kind(content: bytes) -> str:
 
 
 def _medium(name: str) -> str:
-    """What a file is by the ending of its name, if no picture."""
     return _medium_of_type(guess_type(name, strict=False)[0] or "")
 
 

@@ -24,7 +24,6 @@ GROUPS = (
     "parley.steps",
     "parley.users",
 )
-"""Under which names other packages offer what."""
 UNLOADABLE = (
     ImportError,
     AttributeError,
@@ -80,7 +79,6 @@ class Registry(Generic[Entry]):
         self.entries[name] = entry
 
     def all(self) -> Mapping[str, Entry]:
-        """Every entry, in the order of the alphabet."""
         discover(self._package, self._group)
         return dict(sorted(self.entries.items()))
 

@@ -26,7 +26,6 @@ class Option:
     """The unformatted wording of the source."""
 
     def to_json(self) -> dict[str, object]:
-        """Give the option as plain JSON values."""
         return {"key": self.key, "text": self.text, "plain": self.plain}
 
 
@@ -42,7 +41,6 @@ class DialogueMessage:
     """What the source calls the writer, e.g. "LAMDA"; people see the study's own word for either role."""
 
     def to_json(self) -> dict[str, object]:
-        """Give the message as plain JSON values."""
         return {"role": self.role, "text": self.text, "name": self.name}
 
 

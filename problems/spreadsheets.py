@@ -101,7 +101,6 @@ class Book:
         return islice(self._sheets[name].iter_rows(), LAST_ROW)
 
     def table(self, name: str) -> Table:
-        """The table of a sheet, with what its notes say."""
         with self._reader.archive.open(self._parts[name]) as xml:
             sheet = Sheet(self._rows(name), _read_xml(xml), str(self._path))
         table = of_records(sheet.records, str(self._path))
@@ -118,7 +117,6 @@ def _asks(columns: Sequence[str], question: str) -> bool:
 
 
 def _read_xml(xml: Any) -> SheetXml:
-    """What is hidden in a sheet, and which formulas have no value."""
     found = SheetXml()
     for _, element in iterparse(xml):  # noqa: S314  # expat refuses entities that unfold without end
         match element.tag.rpartition("}")[2]:

@@ -66,7 +66,6 @@ class Table:
     """The sheets of the workbook, first the one that was read."""
 
     def to_json(self) -> dict[str, Any]:
-        """Give the table as plain JSON values."""
         rows = [(row.where, row.cells, row.faults) for row in self.rows]
         return {"columns": self.columns, "rows": rows, "notes": self.notes, "sheets": self.sheets}
 
@@ -152,7 +151,6 @@ def of_objects(found: Iterable[tuple[str, object]], name: str, *, typed: bool = 
 
 
 def _row(where: str, cells: Mapping[str, Any]) -> Row:
-    """A row of cells that are not blank."""
     faults = {name: str(cell) for name, cell in cells.items() if isinstance(cell, Unreadable)}
     return Row(where, {name: cell for name, cell in cells.items() if name not in faults}, faults)
 
@@ -254,7 +252,6 @@ class Records:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return () if self.header is None else tuple(name for name in self.filled[self.header][1] if name)
 
 
@@ -328,7 +325,6 @@ def _is_task(value: Mapping[str, object]) -> bool:
 
 
 def _viewer_labels(read: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The names of class labels in what a data-set viewer gives."""
     told = read.get("features")
     features = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
     return class_labels({str(one.get("name")): one.get("type") for one in features})

@@ -117,7 +117,6 @@ def clean(text: str) -> str:
 
 
 def clean_values(value: Any) -> Any:
-    """A value of JSON with each text in it cleaned."""
     return _each(value, clean)
 
 
@@ -143,7 +142,6 @@ def unstorable(text: str) -> str:
 
 
 def texts_in(value: Any) -> Iterator[str]:
-    """Each text in a value of JSON, with the keys of objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):

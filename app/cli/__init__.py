@@ -71,7 +71,6 @@ def _name_package(kind: type[BaseException], error: BaseException, trace: Traceb
 
 
 def _message_of(error: ParleyError | OSError) -> str:
-    """The message of an error, without the number that the system has for it."""
     if isinstance(error, OSError) and error.filename and error.strerror:
         return f"{error.filename}: {error.strerror}"
     return str(error)

@@ -51,7 +51,6 @@ from storage.registers.studies import Studies
 from storage.reports.conversations import origin_of
 
 REPLY_TOKENS = 60
-"""About what an annotation takes, for `--dry-run`."""
 MOST_WHYS = 5
 
 commands = group("annotate")

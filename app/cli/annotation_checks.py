@@ -94,7 +94,6 @@ def agreement(
 
 
 def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
-    """The annotator of that name, of Parley's, of the study's or of a file."""
     (found,) = annotators([name], own_of(study, file))
     return found
 
@@ -102,7 +101,6 @@ def _annotator(study: Study | None, name: str, file: Path | None) -> Annotator:
 def _annotated(
     database: Database, study: str, annotator: Annotator, origin: str | None, model: str
 ) -> list[tuple[Conversation, Mapping[str, Any]]]:
-    """The conversations that were annotated, of an origin and by a model, each with what was found."""
     origin = origin_of(database, study, origin)
     found = annotated_in(database, study, annotator.name, model or None)
     held = conversations(database, study, origin, whole=annotator.whole)

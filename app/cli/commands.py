@@ -25,7 +25,6 @@ class Entry(NamedTuple):
     module: str
     does: str
     starting: str = ""
-    """What to print before the import, if that takes seconds."""
 
 
 STARTING, STARTING_CONSOLE = "Starting Parley ...", "Starting the console ..."
@@ -71,7 +70,6 @@ PANELS = {
         "db": Entry("database", "Maintain the database: back up, migrate, rebuild, verify."),
     },
 }
-"""Every command, in the order of `parley --help`."""
 COMMANDS = {name: entry for panel in PANELS.values() for name, entry in panel.items()}
 MODULES = tuple(sorted({entry.module for entry in COMMANDS.values()}))
 SHOWN = {
@@ -93,7 +91,6 @@ SHOWN = {
     "schema": "The JSON Schema of study files, for editors.",
     "settings": "Every setting with its value.",
 }
-"""What `parley show` shows, in the order of its help."""
 
 
 def panel_of(name: str) -> str:
@@ -139,7 +136,6 @@ class _Parley(Group):
         return Command(cmd_name, help=COMMANDS[cmd_name].does, rich_help_panel=panel_of(cmd_name))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is to run."""
         entry = COMMANDS.get(args[0])
         if entry is None and not args[0].startswith("-") and not ctx.resilient_parsing:
             near = did_you_mean(args[0], COMMANDS)

@@ -32,9 +32,7 @@ from storage.registers.studies import Studies
 
 Result = TypeVar("Result")
 STDOUT = Path("-")
-"""In place of a file to write."""
 INTERRUPTED = 130
-"""The exit status after Ctrl-C."""
 
 
 def option(names: str, about: str, **more: Any) -> Any:
@@ -45,7 +43,6 @@ def option(names: str, about: str, **more: Any) -> Any:
 
 
 def argument(metavar: str, about: str, **more: Any) -> Any:
-    """An argument by what stands for its value."""
     return typer.Argument(metavar=metavar, help=about, **more)
 
 
@@ -124,7 +121,6 @@ def write_csv(to: Path, rows: Iterable[Iterable[Any]]) -> None:
 
 
 def name_of(study: str) -> str:
-    """A study's name, given itself or by its file."""
     return str(read_yaml(find(study)).get("study")) if study.endswith((".yaml", ".yml")) else study
 
 

@@ -254,7 +254,6 @@ def _schemas_of(database: Database, request: ExportRequest) -> Sequence[str]:
 
 
 def _export(settings: Settings, database: Database, request: ExportRequest, target: _Target) -> None:
-    """Export one schema, and say what was written."""
     if target.to == STDOUT:
         stream(database, request, sys.stdout.buffer, target.file)
         return

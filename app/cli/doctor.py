@@ -73,7 +73,6 @@ def _findings(references: list[str]) -> Iterator[tuple[str, Diagnosis]]:
 
 
 def _studies(settings: Settings, references: list[str]) -> tuple[Settings, list[Study], list[Diagnosis]]:
-    """The settings with the servers saved in the database, the studies, and what cannot be loaded."""
     studies, faults = [], []
     for reference in references:
         try:

@@ -38,9 +38,7 @@ from storage.db.private_files import restrict_to_owner
 log = logging.getLogger(__name__)
 
 WHOLE_S = 30.0
-"""For how long a request may be on its way."""
 UNREAD_S = 60.0
-"""For how long a client may leave unread what was sent to it."""
 MOST, OF_ONE = 4_000, 1_000
 """Connections, and those of one address: a class of 60 whose browsers open six each are 360."""
 SPARE = 200
@@ -120,7 +118,6 @@ class Connection(asyncio.Protocol):
         self._http, self._limits, self._held = http, limits, held
         self._taken = False
         self._late: asyncio.TimerHandle | None = None
-        """Fires where a request is not whole in time."""
         self._ahead: int | None = None
         """How many bytes have come behind the request that is being answered; None while none is."""
 
@@ -189,7 +186,6 @@ class Connection(asyncio.Protocol):
 
 
 _served: ContextVar[Connection] = ContextVar("_served")
-"""The connection on which the request came that is being answered."""
 
 
 class RequestGuard:
@@ -231,7 +227,6 @@ BEHIND = 10
 """By how much a process gives way, from 0 to 19. With 10, Linux gives it a tenth of the time that it gives to
 another process."""
 PORTS = {"port": 7870, "console_port": 7871}
-"""The settings that say where a server listens, each with another port to try."""
 
 
 def listen(server: ASGIApp, settings: Settings, port: int, listening: socket.socket | None = None) -> None:
@@ -297,7 +292,6 @@ def end_with_parent() -> None:
 
 
 def how_it_ended(process: BaseProcess) -> str:
-    """The signal that ended a process, or its exit code."""
     code = process.exitcode or 0
     with suppress(ValueError):
         return signal.Signals(-code).name if code < 0 else f"exit code {code}"
@@ -305,7 +299,6 @@ def how_it_ended(process: BaseProcess) -> str:
 
 
 def open_when_up(page: str, settings: Settings, port: int) -> None:
-    """Open a page in a browser as soon as a server answers on this port."""
     for _ in range(START_TRIES):
         try:
             socket.create_connection((reachable_url(settings.host), port), timeout=1).close()

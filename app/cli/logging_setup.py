@@ -42,7 +42,6 @@ class LineFormatter(logging.Formatter):
         return self.line(parts)
 
     def line(self, parts: Mapping[str, str]) -> str:
-        """The parts in this format."""
         raise NotImplementedError
 
 

@@ -60,7 +60,6 @@ def models(
 
 
 def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, list[ModelRef]]:
-    """The study, if the first word is one, and the models."""
     if ":" in first and not first.endswith((".yaml", ".yml")):
         return None, [parse_model_ref(None, name) for name in dict.fromkeys((first, *more))]
     study = load_study(first)
@@ -70,7 +69,6 @@ def _study_and_models(first: str, more: Sequence[str]) -> tuple[Study | None, li
 async def _test(
     settings: Settings, refs: Sequence[ModelRef], currency: str | None, *, shown: bool
 ) -> list[Mapping[str, Any]]:
-    """Test one model after another."""
     clock = SystemClock()
     pool = ModelPool(settings, clock, asyncio.sleep)
     rows = []
@@ -90,7 +88,6 @@ async def _test(
 
 
 async def _print_reply(ref: ModelRef, reply: ReplyBuffer) -> None:
-    """Print a reply while it comes, on one line."""
     out.print(Text(f"{ref.label}: ", "bold"), end="")
     async for text, _ in reply.follow(0):
         out.print(Text(text.replace("\n", " ")), end="", soft_wrap=True)

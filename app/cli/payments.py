@@ -35,7 +35,6 @@ TO_DO = {
     "technical_failure": "pay a fair part by hand",
     LIVE: "not ended yet",
 }
-"""What to do for each outcome but a withdrawal."""
 USE = {
     "prolific-bonus": "bulk bonus payments: upload and pay it once. A second time pays twice.",
     "prolific-approve": "IDs to approve in bulk.",
@@ -43,7 +42,6 @@ USE = {
     "prolific-screened-out": "IDs of participants screened out: ask them to return, or pay them as screened out.",
     "payments": "all sessions, with outcome, bonus and earlier payments. It has recruiters' IDs: do not publish it.",
 }
-"""What each file is for, by the beginning of its name."""
 
 
 @command("payments")
@@ -120,7 +118,6 @@ def _about_excluded(run: PaymentRun) -> str:
 
 
 def _sessions(run: PaymentRun) -> list[dict[str, Any]]:
-    """The sessions without recruiters' IDs."""
     written = {payment.payee.stream for payment in run.payments}
     return [
         {
@@ -139,7 +136,6 @@ def _sessions(run: PaymentRun) -> list[dict[str, Any]]:
 
 
 def _files(run: PaymentRun, folder: Path) -> dict[str, dict[str, Any]]:
-    """The files by name, with the money in each and what it is for."""
     uses = {name: next(kind for kind in USE if name.removeprefix(REHEARSED).startswith(kind)) for name in run.files}
     return {name: {"path": folder / name, "bonus": run.total(name), "use": USE[kind]} for name, kind in uses.items()}
 

@@ -32,7 +32,6 @@ if TYPE_CHECKING:  # the analysis is imported where it is needed, as that takes 
     from experiments.study.sections.plan import Hypothesis, Plan
 
 TRIED, REPLY_TOKENS = 20, 300
-"""Simulated participants who try the study, and the assumed length of replies in tokens."""
 SHARES = ("icc_participant", "icc_question", "covariate_r2", "dropout")
 ASSUMED = ("baseline", "sd", *SHARES)
 

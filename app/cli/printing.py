@@ -28,17 +28,14 @@ _COMMANDS_TERMINAL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def echo(text: str, style: str = "") -> None:
-    """Print a sentence as it is, on one line."""
     out.print(Text(text, style), soft_wrap=True)
 
 
 def warn(text: str) -> None:
-    """Print a sentence that asks for attention."""
     echo(text, "yellow")
 
 
 def warn_of_rehearsal(origin: str | None) -> None:
-    """Print a banner above what is shown of a rehearsal."""
     if origin == Origin.REHEARSAL:
         warn(f"REHEARSAL: {REHEARSAL}")
 

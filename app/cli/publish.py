@@ -17,7 +17,6 @@ from storage.registers.study_status import operations_of
 from storage.registers.study_versions import publish, versions
 
 SHORT = 12
-"""Characters of a hash that are shown, and enough to name a version."""
 NEXT = {
     "draft": "No session can start yet. Next: parley recruit pilot {name}, or parley recruit open {name}",
     "pilot": "New sessions get this version, as pilot data.",

@@ -118,11 +118,9 @@ class _Links:
         return replace(visitor, recruiter=recruiter, id=f"rehearsal-{visitor.stream[-12:]}")
 
     def path(self, visit: Visit) -> str:
-        """The start page of a visit."""
         return self._links.path(self.of(visit))
 
     def headers(self, visit: Visit) -> Mapping[str, str]:
-        """The headers of a visit's requests."""
         return {REHEARSAL_HEADER: self._links.token(self.of(visit))}
 
 
@@ -144,7 +142,6 @@ class _KnownAnswers:
 
 
 async def _play(rehearsal: Rehearsal, progress: RehearsalProgress, study: str) -> None:
-    """Rehearse, with a bar of those who are gone."""
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs a line, with the signed link, for each request
     with progress_bar(transient=False) as bar:
         task = bar.add_task(study, total=len(rehearsal.visits))
@@ -199,7 +196,6 @@ def _remove(database: Database, study: str, *, confirmed: bool, as_json: bool) -
 
 
 def _removed(removed: RemovedRehearsal) -> str:
-    """What was removed, in words."""
     cost = f" (cost {removed.cost:,.4f})" if removed.cost else ""
     return (
         f"{count(removed.sessions, 'session')} with {count(removed.events, 'event')}, "

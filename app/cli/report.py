@@ -37,7 +37,6 @@ PAPERS = ("chatbench",)
 """Those of the analysis, repeated so that the help does not import it."""
 HTML = "html"
 ENDINGS = {"htm": HTML, "markdown": "md"}
-"""Other endings of files."""
 
 OutFile = Annotated[
     Path | None,
@@ -157,7 +156,6 @@ def _format(wanted: str, to: Path | None) -> str:
 
 
 def _first(database: Database, study: str) -> str:
-    """The first origin that the study has."""
     found = origins_of(database, study)
     return next((origin for origin in ORIGINS if origin in found and origin != Origin.REHEARSAL), ORIGINS[0])
 

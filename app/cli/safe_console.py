@@ -24,7 +24,6 @@ def plain(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text as one line, without effect on a terminal."""
     return text.translate(_LINE)
 
 

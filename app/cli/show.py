@@ -73,7 +73,6 @@ from storage.yaml_text import yaml_text
 Function = TypeVar("Function", bound=Callable[..., Any])
 SCREEN_COLUMNS = ("session", "origin", "path", "step", "shown_at", "seconds", *ClientMeasures.__dataclass_fields__)
 CALL = ("session", "path", "model", "number", "finish_reason", "reason", "cause", "cost")
-"""What the table has of a model call; JSON has all of it."""
 ITEMS_SHOWN, LONGEST = 20, 60
 WIDTH = 10_000
 """Wide enough that no text is wrapped that the study does not wrap."""
@@ -138,7 +137,6 @@ def status(
 
 
 def _cells(study: Study, now: SessionCounts, caps: Any) -> dict[str, Any]:
-    """Each cell with its sessions, how many are wanted, and its share beside the planned one."""
     found = cell_statuses(counted(study, now), caps) if study.factors else ()
     total = sum(one.complete + one.live for one in found)
     shares = [(one.complete + one.live) / total if total else None for one in found]
@@ -418,7 +416,6 @@ def items(
 
 
 def _columns(told: list[str]) -> dict[str, Any]:
-    """The columns as options name them."""
     columns: dict[str, Any] = {}
     for one in told:
         part, equals, name = one.partition("=")

@@ -34,7 +34,6 @@ from storage.registers.publication_metadata import record_dataset_info
 from storage.reports.monitoring.models import ModelCallSummary, used
 
 AT_ONCE = 16
-"""Sessions at a time, if models are called that take time."""
 MOST_TOLD = 5
 FIRST = 3
 """If so many sessions stop first, all for one fault of a connection, the others would wait for it just as long."""
@@ -113,7 +112,6 @@ class _Done:
     clicks: int = 0
     stopped: list[StoppedSession] = field(default_factory=list)
     unreached: str = ""
-    """The fault of a connection for which the first sessions stopped, so that no others were begun."""
 
 
 async def _play(database: Database, settings: Settings, crowd: SimulationRun, done: _Done) -> None:
@@ -152,7 +150,6 @@ def _left(database: Database, crowd: SimulationRun) -> int:
 
 
 def _usage(database: Database, study: Study) -> Mapping[str, ModelCallSummary]:
-    """The use of each model in the study's simulated sessions so far."""
     with database.connect() as connection:
         return {model.model: model for model in used(connection, study.name, Origin.BOT)}
 
@@ -160,7 +157,6 @@ def _usage(database: Database, study: Study) -> Mapping[str, ModelCallSummary]:
 def _print_usage(
     study: Study, done: _Done, before: Mapping[str, ModelCallSummary], after: Mapping[str, ModelCallSummary]
 ) -> None:
-    """Print how many sessions have ended or stopped in this run, and the calls, tokens and cost of each model."""
     fields = ("calls", "prompt_tokens", "completion_tokens", "cost", "unknown")
     rows = {
         name: {field: getattr(now, field) - getattr(before.get(name), field, 0) for field in fields}
@@ -171,7 +167,6 @@ def _print_usage(
 
 
 def _print_stopped(done: _Done, study: str) -> None:
-    """Print which sessions stopped and why, if any did."""
     if not done.stopped:
         return
     warn(f"{how_many(len(done.stopped), 'session')} stopped; the same command continues them.")

@@ -58,7 +58,6 @@ ModelsThatReply = Annotated[
     ),
 ]
 ESTIMATED, REPLY_TOKENS = 10, 300
-"""How many simulated participants the estimate before a run takes, and the assumed length of replies."""
 
 
 @command("demo")
@@ -203,7 +202,6 @@ def _load_checked(reference: str) -> Study:
 
 
 def estimate_costs(study: Study, trial: DryRunResult, participants: int) -> dict[str, Any]:
-    """The estimated cost of the models for so many participants, and what it rests on."""
     each = fmean(trial.costs)
     return {
         "calls_per_participant": trial.calls,
@@ -217,7 +215,6 @@ def estimate_costs(study: Study, trial: DryRunResult, participants: int) -> dict
 
 
 def calls_servers(study: Study) -> bool:
-    """Whether any model of the study is called at a model server, which may cost money."""
     return any(asks_servers(model.backend) for model in study.file.models.values())
 
 

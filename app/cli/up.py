@@ -69,7 +69,6 @@ class KeptRunning:
         self._thread = threading.Thread(target=self._keep, name=f"parley-{name}", daemon=True)
 
     def start(self) -> None:
-        """Start it, and watch it in a thread."""
         self._process = self._begin()
         self._thread.start()
 

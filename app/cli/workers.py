@@ -30,7 +30,6 @@ from storage.db.engine import open_database
 
 log = logging.getLogger(__name__)
 LOOK_S = 0.2
-"""How often it is looked whether a worker has ended."""
 
 
 def require_settings_of_workers(settings: Settings, count: int) -> None:
@@ -79,7 +78,6 @@ def _has_ended(worker: BaseProcess) -> bool:
 
 
 def work(settings: Settings, references: Sequence[str], listening: socket.socket) -> None:
-    """What a worker does."""
     set_up(settings)
     end_with_parent()
     try:

@@ -19,9 +19,7 @@ SHORTEST_SECRET = 8
 
 CONTINUED = re.compile(r"\\\r?\n")
 SUB_PATH = re.compile(r"(/(?!\.)[\w.~-]+)+", re.ASCII)
-"""The path of an address below which Parley is served."""
 LOGIN = re.compile(r"/[^/]*:[^/]*@")
-"""A user name and a password in a path."""
 
 
 def _web_address(value: str) -> str:
@@ -90,7 +88,6 @@ class Server(BaseModel):
         return ", ".join([self.url, *extras])
 
     def mask(self, text: str) -> str:
-        """The text with every secret of this server covered."""
         if not any(secret[:SHORTEST_SECRET] in text for secret in self.secrets):
             return text
         for secret in self.secrets:
@@ -110,7 +107,6 @@ class Server(BaseModel):
 
 
 def plain_values(values: Mapping[str, SecretStr]) -> dict[str, str]:
-    """The values as they are sent."""
     return {name: value.get_secret_value() for name, value in values.items()}
 
 

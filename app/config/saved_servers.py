@@ -27,7 +27,6 @@ class SavedServers:
         self._read: TTLCache[str, Mapping[str, SavedServer]] = TTLCache(1, fresh_s)
 
     def names(self) -> tuple[str, ...]:
-        """The names of all."""
         return tuple(self._all())
 
     def find(self, name: str) -> Server | None:

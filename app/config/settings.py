@@ -329,7 +329,6 @@ class Settings(BaseSettings):
 
     @property
     def console_address(self) -> str:
-        """Where researchers find the console."""
         return (self.console_url or _local(self.host, self.console_port)).rstrip("/")
 
     @property
@@ -354,7 +353,6 @@ class Settings(BaseSettings):
 
     @property
     def server_names(self) -> tuple[str, ...]:
-        """The names of all model servers."""
         return tuple(dict.fromkeys([*self.model_servers, *(self._more.names() if self._more else ())]))
 
     def is_saved(self, name: str) -> bool:
@@ -453,7 +451,6 @@ def names_in_use(env_file: str = ENV_FILE) -> list[str]:
 
 
 def overridden(env_file: str = ENV_FILE) -> list[str]:
-    """Give the names of the settings to which the environment gives another value than the .env file."""
     in_file = DotEnvSettingsSource(Settings, env_file=env_file).env_vars
     here = {name.upper(): _unquoted(value) for name, value in os.environ.items()}
     names = {name.upper(): _unquoted(value or "") for name, value in in_file.items()}

@@ -26,7 +26,6 @@ _WITHOUT_BLANKS = re.compile("[\u0e00-\u109f\u1160-\u11ff\u1780-\u17ff\u1950-\u1
 """Thai, Lao, Tibetan, Burmese, Khmer, Tai; and the parts of Korean syllables that are not wide."""
 _PICTOGRAMS = re.compile("[\u2300-\u2bff\U0001f000-\U0001faff]")
 _WORD_BEGINS = re.compile("(?<![^\\W\u2e80-\uffff])[*][*][^\\W\\d_]+$")
-"""A word whose first letters are bold so far."""
 _LONGEST_WORD = 60
 
 

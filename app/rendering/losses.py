@@ -43,10 +43,8 @@ INSTEAD: Mapping[str, str] = {
         "The page embeds and plays nothing. Link to it: [text](https://...)",
     ),
 }
-"""What to write in place of a tag."""
 MARKDOWN = "Write Markdown, or put the tag between backticks to show it as it is"
 LONGEST = 60
-"""The most characters of a text that an error quotes."""
 BLOCKS: Mapping[str, str] = {
     "table_open": "a table",
     "fence": "a block of code",
@@ -57,9 +55,7 @@ BLOCKS: Mapping[str, str] = {
     "blockquote_open": "a quotation",
     "hr": "a rule",
 }
-"""What a text of one line cannot have, by the token that begins it."""
 _OTHER = "\ufffc"
-"""Stands for what is drawn, among the text that is shown as typed."""
 _MAY_LOSE = re.compile(r"[<\\$\[&\n*_~`]|(?:(?:[-*+>]|\d+[.)])\s*){9}")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]\w{1,31});")
 # Behind a letter or a dot a backslash may be part of a path, unless an argument follows: `2\frac{1}{2}`.
@@ -114,7 +110,6 @@ class _LossFinder:
         self._marked = str(env["marked"]).split("\n")
 
     def of(self, tokens: Sequence[Token]) -> Iterator[Loss]:
-        """The losses of all tokens."""
         at = 0
         for token in tokens:
             at = token.map[0] if token.map else at

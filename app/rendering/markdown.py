@@ -98,7 +98,6 @@ LANGUAGES = frozenset(
         "yml",
     }
 )
-"""The languages with syntax highlighting, by the name after a code fence."""
 
 _FORMULA = (
     r"\\\((?P<inline>[\s\S]{1,2000}?)\\\)|\\\[(?P<block>[\s\S]{1,2000}?)\\\]|(?<!(?<!\$)\$)\$\$(?!\$)(?P<dollars>[\s\S]{1,2000}?)(?<!\$)\$\$(?!\$(?!\$))"
@@ -195,7 +194,6 @@ def extended(text: str, *, dollars: bool) -> tuple[str, str]:
 
 
 def markup(text: str) -> int:
-    """The number of markup characters in a text."""
     return len(_MARKUP.findall(text))
 
 

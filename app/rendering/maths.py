@@ -18,7 +18,6 @@ MAX_DEPTH = 40
 MAX_DRAWN = 100_000
 """The most characters of MathML. Macros can multiply the size of a formula."""
 MAX_EM = 20
-"""The longest space, line or shift in a formula, in em."""
 
 _MACROS = {
     "bm": r"\boldsymbol{#1}",

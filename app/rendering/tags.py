@@ -24,7 +24,6 @@ _SUMMARY = re.compile(r"<summary>([^\n]*?)</summary>[ \t]*", re.IGNORECASE)
 
 
 def draw_tags(parser: MarkdownIt) -> None:
-    """Add the rules for these tags to a parser."""
     parser.inline.ruler.before("autolink", "tags", _inline)
     parser.block.ruler.at("html_block", _details, {"alt": ["paragraph", "blockquote", "list"]})
 

@@ -29,13 +29,11 @@ from storage.yaml_text import yaml_text
 
 MOST_MODELS, MOST_FACTORS, MOST_QUESTIONS = 4, 3, 8
 POOL, LOOP, CONDITION, MODEL = "questions", "question", "condition", "model"
-"""The names that the builder gives: of the pool, the loop's variable, and the factors for protocols and models."""
 RESERVED = (CONDITION, MODEL, LOOP, "language", "number", "last", "problem")
 """Names that mean something in every study, or in every one of the builder's."""
 FEWEST_LEVELS = 2
 WITH_OPTIONS = ("single_choice", "multiple_choice", "scale")
 BRACKETS = 72
-"""The longest list or mapping that is written on one line, in characters."""
 LINES_TO_WRITE = re.compile(r" Write `[^`]*`\.$")
 """The end of a warning that says what to write into the file: the form has a field for it."""
 COMMENTS: Mapping[str, str] = {
@@ -51,15 +49,12 @@ COMMENTS: Mapping[str, str] = {
     "dataset": "What the published data say about the study.",
     "flow": "What participants do, in this order.",
 }
-"""Above the keys of the file."""
 
 Across = Literal["between", "within"]
-"""Whether each participant gets one of several values, or all of them."""
 Confidence = Literal["", "before", "after", "both"]
 """When participants say how confident they are in an answer; empty where the protocol decides."""
 CheckKind = Literal["screening", "comprehension", "attention"]
 Use = Literal["before", "after", CheckKind]
-"""What a question is for: the survey before or after the items, or a check."""
 HEADINGS: Mapping[Use, str] = {
     "screening": "A few questions",
     "comprehension": "About the instructions",
@@ -67,7 +62,6 @@ HEADINGS: Mapping[Use, str] = {
     "attention": "One more question",
     "after": "A few last questions",
 }
-"""The screens of questions, in their order, with what participants read above them."""
 RANGE = re.compile(r"(\d*)\s*[-–]\s*(\d*)")
 ItemsFrom = Literal["sample", "typed", "file", "none"]
 
@@ -237,7 +231,6 @@ def _part(field: str) -> str:
 
 
 def build(answers: Answers) -> Built:
-    """The study file of the answers."""
     return _Writer(answers).write()
 
 
@@ -365,7 +358,6 @@ class _Writer:
         return [(number, one) for number, one in questions if one.use == use and first[_name(number, one)] == number]
 
     def _first_of_names(self) -> dict[str, int]:
-        """The names of questions in the data, each with the first question that has it."""
         names = [_name(number, one) for number, one in enumerate(self._answers.questions)]
         return {name: names.index(name) for name in names}
 
@@ -380,7 +372,6 @@ class _Writer:
         return {"step": "check", "kind": use, **screen, "correct_answers": correct}
 
     def _question_fields(self, at: str, use: str) -> dict[str, str]:
-        """The fields behind the screen of these questions."""
         asked = self._asked(use)
         first, one = asked[0]
         found = {at: f"questions.{first}.{'correct' if one.is_check else 'text'}"}
@@ -505,12 +496,10 @@ def _lines(text: str) -> list[str]:
 
 
 def _name(number: int, question: QuestionAnswers) -> str:
-    """The name of a question in the data."""
     return question.name or f"question_{number + 1}"
 
 
 def _needing(chosen: list[ProtocolChoice], need: str) -> str:
-    """The protocols that need something, as a list in a sentence."""
     return ", ".join(one.name for one in chosen if need in one.needs)
 
 
@@ -533,7 +522,6 @@ def _item(problem: Problem, columns: ColumnMap) -> dict[str, Any]:
 
 
 def _section(key: str, value: Any) -> str:
-    """A key of the file with the comment above it."""
     comment = f"\n# {COMMENTS[key]}\n" if key in COMMENTS else ""
     if key != "flow":
         head, _, rest = yaml_text({key: value}, brackets=BRACKETS).partition("\n")
@@ -552,7 +540,6 @@ def spec_of(model: ModelAnswers, system: str) -> ModelSpec:
 
 
 def field_keys(answers: Answers) -> set[str]:
-    """The keys of all fields of the form, as far as these answers have them."""
     keys = (
         {one.name for one in fields(Answers)} - {"codes"}
         | {"more_protocols"}

@@ -24,7 +24,6 @@ from experiments.study.step import Step
 from problems.registry import names
 
 SIMULATED = ("scripted-user",)
-"""Backends that play participants, and so reply to none."""
 SENTENCE = re.compile(r"(?<=\.)\s+(?=[A-Z])")
 """Between two sentences; not after `al.,` or within an abbreviation."""
 RECRUITERS: Mapping[str, str] = {
@@ -53,7 +52,6 @@ ORDERS: Mapping[str, str] = {
     "latin_square": "in the order of a Latin square",
 }
 PLAYED: Mapping[str, str] = {"scripted": "Scripted stand-in: fixed replies, no key, and sometimes wrong"}
-"""Titles of backends that ask no server."""
 
 
 QUESTIONS: Mapping[str, str] = {
@@ -64,7 +62,6 @@ QUESTIONS: Mapping[str, str] = {
     "short_text": "a short text",
     "long_text": "a longer text",
 }
-"""The types of questions that the form offers; the editor knows more."""
 COMMON = ("direct-to-AI", "answer-first", "user-alone")
 """The protocols that come first: with a chatbot, alone and then with it, and alone."""
 

@@ -19,9 +19,7 @@ log = logging.getLogger(__name__)
 UPLOAD, LOCK, PART = ".upload-", ".lock", ".part"
 """How the folder of an upload begins, the lock in it, and how a draft ends that is being saved."""
 OLD_S = 60
-"""For how long a draft is being saved at most."""
 LONGEST_NAME = 100
-"""Characters of a file's name."""
 _SEPARATORS = ("/", "\\", ":")
 Read = TypeVar("Read")
 

@@ -251,7 +251,6 @@ def _load(given: Mapping[str, Any], pool: str, base: Path) -> tuple[Problem, ...
 
 
 State = tuple[tuple[str, int, int, int, int], ...]
-"""Files with what changes when they do."""
 
 
 @lru_cache(maxsize=16)
@@ -271,7 +270,6 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def _renamed(text: str, template: str, name: str) -> str:
-    """A template's text, with its addresses and commands under the new name."""
     return re.sub(rf"(/s/|parley export\s+){template}\b", rf"\g<1>{name}", text)
 
 
@@ -283,6 +281,5 @@ def _as_new_study(text: str, name: str, path: Path) -> str:
 
 
 def under_name(text: str, name: str) -> str:
-    """A study's text as the first version of a study of this name."""
     text = re.sub(r"^study: .*$", f"study: {name}", text, count=1, flags=re.M)
     return re.sub(r"^version: .*$", "version: 1", text, count=1, flags=re.M)

@@ -22,7 +22,6 @@ LARGEST_BYTES = 750_000
 """So that a file fits in an event of the console's page (1 MiB), in base64."""
 MOST_FILES = 50
 KEPT_CELLS = 1_000_000
-"""Cells of the tables that are kept in memory once they were read."""
 
 
 class ItemFiles:

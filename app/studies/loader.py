@@ -45,12 +45,9 @@ HINTS: Mapping[str, str] = {
     "found unexpected": OPEN,
     "expected ',' or": OPEN,
 }
-"""What to look for, by what YAML says is wrong."""
 _TRANSLATION = re.compile(r"translations\.([\w-]+)\.(.+)", re.DOTALL)
 FILE = "study.yaml"
-"""What a study file is called that has a folder of its own."""
 Load = Callable[[Mapping[str, Any], str, Path], tuple[Problem, ...]]
-"""What reads a pool of problems: as the study file has it, its name, and the folder in which its path is looked for."""
 
 
 def shipped() -> list[str]:
@@ -150,12 +147,10 @@ def mapping_of(read: YamlDocument, name: str) -> dict[str, Any]:
 
 
 def text_issue(error: NotText) -> ValidationIssue:
-    """What is wrong with a file that is no text."""
     return ValidationIssue(f"line {error.line}, column {error.column}", error.problem)
 
 
 def yaml_issue(error: NotYaml) -> ValidationIssue:
-    """What is wrong with a text that is no YAML."""
     if error.line is None:
         return ValidationIssue("", f"is not YAML in UTF-8: {error}")
     hint = next((hint for sign, hint in HINTS.items() if sign in error.problem), UNQUOTED)

@@ -45,13 +45,11 @@ def steps(branches: Sequence[Branch]) -> Iterator[Branch]:
 
 
 def to_rich_tree(branches: Sequence[Branch], tree: Tree) -> None:
-    """Draw branches into a tree for a terminal."""
     for branch in branches:
         to_rich_tree(branch.children, tree.add(_drawn(branch)))
 
 
 def _things(study: Study) -> Iterator[Branch]:
-    """What a study is made of."""
     file = study.file
     if len(file.offered) > 1:
         yield Branch("languages", ", ".join(file.offered))

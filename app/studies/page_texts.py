@@ -47,7 +47,6 @@ class PageText:
 
 
 def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str, Any]) -> Iterator[PageText]:
-    """The texts of the study file and of its protocols, and their translations."""
     places = (
         _places("protocol", protocols) | _places("instrument", _files(study)) | dict(reversed([*_strings(raw, "")]))
     )  # of equal texts the first
@@ -64,7 +63,6 @@ def texts_of_study(study: Study, raw: Mapping[str, Any], protocols: Mapping[str,
 
 
 def texts_of_problems(where: str, problems: Sequence[Problem]) -> Iterator[PageText]:
-    """The texts of problems from a pool or a file of items."""
     for problem in problems:
         name = f"{problem.place}, {problem.id!r}" if problem.place else repr(problem.id)
         spoken = {message.text for message in problem.dialogue}
@@ -98,7 +96,6 @@ def _form(part: StrictModel, key: str) -> Form:
 
 
 def _files(study: Study) -> dict[str, Any]:
-    """The instruments of a study as their files have them."""
     return {name: one.model_dump(mode="json", by_alias=True) for name, one in study.instruments.items()}
 
 

@@ -20,7 +20,6 @@ from problems.pictures import Picture, picture_from_bytes, read_picture
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 MOST_PICTURES = 200
 PREVIEW = 96
-"""The width and height into which a preview fits, in pixels."""
 
 
 @dataclass(frozen=True, slots=True)

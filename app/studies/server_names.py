@@ -21,7 +21,6 @@ def named_servers(study: Study) -> dict[str, str]:
 
 
 def server_faults(study: Study, settings: Settings) -> Iterator[ValidationIssue]:
-    """An error for each place that names a server which is neither set nor saved."""
     for where, name in named_servers(study).items():
         try:
             settings.server(name)

@@ -19,7 +19,6 @@ from problems.registry import ITEMS, SAMPLE, place
 from storage.datasets.describe.markdown import count as how_many
 
 MOST_NAMED = 3
-"""How many of the texts with the same kind of fault an error names, besides the first."""
 
 
 @dataclass(slots=True)
@@ -71,7 +70,6 @@ class TextCheck:
 
 
 def _issue(found: Sequence[tuple[PageText, str]]) -> ValidationIssue:
-    """One error for texts with the same kind of fault."""
     (first, fault), *others = found
     about = f"{first.name} " if first.name else ""
     more = list(dict.fromkeys(text.name.rstrip(",") for text, _ in others if text != first))

@@ -56,7 +56,6 @@ def missing_translations(study: Study, tag: str) -> tuple[str, ...]:
 
 
 def language_faults(raw: Raw) -> Iterator[ValidationIssue]:
-    """Languages that Parley does not speak, and translations into one that is not offered."""
     own, offered, given = raw.get("language", "en"), raw.get("languages"), raw.get("translations")
     tags = offered if isinstance(offered, list) else []
     for where, tag in [("language", own), *((f"languages[{n}]", tag) for n, tag in enumerate(tags))]:

@@ -23,7 +23,6 @@ from experiments.study.base_model import AsTyped
 from problems.text import NotText, checked, place_of
 
 LONGEST = 2_000_000
-"""How many characters a text may have once its aliases are unfolded."""
 DEEPEST = 100
 LONGEST_NUMBER = 60
 TOO_DEEP = "it is nested too deeply"

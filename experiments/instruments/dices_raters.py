@@ -18,7 +18,6 @@ MULTIRACIAL = "Multiracial"
 OTHER = "Other"
 WHITE = "White"
 RACES = (ASIAN, BLACK, LATINE, MULTIRACIAL, OTHER, WHITE)
-"""The values of column `rater_race`."""
 
 CLOSED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -29,7 +28,6 @@ CLOSED: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "rater_education": ("High school or below", "College degree or higher", OTHER),
     }
 )
-"""The values of each closed column about the rater."""
 
 NO_ANSWER = "Prefer not to answer"
 RAW_RACES: Mapping[str, str] = MappingProxyType(
@@ -56,7 +54,6 @@ RAW_RACES: Mapping[str, str] = MappingProxyType(
 RAW_RACE_COLUMNS = ("rater_raw_race", "rater_race_raw")
 """The column with these choices, in DICES-350 and in DICES-990."""
 JOINED = ", "
-"""What is between several choices in the column."""
 
 PHASES: Mapping[str, str] = MappingProxyType(
     {
@@ -65,7 +62,6 @@ PHASES: Mapping[str, str] = MappingProxyType(
         "Phase3": "The third round of rating, of DICES-350.",
     }
 )
-"""The values of column `phase`."""
 PHASE_OF: Mapping[str, str] = MappingProxyType({"dices-350": "Phase3", "dices-990": "Phase1"})
 """The phase of a study's own ratings, by edition, unless the study names another."""
 

@@ -19,7 +19,6 @@ COMPREHENSION_OPTIONS = (
     "None of the above - it is in English, it makes sense, and I am familiar with the topic",
 )
 ANSWERS = ("No", "Yes", "Unsure")
-"""The possible answers to every reason."""
 
 DICES_350 = {
     "Harmful content": {

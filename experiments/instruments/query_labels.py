@@ -39,5 +39,4 @@ WRITE_IN_HEADER = "Other (please write-in briefly -- if multiple, separate with 
 LABELS: Mapping[str, str] = MappingProxyType(
     {name: header.strip().replace("defintions", "definitions") for name, header in HEADERS.items()}
 )
-"""The wording of each label, by short name."""
 WRITE_IN = WRITE_IN_HEADER.strip()

@@ -46,17 +46,14 @@ class Annotation:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The data of its event."""
         own = {"annotator": self.annotator, "model": self.model, "values": dict(self.values)}
         return {**own, "run": self.run, "cell": self.cell, **location_of(self.about)}
 
     def action(self, at_us: int) -> Action:
-        """The action that writes it."""
         return Action("annotate", "", self.data, at_us, by="model", key=self.key)
 
 
 def conversation_ref(data: Data) -> ConversationRef:
-    """The conversation that an annotation is about, from the data of its event."""
     return ConversationRef(str(data.get("path", "")), str(data.get("slot", "")), int(data.get("of", 0)))
 
 

@@ -19,7 +19,6 @@ from problems.pictures import described
 
 ROLES = {"said": "You", "replied": "Bot"}
 SPEAKERS = {"said": "user", "replied": "assistant"}
-"""The role of a message in a request to a model, by the kind of event."""
 STOPPED = "You stopped the reply. You can change your message and send it again."
 """Shown in place of a reply that was stopped before its first word."""
 UNANSWERED = "Your message could not be answered. You can change it and send it again."
@@ -30,17 +29,14 @@ again. All others lie in the model's server."""
 RETRIES = 1
 """The default for the number of further failures in a row after which participants can go on without a reply."""
 MESSAGE_BOX = "message"
-"""The name of the message box in telemetry."""
 MESSAGE_CHARS = 4_000
 """The default for the number of characters that a participant's message may have."""
 MessageChars = Annotated[int, About(ge=1, le=20_000)]
 """A limit on the characters of a message; at most what fits into a request, in any script."""
 ENDED: Mapping[str, Ended] = {"length": "cut_off", "stopped": "stopped", "expired": "expired"}
-"""How an incomplete reply ended, by its finish reason."""
 
 
 def messages_of(facts: Sequence[Event]) -> list[Event]:
-    """The events of messages and replies, in order."""
     return [event for event in facts if event.kind in ROLES]
 
 
@@ -125,7 +121,6 @@ def turn_of(facts: Sequence[Event], event: Event) -> int:
 
 
 def rated_reply(scale: str, facts: Sequence[Event], reply: Event) -> RatingSubject:
-    """A rating of a reply."""
     slot, model = str(reply.data.get("slot", "")), str(reply.data.get("model", ""))
     return RatingSubject(scale, reply.path, turn_of(facts, reply), slot, model)
 
@@ -160,12 +155,10 @@ def read_message(value: Any, max_chars: int) -> str:
 
 
 def count(facts: Sequence[Event], kind: str) -> int:
-    """How many events are of a kind."""
     return [event.kind for event in facts].count(kind)
 
 
 ASKING = ("said", "retried")
-"""The kinds of events after which a model is called."""
 MINUTE_US = 60_000_000
 TOO_FAST = "You are sending messages too quickly. Please wait a moment, then try again. Your message is still there."
 

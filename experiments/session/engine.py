@@ -118,7 +118,6 @@ def pending_tasks(study: Study, state: State) -> tuple[PendingTask, ...]:
 
 
 def screen(study: Study, state: State) -> Screen:
-    """The participant's current screen."""
     if state.outcome:
         return _last_page(study, state)
     place = current_location(study, state)
@@ -154,7 +153,6 @@ def _last_page(study: Study, state: State) -> Screen:
 
 
 def end_page(study: Study, state: State) -> EndPage:
-    """The texts, the completion code and the link of the last page of a session that has ended."""
     place = _ended_at(study, state)
     own = place.node.end_page(place) if place is not None and isinstance(place.node, Step) else EndPage()
     return end_page_of(study, state.outcome, own)

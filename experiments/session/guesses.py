@@ -13,7 +13,6 @@ from typing import Literal
 from experiments.events import Event
 
 UNSURE = "unsure"
-"""The value of the answer "I don't know"."""
 Verdict = Literal["right", "wrong", "unsure"]
 
 
@@ -33,7 +32,6 @@ def repliers(path: str, before: Iterable[tuple[str, str]]) -> frozenset[str]:
 
 
 def true_options(truth: Mapping[str, str], models: Collection[str]) -> frozenset[str]:
-    """The options that are true of any of these models."""
     return frozenset(truth[model] for model in models)
 
 

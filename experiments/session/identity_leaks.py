@@ -17,12 +17,10 @@ PLAIN = (
     r"PaLM[-\s]2", r"Llama[-\s]?\d\S*", r"Mi(?:x|s)tral[-\s]\S*\d\w*", r"Mixtral", r"Qwen\S*", r"Grok[-\s]?\d\S*",
     r"Phi-\d\S*-\w+", r"Command[-\s]R\+?", r"Vicuna", r"Falcon-\d+\w*",
 )  # fmt: skip
-"""Unambiguous names."""
 DOUBTFUL = (
     "Claude", "Gemini", "Llama", "Bard", "Mistral", "Grok", "Copilot", "PaLM", "xAI", "Google", "Meta", "Microsoft",
     "Alibaba", "Cohere", "Apple", "Amazon", "Nvidia", "IBM",
 )  # fmt: skip
-"""Ambiguous names."""
 OF_ITSELF = (
     r"(?:\bI\s+am|\bI['’]m|\bmy\s+name\s+is|\bI\s+was|\b(?:AI|language|assistant|model|chatbot)\b[^.!?\n]{0,30}"
     r"(?:trained|developed|created|made|built)\s+by)"

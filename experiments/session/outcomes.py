@@ -18,9 +18,7 @@ from experiments.study.template import fill
 
 OUTCOMES: tuple[str, ...] = get_args(OutcomeName)
 STATUS_LABELS: Mapping[str, str] = {"live": "in progress", "left": "abandoned", "complete": "completed"}
-"""Labels of session statuses; the others are readable as they are."""
 OLD_NAMES = {"no_reply": "technical_failure"}
-"""Names of outcomes in events of older versions, with their current names."""
 PROLIFIC = "https://app.prolific.com/submissions/complete?cc={{code}}"
 COMMON: Mapping[str, tuple[str, str]] = {
     "complete": ("Thank you", "You have finished the study. Your answers are saved. You can close this page."),

@@ -18,7 +18,6 @@ from experiments.study.fields import Invalid, read_text
 Kind = Literal["noted", "excluded", "included"]
 MOST_CHARS = 2_000
 TEXT: Mapping[Kind, str] = MappingProxyType({"noted": "text", "excluded": "why", "included": "why"})
-"""The key of the text in the data of each kind of event."""
 
 
 def remark(kind: Kind, text: str, who: str, at_us: int) -> Action:

@@ -15,7 +15,6 @@ from experiments.session.conversation import gives_back
 SLOTS = "abcd"
 TIE, BAD = "tie", "bad"
 Pair = tuple[Event, Event | None]
-"""A message, and its reply where there is one."""
 
 
 @dataclass(slots=True)
@@ -26,7 +25,6 @@ class ComparisonRound:
     outcomes: dict[str, Event] = field(default_factory=dict)
     vote: Event | None = None
     stopped: bool = False
-    """Whether the participant has stopped the replies in progress."""
 
     @property
     def returned(self) -> bool:

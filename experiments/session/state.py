@@ -173,7 +173,6 @@ class Location:
         return language_of(self.study, self.state)
 
     def translate(self, text: str) -> str:
-        """A text of the study in the session's language."""
         return self.study.translate(text, self.language) if self.study.file.translations else text
 
     def fill(self, text: str) -> str:

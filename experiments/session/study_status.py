@@ -36,9 +36,7 @@ Decision = Literal[
 ]  # fmt: skip
 KINDS: tuple[Decision, ...] = get_args(Decision)
 PLAN: tuple[Decision, ...] = ("preregistered", "looked", "explained")
-"""What is recorded about the plan of a trial."""
 ALWAYS: tuple[Decision, ...] = ("published", "budgeted", "capped", "described", "sampled", *PLAN)
-"""The decisions that are possible in every state."""
 CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
     {
         "draft": ("piloted", "opened", "closed"),
@@ -48,9 +46,7 @@ CHANGES: Mapping[StudyState, tuple[Decision, ...]] = MappingProxyType(
         "closed": ("opened", "piloted"),
     }
 )
-"""The further decisions that are possible in each state, each of which changes it."""
 Where = tuple[tuple[str, str], ...]
-"""Factors with their values, sorted by name, so that equal ones compare equal."""
 EVERYBODY: Where = ()
 
 
@@ -59,17 +55,12 @@ class StudyStatus:
     """The current status of a study."""
 
     budgets: Mapping[Where, float] = field(default_factory=dict)
-    """The budgets: of the whole study (EVERYBODY), and of cells."""
     caps: Mapping[Where, int | None] = field(default_factory=dict)
     """The quotas that replace those of the study file; None for no quota."""
     paused: str | None = None
-    """Why no new sessions can start for now."""
     closed: str | None = None
-    """Why no new sessions can start any more."""
     pilot: bool = False
-    """Whether new sessions are pilots."""
     published: str | None = None
-    """The hash of the version published last."""
     decided: bool = False
     """Whether the study was ever piloted, opened, paused or closed."""
 

@@ -50,7 +50,6 @@ class TelemetryRecord(StrictModel):
 
     @property
     def boxes(self) -> tuple[str, ...]:
-        """The names of the boxes in the record."""
         return ()
 
     def at_us(self, now_us: int) -> int:
@@ -154,7 +153,6 @@ def records_telemetry(study: Study, state: State) -> bool:
 
 
 def has_agreed(study: Study, state: State) -> bool:
-    """Whether the participant agreed to a consent form."""
     agreed = (path for path, facts in state.facts.items() for fact in facts if fact.data.get("agreed") is True)
     return any(step.step == "consent" and path == without_indices(at) for at in agreed for path, step in study.steps)
 

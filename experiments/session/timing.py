@@ -86,7 +86,6 @@ def _before(place: Location) -> Iterator[Event]:
 
 
 def can_extend(place: Location) -> bool:
-    """Whether the participant can extend the time limit of a step."""
     limit = _limit(place)
     return limit is not None and sum(event.kind == "extended" for event in place.facts) < limit.extensions
 
@@ -193,7 +192,6 @@ def _us(seconds: float) -> int:
 
 
 LEAVING_EVENTS = frozenset({"submitted", "skipped", "expired"})
-"""The kinds of events that leave a screen."""
 
 
 def spans(events: Iterable[Event]) -> dict[str, float]:

@@ -64,7 +64,6 @@ class AnswerStep(AnsweringStep):
         return next((one.key for one in problem.options if said and said in (one.key, one.text, one.plain)), None)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The answer, with the recommendation that was shown."""
         (given,) = super().decide(place, action)
         return (Fact(given.kind, {**given.data, ADVICE: self._advised(place.problem)}),) if self.advice else (given,)
 

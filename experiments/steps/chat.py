@@ -114,7 +114,6 @@ class ChatStep(AnsweringStep):
         return self.answer_fields(place) if self.answer else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
-        """The box for a message."""
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
     def rating(self, place: Location) -> tuple[Field, ...]:
@@ -148,7 +147,6 @@ class ChatStep(AnsweringStep):
         return Panel(self.title, blocks, self.fields(place), chat, self.button)
 
     def _no_reply(self, place: Location) -> str:
-        """The text shown in place of a failed reply."""
         if stopped_by_user(_last_failed(place.facts)):
             return STOPPED
         return UNANSWERED if self._refused(place) else place.fill(self.on_failure.text)
@@ -277,7 +275,6 @@ def _last_failed(facts: Sequence[Event]) -> Event:
 
 
 def _stopped(facts: Sequence[Event]) -> bool:
-    """Whether the pending reply was stopped."""
     return _last(facts, "said", "retried", "stopped") == "stopped"
 
 

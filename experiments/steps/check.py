@@ -28,7 +28,6 @@ LEFT_OUT: Mapping[str, Mapping[str, Any]] = {
     "comprehension": {"policy": "screen_out", "attempts": 2},
     "attention": {"policy": "record", "attempts": 1},
 }
-"""The defaults of each kind."""
 ONE_WRONG = "That answer is not correct yet. {left}"
 SOME_WRONG = "{left} The answers to these questions are not correct yet:"
 ONE_LEFT = "You have one more attempt."
@@ -179,7 +178,6 @@ class CheckStep(Step):
         return [one.name for one in judged if not is_correct(one, self.correct_answers[one.name], values[one.name])]
 
     def passing(self, place: Location) -> Mapping[str, Any]:
-        """An answer that passes to each question that is judged."""
         if self._warned(place):
             return {}
         if self.ask_problem:
@@ -199,7 +197,6 @@ class CheckStep(Step):
         return len(_missed(place)) >= self.attempts
 
     def _applies(self, failures: int) -> bool:
-        """Whether the policy applies after so many failed attention checks."""
         return self.kind != "attention" or failures >= self.after_failures
 
     def _ends_here(self, place: Location) -> bool:

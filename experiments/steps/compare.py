@@ -114,7 +114,6 @@ class CompareStep(Step):
 
     @property
     def _slots(self) -> dict[str, str]:
-        """The labels of the columns, by slot."""
         return dict(zip(SLOTS[: self.columns], self.assistant_labels, strict=False))
 
     def questions_asked(self) -> tuple[Field, ...]:
@@ -146,7 +145,6 @@ class CompareStep(Step):
         return self._ballot(place) if "vote" in self.offers(place) else ()
 
     def boxes(self, fields: Sequence[Field]) -> tuple[TextField, ...]:
-        """The box for a message."""
         return (*super().boxes(fields), TextField(name=MESSAGE_BOX, max_chars=self.max_chars, paste=self.paste))
 
     def _drawn(self, place: Location) -> Mapping[str, str]:
@@ -191,13 +189,11 @@ class CompareStep(Step):
         return RoundView(one.said.data["text"], tuple(replies), self._voted(place, one))
 
     def _no_reply(self, place: Location, failed: Event) -> str:
-        """The text shown in place of a failed reply."""
         if is_refusal(failed):
             return UNANSWERED
         return STOPPED if stopped_by_user(failed) else place.fill(self.no_reply_text)
 
     def _voted(self, place: Location, one: ComparisonRound) -> str:
-        """The participant's vote as text."""
         if one.vote is None:
             return ""
         if self.vote == "choice":

@@ -33,7 +33,6 @@ class LabelTurnsStep(Step):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The labels and the write-in, which each message is asked for."""
         return (
             MultipleChoiceField(
                 name="labels", text="What does the person's message do?", options=LABELS, required=False
@@ -53,7 +52,6 @@ class LabelTurnsStep(Step):
         return tuple(field for pair in self._labels(place) for field in pair)
 
     def panel(self, place: Location) -> Panel:
-        """The conversation, with the labels beside each message."""
         names = place.fill(self.user_label), place.fill(self.assistant_label)
         about = place.problem.text if self.show_problem else ""
         talk = dialogue(place.problem.dialogue, *names, problem=about, ratings=self._labels(place))
@@ -61,7 +59,6 @@ class LabelTurnsStep(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """The labels and the write-in of every message."""
         named = (field.name for field in self.fields(place))
         return {name: RatingSubject(name.rpartition("_")[0], turn=int(name.rpartition("_")[2]) + 1) for name in named}
 

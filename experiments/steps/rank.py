@@ -73,18 +73,15 @@ class RankStep(Step):
         return tuple(SingleChoice(name=f"rank_{n}", text=self._name(place, n), options=ranks) for n in range(count))
 
     def panel(self, place: Location) -> Panel:
-        """The transcripts, then the ranks."""
         blocks: list[Block] = [TextBlock(place.fill(self.text))] if self.text else []
         for number in range(self._turns(place)):
             blocks.append(TranscriptBlock(self._name(place, number), messages(self._chat(place, number))))
         return Panel(self.title, tuple(blocks), self.fields(place), button=self.button)
 
     def decide(self, place: Location, action: Action) -> tuple[Fact, ...]:
-        """The ranks, and which loop they are of."""
         return (Fact("submitted", {"of": self.loop, **read_or_refuse(self.fields(place), action.data)}),)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """The rank of each conversation."""
         return {f"rank_{number}": self._ranked(place, number) for number in range(self._turns(place))}
 
     def _ranked(self, place: Location, number: int) -> RatingSubject:

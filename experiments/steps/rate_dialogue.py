@@ -73,7 +73,6 @@ class RateDialogueStep(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """Every answer, of the problem's dialogue."""
         return {name: RatingSubject(name) for name in self.provides()}
 
     def provides(self) -> tuple[str, ...]:

@@ -30,7 +30,6 @@ class RateTurnsStep(Step):
     """The label of the button that ends the screen."""
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The scales, which each turn is rated on."""
         return tuple(Scale.model_validate({"scale": name, "type": "scale"}) for name in self.scales)
 
     def _facts(self, place: Location) -> list[Event]:
@@ -48,7 +47,6 @@ class RateTurnsStep(Step):
         return tuple(field for ratings in self._ratings(place) for field in ratings)
 
     def panel(self, place: Location) -> Panel:
-        """The conversation, with the scales beside each turn."""
         problem = place.scope.problem.text if place.scope.problem else ""
         talk = TranscriptBlock(
             place.fill(self.assistant_label), messages(self._facts(place)), problem, self._ratings(place)
@@ -57,7 +55,6 @@ class RateTurnsStep(Step):
         return Panel(self.title, blocks, self.fields(place), button=self.button)
 
     def rates(self, place: Location, event: Event) -> Mapping[str, RatingSubject]:
-        """Every scale of every turn."""
         talked = place.sibling_facts(self.chat)
         replies = [reply for _, reply in turns(talked)]
         asked = {(scale, n): f"{scale}_{n}" for scale in self.scales for n in range(len(replies))}

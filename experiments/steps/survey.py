@@ -67,7 +67,6 @@ class SurveyStep(Step):
         return ""
 
     def instruments(self) -> tuple[str, ...]:
-        """The instruments that are named among the questions."""
         return tuple(one.instrument for one in self.questions if isinstance(one, InstrumentUse))
 
     def with_instruments(self, known: Mapping[str, Instrument]) -> Self:
@@ -87,7 +86,6 @@ class SurveyStep(Step):
         return [twice] if (twice := self._twice()) else []
 
     def questions_asked(self) -> tuple[Field, ...]:
-        """The questions."""
         return tuple(question for question in self.questions if isinstance(question, Field))
 
     def panel(self, place: Location) -> Panel:

@@ -40,7 +40,6 @@ def _depends(node: Step | Phase, factors: Collection[str]) -> bool:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """Every text and every key in a value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

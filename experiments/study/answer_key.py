@@ -36,7 +36,6 @@ class Range(StrictModel):
         return self
 
     def holds(self, value: Any) -> bool:
-        """Whether the value is a number within the range."""
         low = -LARGEST if self.minimum is None else self.minimum
         high = LARGEST if self.maximum is None else self.maximum
         return isinstance(value, int | float) and low <= value <= high
@@ -61,11 +60,9 @@ Wanted = Annotated[
     Annotated[Answer, Tag("answer")] | Annotated[tuple[Answer, ...], Tag("list")] | Annotated[Range, Tag("Range")],
     Discriminator(_shape),
 ]
-"""An answer, a list of answers, or a range of numbers."""
 
 
 def is_correct(question: Field, wanted: Any, given: Any) -> bool:
-    """Whether an answer that was read from a form is accepted."""
     if isinstance(wanted, Range):
         return wanted.holds(given)
     return any(_same(given, one) for one in _read(question, wanted))

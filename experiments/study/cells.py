@@ -33,7 +33,6 @@ class Cell:
     weight: float
 
     def within(self, where: Mapping[str, str]) -> bool:
-        """Whether the cell has all these values."""
         return matches(self.values, where)
 
 
@@ -76,7 +75,6 @@ def _shares(factor: Factor, pools: Pools, got: Mapping[str, str]) -> dict[str, f
 
 
 def open_cells(all_cells: Iterable[Cell], counts: Counts, caps: Iterable[Quota]) -> tuple[Cell, ...]:
-    """The cells that no quota closes."""
     reached = [cap.where for cap in caps if sum(n for values, n in counts if matches(values, cap.where)) >= cap.max]
     return tuple(cell for cell in all_cells if not any(cell.within(where) for where in reached))
 
@@ -177,7 +175,6 @@ def matches(values: Mapping[str, str], where: Mapping[str, str]) -> bool:
 
 
 def matching(pool: Sequence[Problem], wanted: Mapping[str, str]) -> list[Problem]:
-    """The problems that carry all the wanted tags."""
     return [item for item in pool if matches(item.tags, wanted)] if wanted else list(pool)
 
 

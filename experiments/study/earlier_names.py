@@ -83,11 +83,9 @@ PARTS: Mapping[str, str] = {
     "annotators": "annotators",
     **{name: name for name in ("recruitment", "bonus", "caps", "times", "alone", "limit", "on_failure")},
 }
-"""The keys that hold a part, or a list or mapping of parts."""
 
 
 def parts_of(document: str) -> dict[str, Json]:
-    """The parts of a study's document, with the present name of each key."""
     parts: dict[str, Json] = json.loads(document)
     if EARLIER not in parts["file"]:
         return parts

@@ -148,7 +148,6 @@ class ChoiceField(Field):
         raise Invalid("Please choose one of the options shown.")
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
-        """Options are filled too."""
         return {**super()._texts(fill), "options": {key: fill(label) for key, label in self.options.items()}}
 
 
@@ -159,7 +158,6 @@ class MatrixField(ChoiceField):
     """The heading of a table. Consecutive questions with the same heading and the same options become its rows."""
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
-        """The table's heading is filled too."""
         return {**super()._texts(fill), "matrix": fill(self.matrix)}
 
 
@@ -169,7 +167,6 @@ class SingleChoice(MatrixField):
     type: Literal["single_choice"] = "single_choice"
 
     def accept(self, value: Any) -> str:
-        """The chosen option's stored value."""
         return self.choose(value)
 
     @model_validator(mode="after")
@@ -268,7 +265,6 @@ class Number(Field):
         return number
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
-        """The unit is filled too."""
         return {**super()._texts(fill), "unit": fill(self.unit)}
 
     def _range(self) -> str:
@@ -310,7 +306,6 @@ class Slider(Field):
         return places[str(value).strip()]
 
     def _texts(self, fill: Callable[[str], str]) -> dict[str, Any]:
-        """The words at the ends are filled too."""
         return {**super()._texts(fill), "left": fill(self.left), "right": fill(self.right)}
 
 
@@ -349,11 +344,9 @@ AnyField = Annotated[
 
 
 KINDS = (SingleChoice, MultipleChoiceField, Scale, Number, Slider, ShortText, LongText, Checkbox)
-"""All kinds of fields that a page can show."""
 
 
 def draft_chars(field: Field) -> int:
-    """The most characters of a field's value in a draft."""
     if isinstance(field, ShortText | LongText):
         return field.max_chars
     return sum(len(value) + 4 for value in field.options) if isinstance(field, MultipleChoiceField) else SHORT_CHARS
@@ -380,7 +373,6 @@ def read_form(fields: Sequence[Field], given: Mapping[str, Any]) -> FormReading:
 
 
 ANSWER = Field(name="answer", text="{{problem.text}}")
-"""The field for the answer to a problem, without the options of a particular problem."""
 
 
 @lru_cache(maxsize=1_000)

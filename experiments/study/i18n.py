@@ -16,7 +16,6 @@ class LazyString(str):
     values: Mapping[str, object]
 
     def __new__(cls, pattern: str, values: Mapping[str, object]) -> LazyString:
-        """Fill the values into the pattern."""
         said = super().__new__(cls, pattern.format(**values))
         said.pattern, said.values = pattern, values
         return said

@@ -16,7 +16,6 @@ from experiments.study.base_model import Slug, StrictModel
 from experiments.study.fields import Field, SingleChoice, Slider
 
 MOST_POINTS = 11
-"""The most points of a scale whose points are shown side by side."""
 
 HEADING = "Please answer for each statement."
 """The heading of a table of items whose instrument has no instructions."""
@@ -135,7 +134,6 @@ class Instrument(StrictModel):
         return self
 
     def scale_of(self, item: Item) -> Points:
-        """The scale of an item."""
         found = item.scale or self.scale
         assert found is not None  # noqa: S101  (validated)
         return found
@@ -145,7 +143,6 @@ class Instrument(StrictModel):
         return tuple(item for item in self.items if not score.items or item.id in score.items)
 
     def questions(self, use: InstrumentUse) -> tuple[Field, ...]:
-        """The items as questions of a survey."""
         return tuple(self._question(item, use, first=item is self.items[0]) for item in self.items)
 
     def _question(self, item: Item, use: InstrumentUse, *, first: bool) -> Field:

@@ -91,7 +91,6 @@ class NumericAnswer(StrictModel):
         return Range(minimum=float(right - room), maximum=float(right + room))
 
     def faults(self, problem: Problem) -> Iterator[str]:
-        """Why a problem cannot be answered by a number."""
         if problem.options:
             yield "has options; a numeric answer needs problems without any"
             return
@@ -123,7 +122,6 @@ class AnsweringStep(Step):
         return (self.number.field() if self.number else ANSWER, *self._sure())
 
     def answer_fields(self, place: Location) -> tuple[Field, ...]:
-        """The fields for them, for the problem at a place."""
         problem = place.problem
         answer = self.number.field(problem) if self.number else choice(problem.options)
         return (answer, *(field.filled(place.fill) for field in self._sure()))
@@ -132,15 +130,12 @@ class AnsweringStep(Step):
         return (SURE.model_copy(update={"text": self.confidence_text}),) if self.ask_confidence else ()
 
     def answer_names(self) -> tuple[str, ...]:
-        """The names under which they are recorded."""
         return (ANSWER.name, ANSWER_CONFIDENCE) if self.ask_confidence else (ANSWER.name,)
 
     def answer_needs(self) -> frozenset[str]:
-        """What a problem must have to be answered."""
         return frozenset({"problem"} if self.number else {"problem", "options"})
 
     def accepts(self, problem: Problem, given: Any) -> bool:
-        """Whether an answer to a problem is right."""
         if self.number is None:
             return bool(given == problem.answer)
         accepted = self.number.accepted(problem)

@@ -147,7 +147,6 @@ def _study(
 
 
 def _with_items(nodes: Sequence[Node], instruments: Mapping[str, Instrument]) -> tuple[Node, ...]:
-    """The nodes with the items of instruments in place of their names."""
     return tuple(
         node.with_instruments(instruments)
         if isinstance(node, Step)
@@ -165,7 +164,6 @@ def _instruments_in(nodes: Sequence[Node]) -> Iterator[str]:
 def _unknown_instruments(
     nodes: Sequence[Node], protocols: Mapping[str, ProtocolFile], known: Sequence[str], where: str = "flow"
 ) -> Iterator[ValidationIssue]:
-    """Errors for instruments that there are not, in the study's own steps and in those of its protocols."""
     for number, node in enumerate(nodes):
         at = f"{where}[{number}]"
         if isinstance(node, Step):
@@ -208,7 +206,6 @@ def nodes_of(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def protocol_refs(node: Node) -> tuple[str, ...]:
-    """The protocols that a node refers to."""
     do = getattr(node, "do", None)
     return tuple(do.pick.values()) if isinstance(do, ByFactor) else (do,) if do else ()
 
@@ -281,7 +278,6 @@ def _changed(
     where: str,
     faults: list[ValidationIssue],
 ) -> tuple[Node, ...]:
-    """A protocol's steps with a study's changes and the condition under which they are done."""
     done = []
     for node in nodes:
         raw = changes.get(node.id)

@@ -215,7 +215,6 @@ class Loop(StrictModel):
 
     @property
     def pool(self) -> str:
-        """The pool that it draws from."""
         return self.of.split(".")[0]
 
     @property
@@ -356,7 +355,6 @@ class ProtocolFile(StrictModel):
 
 
 def weights(factor: tuple[str, ...] | Mapping[str, float]) -> dict[str, float]:
-    """The values of a factor that is written out, each with its weight."""
     return dict(factor) if isinstance(factor, Mapping) else dict.fromkeys(factor, 1.0)
 
 

@@ -36,7 +36,6 @@ class NameScope:
         return replace(self, limits=limits)
 
     def possible(self, name: str) -> tuple[str, ...]:
-        """The values that a name can have here."""
         return tuple(value for value in self.values[name] if name not in self.limits or value in self.limits[name])
 
 
@@ -57,7 +56,6 @@ def as_words(wanted: object) -> frozenset[str]:
 
 
 def factor_values(factor: object, pools: Mapping[str, Sequence[Problem]]) -> tuple[str, ...]:
-    """The values that can be drawn for a factor."""
     if not isinstance(factor, FromTag):
         return tuple(weights(factor))  # type: ignore[arg-type]
     pool, _, tag = factor.one_of.partition(".")

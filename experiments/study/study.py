@@ -37,7 +37,6 @@ class Study:
 
     @property
     def name(self) -> str:
-        """The study's name in links and on the command line."""
         return self.file.study
 
     @property

@@ -13,7 +13,6 @@ SLOT = re.compile(r"\{\{\s*([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*)\s*\}\}")
 
 
 def names(text: str) -> Iterator[str]:
-    """The names that a text refers to."""
     return (match.group(1) for match in SLOT.finditer(text))
 
 

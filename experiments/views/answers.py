@@ -37,13 +37,11 @@ class AnswerView:
 
 
 def answered(place: Location, fields: Sequence[Field], given: Data) -> tuple[AnswerView, ...]:
-    """The given answers to questions of a step."""
     right = place.node.answer_key(place) if isinstance(place.node, Step) else {}
     return tuple(_answered(field, given, right) for field in fields if field.name in given)
 
 
 def as_sent(fields: Sequence[Field], given: Data) -> dict[str, Any]:
-    """The answers as values of the form that sent them."""
     return {field.name: _as_shown(given[field.name], _letters(field, given)) for field in fields if field.name in given}
 
 
@@ -79,7 +77,6 @@ def _passes(field: Field, wanted: Any, given: Any) -> bool | None:
 
 
 def words(field: Field, value: Any) -> tuple[str, ...]:
-    """An answer as the participant read it on the screen."""
     if isinstance(field, Checkbox):
         return (TICKED if value else NOT_TICKED,)
     if value is None or value == "" or value == []:

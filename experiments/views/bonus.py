@@ -21,7 +21,6 @@ from problems.problem import Problem
 ASKING = ("answer", "chat", "check")
 """The kinds of steps whose `answer` is an answer to the problem."""
 ATTENTION = "attention_check"
-"""The dataset of attention checks."""
 NOTHING = Decimal("0.00")
 
 
@@ -51,7 +50,6 @@ class GradedProblem:
 
 
 def questions(study: Study, state: State) -> tuple[GradedProblem, ...]:
-    """Every problem that was shown, once each."""
     found: dict[tuple[str, str], GradedProblem] = {}
     for unit in problem_turns(study, state):
         key = (unit.pool, unit.problem.id)

@@ -101,7 +101,6 @@ def _chat(place: Location, chat: ChatView) -> tuple[TranscriptTurn, ...]:
 
 
 def _reply_scales(place: Location) -> tuple[Field, ...]:
-    """The scales beside each reply."""
     asked = place.node.questions_asked() if isinstance(place.node, Step) else ()
     return tuple(field.filled(place.fill) for field in asked if field.name != "answer")
 

@@ -32,7 +32,6 @@ class FunnelStep:
     whens: tuple[Condition, ...]
 
     def of(self, factors: Mapping[str, str]) -> bool:
-        """Whether participants with these factors can reach it."""
         return all(
             matches_value(factors[name], wanted)
             for when in self.whens
@@ -134,7 +133,6 @@ def _deeper(node: Node, prefixes: Prefixes, state: State) -> Prefixes:
 
 
 def funnel(study: Study, groups: Iterable[SessionGroup]) -> Funnel:
-    """The funnel of a study from groups of its sessions."""
     every = funnel_steps(study)
     counts = {name: Counter[str]() for name in ("of", "came", "stopped", "now")}
     since: dict[str, int] = {}

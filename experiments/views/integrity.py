@@ -48,18 +48,14 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "duplicate": "like another's",
     }
 )
-"""The indicators in a word or two, for narrow columns."""
 SHARES = ("paste_share", "ai_likeness", "hidden_word", "duplicate")
 YES = 1.0
-"""The threshold of an indicator that is yes (1) or no (0)."""
 Thresholds = Mapping[str, float]
-"""The value from which each indicator is flagged."""
 LEAST_CHARS = 50
 """Screens with fewer characters have no speed: a word is typed, or completed by the browser, at once."""
 LEAST_RUNS = 10
 """Texts with fewer runs of three words (about 12 words) are not compared: short answers are alike by chance."""
 Question = tuple[str, str]
-"""The dataset and the id of a problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +99,6 @@ class Evidence:
 
 
 Dossier = Mapping[str, Evidence | None]
-"""The evidence of a session by indicator."""
 
 
 def written(
@@ -134,7 +129,6 @@ def _has_hidden_word(study: Study, sent: Sequence[str]) -> bool | None:
 
 
 def _forms(place: Location, kind: type[TextField] = TextField) -> dict[str, str]:
-    """The texts of a step's form that were sent in boxes of a kind."""
     sent = next((fact.data for fact in reversed(place.facts) if fact.kind == "submitted"), {})
     boxes = (field.name for field in place.node.questions_asked() if isinstance(field, kind))  # type: ignore[union-attr]
     return {name: str(sent[name]) for name in boxes if sent.get(name)}

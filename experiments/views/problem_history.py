@@ -92,7 +92,6 @@ class ProblemTurn:
         return tuple(RatedTurn(a, b, _ratings(n, rated.get(n, {}), given)) for n, (a, b) in enumerate(pairs))
 
     def events(self) -> list[Event]:
-        """The events of all its steps, in order."""
         return sorted((event for step in self.steps for event in step.events), key=lambda event: event.seq)
 
 

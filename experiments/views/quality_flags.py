@@ -30,7 +30,6 @@ from experiments.study.study import Study
 
 LEAK = "leak"
 SAME_ID = "same_id"
-"""The name of the flag, and of its key in the data of the event `enrolled`."""
 UNREADABLE_ID = "unreadable_id"
 """The name of the flag, and of its key in the data of the event `enrolled`: the reason and the parameter."""
 WORDS_A_MINUTE = 238
@@ -84,7 +83,6 @@ def flags(study: Study, state: State) -> tuple[Flag, ...]:
 
 
 Met = Sequence[tuple[Location, tuple[Field, ...]]]
-"""The steps that were reached, each with its questions."""
 
 
 def _too_fast(met: Met, state: State) -> Flag | None:
@@ -169,7 +167,6 @@ def _missed(state: State) -> Flag | None:
 
 
 def is_leak(event: Event) -> bool:
-    """Whether an event flags a reply that revealed its model."""
     return event.kind == "flagged" and event.data.get("what") == LEAK
 
 

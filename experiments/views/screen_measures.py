@@ -33,7 +33,6 @@ def seconds_shown(place: Location) -> float | None:
 
 
 def added_up(records: Iterable[Mapping[str, Any]]) -> ClientMeasures:
-    """The records of one screen as one."""
     by_kind: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_kind.setdefault(record["kind"], []).append(record)

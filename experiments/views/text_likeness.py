@@ -14,13 +14,11 @@ import re
 import unicodedata
 
 RUN = 3
-"""The number of words in a run."""
 _WORD = re.compile(r"\w+")
 Runs = frozenset[tuple[str, ...]]
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, as they are compared."""
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 

@@ -26,9 +26,7 @@ from experiments.views.answers import AnswerView, answered
 from experiments.views.conversations import ConversationView, conversations_of
 
 OVER = LEAVING_EVENTS | {"declined", "finished"}
-"""The kinds of events that leave a step, including those that end the session."""
 PAGES = OVER | {"turned", "missed"}
-"""The kinds of events that leave a page."""
 WORDS: Mapping[str, str] = {
     "enrolled": "session started",
     "assigned": "condition assigned",
@@ -56,7 +54,6 @@ WORDS: Mapping[str, str] = {
     "included": "session included again",
     "paid": "payment recorded",
 }
-"""Labels of the event kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +206,6 @@ def given_by(event: Event | None) -> Mapping[str, Any]:
 
 
 def _visits(stays: Mapping[str, _Stay], said: Sequence[TranscriptRemark]) -> Iterator[StepVisit]:
-    """The visits, each with the remarks made until it was left."""
     before_us, first = None, 0
     for path, stay in stays.items():
         until = len(said) if stay.left is None else bisect_left(said, stay.left.seq, key=lambda one: one.seq)
@@ -245,7 +241,6 @@ class TimelineEntry:
 
 
 def timeline(events: Sequence[Event]) -> tuple[TimelineEntry, ...]:
-    """The timeline of a session, with one entry for each event."""
     begun_us = events[0].at_us if events else 0
     return tuple(
         TimelineEntry(

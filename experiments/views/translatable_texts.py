@@ -24,7 +24,6 @@ NOT_READ = frozenset(
     | {"kind", "paste", "policy", "correct_answers", "on_expiry", "action", "truth", "url", "vote", "vote_when", "when"}
     | {"advice", "continue_with", "instrument", "item", "rate_each", "tolerance"}
 )
-"""Keys of steps and questions whose values are names, references or codes."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -66,7 +65,6 @@ def _all(study: Study) -> Iterator[str]:
 
 
 def texts_in(part: StrictModel) -> Iterator[str]:
-    """The texts of a step, a question or another part of a study."""
     yield from (text for _, _, text in placed_texts_in(part))
 
 

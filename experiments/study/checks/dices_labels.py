@@ -32,7 +32,6 @@ def option_faults(step: Step) -> Iterator[str]:
 
 
 def conversation_faults(pools: Mapping[str, Sequence[Problem]]) -> Iterator[ValidationIssue]:
-    """The first conversation of each pool whose labels are not those of the release."""
     for name, pool in pools.items():
         for problem in pool:
             faults = list(label_faults(problem.tags)) if problem.dialogue else []

@@ -12,7 +12,6 @@ from experiments.study.study import Study
 
 AT = "integrity.hidden_instruction"
 FROM_PAGES = ("paste_share", "typing_speed")
-"""The thresholds of what only pages can report."""
 TELEMETRY = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
 
 

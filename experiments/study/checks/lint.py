@@ -18,7 +18,6 @@ from experiments.study.study import Study
 from problems.pictures import described, embeds, key_of
 
 KNOWN_TO_OTHERS = ("prolific", "connect", "sona", "panel")
-"""Recruiters whose ids others may know or guess."""
 LONG_MINUTES = 5
 """From this length on Prolific accepts a rejection for want of attention only after two failed checks."""
 ASKS: Mapping[str, str] = {
@@ -34,7 +33,6 @@ ASKS: Mapping[str, str] = {
 
 
 OFTEN = 100
-"""How often a step in a phase or a loop is taken to come."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,6 @@ class RecordedOutcome:
 
 
 def plan_faults(study: Study) -> Iterator[ValidationIssue]:
-    """What is impossible or contradictory in the plan of a study, if it has one."""
     plan = study.file.plan
     if plan is None:
         return
@@ -133,7 +132,6 @@ def _answers(step: Step, *, right: bool) -> Iterator[RecordedOutcome]:
 
 
 def _asked(step: Step) -> Iterator[tuple[str, Field]]:
-    """The outcomes that a step asks for, each with its question."""
     for field in step.questions_asked():
         if field.name in CONFIDENCES:
             yield "confidence", field
@@ -153,7 +151,6 @@ def is_numeric(field: Field) -> bool:
 
 
 def _scores(study: Study, step: Step) -> Iterator[str]:
-    """The scores of the instruments that a step asks."""
     used = {getattr(field, "instrument", "") for field in step.questions_asked()}
     for name, instrument in study.instruments.items():
         if name in used:
@@ -161,7 +158,6 @@ def _scores(study: Study, step: Step) -> Iterator[str]:
 
 
 def _steps(nodes: Sequence[Node], pool: str) -> Iterator[tuple[Step, str]]:
-    """The steps, each with the pool of the loop around it."""
     for node in nodes:
         if isinstance(node, Phase):
             yield from _steps(node.flow, pool)

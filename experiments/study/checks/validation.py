@@ -36,14 +36,12 @@ from experiments.study.template import SLOT, names
 from problems.problem import Problem
 
 MOST_UNFIT = 10
-"""The most problems of a loop that are named as unfit for one step."""
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
 """In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
 
 
 def validate(study: Study) -> list[ValidationIssue]:
-    """All errors of a resolved study."""
     known = frozenset({"language", *study.constants, *study.factors})
     have = frozenset({"model"} & known)
     values: dict[str, tuple[str, ...]] = {name: (value,) for name, value in study.constants.items()}
@@ -285,7 +283,6 @@ def _loop_values(node: Loop, pool: Sequence[Problem]) -> Values:
 
 
 def _common_properties(pool: Sequence[Problem]) -> Iterator[str]:
-    """The properties that steps can require and that all problems of a pool have."""
     for name in ("options", "answer", "dialogue", "response"):
         if all(getattr(item, name) not in (None, ()) for item in pool):
             yield name
@@ -399,7 +396,6 @@ def prompt_faults(models: Mapping[str, ModelSpec], asked: Sequence[ModelUse]) ->
 
 
 def _prompt_texts(model: ModelSpec, where: str) -> Iterator[tuple[str, str]]:
-    """The prompts, each with its path in the file."""
     if isinstance(model.system, str):
         yield where, model.system
     else:
@@ -428,7 +424,6 @@ def _picked_prompt(model: ModelSpec, use: ModelUse) -> Iterator[tuple[str, str, 
 
 
 def _stray_prompts(name: str, model: ModelSpec, scopes: Sequence[NameScope]) -> Iterator[ValidationIssue]:
-    """Errors for prompts of values that do not occur."""
     if not isinstance(model.system, PromptByFactor):
         return
     by = model.system.by

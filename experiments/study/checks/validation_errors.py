@@ -41,7 +41,6 @@ PATTERNS = {
     NAMES: "a name starts with a letter from a to z, followed by such letters, digits, `_` or `-`",
     ONE_LINE: "a value of a factor is one line of text without blanks at its ends",
 }
-"""What the patterns of study files allow, in words."""
 
 
 def issues_of(error: ValidationError, raw: Any, model: type[BaseModel] = StudyFile) -> list[ValidationIssue]:
@@ -50,7 +49,6 @@ def issues_of(error: ValidationError, raw: Any, model: type[BaseModel] = StudyFi
 
 
 def path_of(item: Mapping[str, Any], raw: Any) -> list[int | str]:
-    """The path in the file of a validator's error."""
     path = _path(item["loc"], raw)
     return [*path, item["loc"][-1]] if item["type"] == "missing" else path
 
@@ -126,7 +124,6 @@ def _question_types() -> Mapping[str, type[BaseModel]]:
 
 
 def _owner(loc: Sequence[int | str], model: type[BaseModel]) -> type[BaseModel]:
-    """The model of the part of the file that has a key."""
     named = {
         **models()["nodes"],
         **_question_types(),

@@ -12,7 +12,6 @@ from experiments.instruments import chatbench_prompts
 from experiments.study.base_model import StrictModel
 
 ATTENTION = "attention_check"
-"""The dataset of attention checks. (ChatBench's)"""
 
 
 class AiAlonePrompts(StrictModel):
@@ -53,7 +52,6 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "zero_shot_cot_direct_letter": (("question", "reasoning"), ("letters", "range")),
     }
 )
-"""The names that each prompt must use, and those that it may use as well."""
 
 
 class AiAloneSpec(StrictModel):
@@ -79,6 +77,5 @@ class AiAloneSpec(StrictModel):
 
 
 def subject_of(alone: AiAloneSpec, dataset: str) -> str:
-    """The label of a dataset in a prompt."""
     labels: Mapping[str, str] = alone.dataset_labels
     return labels.get(dataset, dataset.replace("_", " "))

@@ -13,9 +13,7 @@ from experiments.study.template import names
 
 RIGHT = "right"
 SAID = ("conversation", "transcript", "first_message")
-"""The names of what was said, of which a prompt needs one."""
 NAMES = (*SAID, "question", "options", "problem", "chosen", RIGHT)
-"""The names that a prompt can use."""
 
 
 class AnnotatorSpec(StrictModel):

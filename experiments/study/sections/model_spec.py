@@ -19,7 +19,6 @@ class Price(StrictModel):
     """The price of completion tokens."""
 
     def of(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """What so many tokens cost."""
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 

@@ -145,11 +145,9 @@ class Plan(StrictModel):
 
     @property
     def primary(self) -> tuple[Hypothesis, ...]:
-        """The primary hypotheses, in their order."""
         return tuple(one for one in self.hypotheses if one.role == "primary")
 
     def correction(self, family: str) -> Correction:
-        """How a family is corrected."""
         return self.corrections.get(family, "holm")
 
     def corrected(self, family: str) -> tuple[Hypothesis, ...]:

@@ -23,12 +23,9 @@ from experiments.study.base_model import StrictModel
 from experiments.study.template import fill, names
 
 Prompt = tuple[Mapping[str, str], ...]
-"""Messages for a model, each with a `role` and a `text`."""
 Said = Sequence[tuple[Literal["You", "Bot"], str]]
-"""A conversation as pairs of sender and text."""
 
 CALLED: Mapping[str, str] = MappingProxyType({"You": "YOU", "Bot": "SYSTEM"})
-"""The senders in the conversation of two-step's prompts."""
 GO_ON = TALK + (
     "Generate the next prompt you would say to the system to answer your question. Remember to keep your writing style "
     "consistent."
@@ -39,7 +36,6 @@ OWN_WORDS = "YOUR ANSWER"
 SPEAKER = "YOU:"
 QUOTES = (('"', '"'), ("'", "'"), ("“", "”"), ("`", "`"))
 LED = re.compile(r"\(?(\w+)(?:[.):]+(?:\s.*)?)?$", re.DOTALL)
-"""An option's key alone, or followed by punctuation and the option's text."""
 
 
 class SimulatorPrompts(StrictModel):
@@ -72,11 +68,9 @@ NEEDED: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"system": ("question",), "next": ("conversation",), "next_message": ("conversation",), "last": ("conversation",)}
     | {"iqa_eval": ("question",), "iqa_eval_last": ("question",)}
 )
-"""The names that a prompt must use."""
 
 
 def validate_prompts(prompts: SimulatorPrompts) -> Iterator[ValidationIssue]:
-    """Names in the prompts that are missing or unknown."""
     for prompt, text in prompts:
         where, used, needed = f"simulator_prompts.{prompt}", list(names(text)), NEEDED.get(prompt, ())
         talk = ("conversation",) if "conversation" in needed else ()
@@ -129,7 +123,6 @@ def following(
 
 
 def last(question: SimulatorQuestion, said: Said, prompts: SimulatorPrompts = DEFAULT) -> Prompt:
-    """The last call, which must answer."""
     return _prompt(question, prompts, prompts.last, said)
 
 
@@ -143,7 +136,6 @@ def iqa_eval(
 
 
 def filled(template: str, question: SimulatorQuestion, said: Said = ()) -> str:
-    """A prompt with its names filled in."""
     values = {"question": question.whole, "choices": question.form, "conversation": conversation(said)}
     return fill(template, values.__getitem__)
 
