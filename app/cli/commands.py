@@ -37,7 +37,7 @@ PANELS = {
         "models": Entry("models", "Test the connection to the models of a study."),
         "preview": Entry("preview", "Print a link to take part yourself, from any step."),
         "simulate": Entry("simulate", "Run simulated participants through a study."),
-        "trial": Entry("power", "Plan a trial: power, preregistration, looks, reasons."),
+        "trial": Entry("trial", "Plan a trial: power, preregistration, looks, reasons."),
         "publish": Entry("publish", "Publish a study version for new sessions."),
     },
     "Run a study": {
@@ -60,7 +60,7 @@ PANELS = {
         "metadata": Entry("metadata", "Record the publication metadata of a dataset."),
         "report": Entry("report", "Write a report: participants, results, quality and cost."),
         "import": Entry("datasets", "Import, or check, the files of a released dataset."),
-        "annotate": Entry("annotation_checks", "Annotate conversations with a model, and check agreement."),
+        "annotate": Entry("annotate", "Annotate conversations with a model, and check agreement."),
         "ai-alone": Entry("ai_alone", "Ask models a study's questions without participants."),
     },
     "Operate": {

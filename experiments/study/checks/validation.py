@@ -15,30 +15,36 @@ from dataclasses import replace
 from itertools import islice
 
 from experiments.errors import ValidationIssue, suggestion
+from experiments.instruments.dices_raters import CLOSED, RAW_RACE_COLUMNS, RAW_RACES
 from experiments.instruments.dices_safety import REASONS
 from experiments.study.ai_alone_questions import validate_ai_alone
+from experiments.study.base_model import StrictModel
 from experiments.study.cells import MOST_CELLS, outside_cell
-from experiments.study.checks.blank_check import blank_faults
-from experiments.study.checks.dices_labels import conversation_faults, option_faults
 from experiments.study.checks.embed_check import embed_faults
-from experiments.study.checks.integrity_check import integrity_faults
 from experiments.study.checks.plan_check import plan_faults
-from experiments.study.fields import KINDS, Field
+from experiments.study.fields import KINDS, ChoiceField, Field, LongText
 from experiments.study.instrument import ItemOnLine, ItemOnPoints
 from experiments.study.latin_square import LATIN, MOST_ROWS, of_companions, of_items, size_of
 from experiments.study.schema import ByFactor, FromTag, Loop, Node, Phase, weights
 from experiments.study.scope import ModelUse, NameScope, Values, as_words, drawn_values, factor_values
+from experiments.study.sections.integrity import IntegrityChecks, IntegrityThresholds
 from experiments.study.sections.model_spec import ModelSpec, PromptByFactor
 from experiments.study.sections.two_step_simulator import DEFAULT, validate_prompts
 from experiments.study.step import Step
 from experiments.study.study import Study
 from experiments.study.template import SLOT, names
+from problems.dices import label_faults
 from problems.problem import Problem
 
 MOST_UNFIT = 10
 PROBLEM_NAMES = ("id", "text", "dataset")
 REPLY = frozenset({"reply"})
 """In scope once a model may have replied: after a conversation, and in a loop only after one in the same turn."""
+BLANK = "is blank, and participants need to read it; write a text"
+DICES_VALUES = {**CLOSED, **dict.fromkeys(RAW_RACE_COLUMNS, tuple(RAW_RACES))}
+HIDDEN_INSTRUCTION = "integrity.hidden_instruction"
+FROM_PAGES = ("paste_share", "typing_speed")
+NEEDS_TELEMETRY = "needs `telemetry: true`: that something was written in the hidden box is a part of it"
 
 
 def validate(study: Study) -> list[ValidationIssue]:
@@ -437,3 +443,85 @@ def _stray_prompts(name: str, model: ModelSpec, scopes: Sequence[NameScope]) -> 
 
 def _prompt_at(model: str) -> str:
     return f"models.{model}.system"
+
+
+def blank_faults(study: Study) -> Iterator[ValidationIssue]:
+    """The title, the headings of phases, and the texts and options of steps that are blank."""
+    if not study.file.title.strip():
+        yield ValidationIssue("title", BLANK)
+    yield from _blank_nodes(study.flow, "flow")
+
+
+def _blank_nodes(nodes: Sequence[Node], where: str) -> Iterator[ValidationIssue]:
+    for number, node in enumerate(nodes):
+        at = f"{where}[{number}]"
+        if isinstance(node, Phase | Loop):
+            if isinstance(node, Phase) and not node.phase.strip():
+                yield ValidationIssue(f"{at}.phase", BLANK)
+            yield from _blank_nodes(node.flow, f"{at}.flow")
+        else:
+            yield from _blank_texts(node, at)
+            for field in node.questions_asked():
+                for value, label in field.options.items() if isinstance(field, ChoiceField) else ():
+                    if not label.strip():
+                        yield ValidationIssue(at, f"{field.name!r}: the label of the option {value!r} {BLANK}")
+
+
+def _blank_texts(part: StrictModel, at: str) -> Iterator[ValidationIssue]:
+    """The texts of a step that are blank: required ones, labels of buttons and speakers. Others are then left out."""
+    for name, info in type(part).model_fields.items():
+        value, needed = getattr(part, name), info.is_required() or name == "button" or name.endswith("_label")
+        if isinstance(value, StrictModel):
+            yield from _blank_texts(value, f"{at}.{name}")
+        elif needed and isinstance(value, str) and not value.strip():
+            yield ValidationIssue(f"{at}.{name}", BLANK)
+
+
+def option_faults(step: Step) -> Iterator[str]:
+    """What is wrong with a step's questions about the rater."""
+    for asked in step.questions_asked():
+        allowed = DICES_VALUES.get(asked.name)
+        if allowed is None:
+            continue
+        if not isinstance(asked, ChoiceField):
+            yield f"asks {asked.name!r}, a column of DICES, without options{suggestion('', allowed)}"
+            continue
+        for option in asked.options:
+            if option not in allowed:
+                yield f"{option!r} is no value of {asked.name!r} in DICES{suggestion(option, allowed)}"
+
+
+def conversation_faults(pools: Mapping[str, Sequence[Problem]]) -> Iterator[ValidationIssue]:
+    for name, pool in pools.items():
+        for problem in pool:
+            faults = list(label_faults(problem.tags)) if problem.dialogue else []
+            if faults:
+                yield ValidationIssue(f"problems.{name}", f"problem {problem.id!r}: {'; '.join(faults)}")
+                break
+
+
+def integrity_faults(study: Study) -> Iterator[ValidationIssue]:
+    """What keeps a check from being disclosed, or from finding anything."""
+    checks = study.file.integrity
+    if checks is None:
+        return
+    steps = [step for _, step in study.steps]
+    if checks.hides and not any(step.step == "consent" for step in steps):
+        yield ValidationIssue("integrity", "needs a `consent` step: its form discloses what pages hide")
+    if checks.honeypot and not study.file.telemetry:
+        yield ValidationIssue("integrity.honeypot", NEEDS_TELEMETRY)
+    asked = (field for step in steps for field in step.questions_asked())
+    if checks.hidden_instruction and not any(isinstance(field, LongText) for field in asked):
+        yield ValidationIssue(HIDDEN_INSTRUCTION, "needs a question of type `long_text`, beside which it stands")
+    yield from _threshold_faults(study, checks)
+
+
+def _threshold_faults(study: Study, checks: IntegrityChecks) -> Iterator[ValidationIssue]:
+    """Thresholds that differ from Parley's, of indicators that can have no figure in this study."""
+    changed = checks.thresholds or IntegrityThresholds()
+    usual = IntegrityThresholds()
+    for name in FROM_PAGES:
+        if getattr(changed, name) != getattr(usual, name) and not study.file.telemetry:
+            yield ValidationIssue(f"integrity.thresholds.{name}", "needs `telemetry: true`: pages report it")
+    if changed.honeypot != usual.honeypot and not checks.honeypot:
+        yield ValidationIssue("integrity.thresholds.honeypot", "needs `honeypot: true` beside `thresholds`")
